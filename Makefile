@@ -1,0 +1,43 @@
+# Everything runs in .venv, which the first target that needs it creates.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+STAMP  := $(VENV)/.installed
+PYTEST_ARGS ?=
+ONCE   ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help install run test lint format bench clean
+
+help: ## list the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+$(STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+install: $(STAMP) ## create .venv and install clientgo with its development tools
+
+run: $(STAMP) ## run the sample controller on the embedded API server (ONCE=1: end by itself)
+	$(BIN)/python -m sample_controller.demo $(if $(ONCE),--once)
+
+test: $(STAMP) ## run the whole test suite
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+lint: $(STAMP) ## ruff, mypy --strict and the table of who may import whom
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(STAMP) ## let ruff put imports and layout in order
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: $(STAMP) ## run the benchmarks and print the ratios
+	$(BIN)/python -m pytest benchmarks --benchmark-only $(PYTEST_ARGS)
+
+clean: ## remove .venv and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
