@@ -1,0 +1,33 @@
+"""Tools for testing controllers and for testing clientgo itself.
+
+Names are imported when they are first used (PEP 562), so that a test which needs only the fake
+clock does not load an API server.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from clientgo.testing.fake_clock import AutoClock, FakeClock
+
+__all__ = ["AutoClock", "FakeClock"]
+
+_HOMES = {
+    "AutoClock": "clientgo.testing.fake_clock",
+    "FakeClock": "clientgo.testing.fake_clock",
+}
+"""Where each public name lives."""
+
+
+def __getattr__(name: str) -> object:
+    try:
+        home = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    return getattr(import_module(home), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,54 @@
+"""Loops, back-off and stopping: how every part of clientgo waits.
+
+A `stop: threading.Event` is what a context is in client-go. Blocking calls take it and return
+when it is set; whoever blocks on something else learns of it through `call_when_set`. Nothing
+polls.
+
+- `until`, `poll_until`, `delay_until`, `exponential_backoff`: loops on an injected clock;
+- `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
+- `on_error`, `retry_on_conflict`: try again while an error is worth it;
+- `call_when_set`, `setup_signal_handler`: learn of a stop, cause one.
+"""
+
+from clientgo.wait.backoff import Backoff, BackoffManager, BackoffSteps, Reset, jitter
+from clientgo.wait.loop import (
+    WaitCancelledError,
+    WaitInterruptedError,
+    WaitTimeoutError,
+    delay_until,
+    exponential_backoff,
+    poll_until,
+    until,
+)
+from clientgo.wait.retry import (
+    DEFAULT_BACKOFF,
+    DEFAULT_RETRY,
+    is_conflict,
+    on_error,
+    retry_on_conflict,
+)
+from clientgo.wait.signals import setup_signal_handler
+from clientgo.wait.stop import Registration, call_when_set
+
+__all__ = [
+    "until",
+    "poll_until",
+    "delay_until",
+    "exponential_backoff",
+    "WaitInterruptedError",
+    "WaitTimeoutError",
+    "WaitCancelledError",
+    "Backoff",
+    "BackoffSteps",
+    "BackoffManager",
+    "Reset",
+    "jitter",
+    "on_error",
+    "retry_on_conflict",
+    "is_conflict",
+    "DEFAULT_RETRY",
+    "DEFAULT_BACKOFF",
+    "call_when_set",
+    "Registration",
+    "setup_signal_handler",
+]

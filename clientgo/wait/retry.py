@@ -1,0 +1,113 @@
+"""Trying again while an error is worth it.
+
+Promises: at most `backoff.steps` attempts; an error that is not worth a retry is raised at once
+and unchanged; when the attempts run out, the last error that was worth one is raised.
+
+Does not promise: to make the attempts differ. After a conflict the function has to read the
+object again, or it will conflict again.
+
+Differs from client-go (util/retry): an interruption raised by the function itself, before any
+retriable error, is raised; client-go takes it for success.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.wait.backoff import Backoff
+from clientgo.wait.loop import WaitInterruptedError, exponential_backoff
+
+T = TypeVar("T")
+
+DEFAULT_RETRY: Final = Backoff(duration=0.010, factor=1.0, jitter=0.1, steps=5)
+"""For updates that few others compete with: about 40 ms in all."""
+
+DEFAULT_BACKOFF: Final = Backoff(duration=0.010, factor=5.0, jitter=0.1, steps=4)
+"""For updates that many compete with: about 310 ms in all."""
+
+
+def is_conflict(error: BaseException) -> bool:
+    """Tell whether `error`, or one that it was raised from, is an API conflict (HTTP 409).
+
+    Any error type will do that carries the status: a `reason` of "Conflict", or no reason and a
+    `code` or `status` of 409. ("AlreadyExists" is a 409 too, and no conflict.)
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        reason = getattr(cause, "reason", None)
+        if reason:
+            if reason == "Conflict":
+                return True
+        elif 409 in (getattr(cause, "code", None), getattr(cause, "status", None)):
+            return True
+        cause = cause.__cause__
+    return False
+
+
+def on_error(
+    backoff: Backoff,
+    retriable: Callable[[Exception], bool],
+    fn: Callable[[], T],
+    *,
+    stop: threading.Event | None = None,
+    clock: Clock = REAL_CLOCK,
+) -> T:
+    """Return `fn()`, trying again with `backoff` while it raises an error that is `retriable`.
+
+    Blocks. Raises any other error at once; the last retriable one when the attempts run out, when
+    `fn` raises WaitInterruptedError or when `stop` is set while sleeping. WaitInterruptedError is
+    raised when there was no retriable one, so also when `backoff` allows no attempt at all.
+
+    Source: k8s.io/client-go/util/retry, OnError.
+    """
+    result: T
+    last_error: Exception | None = None
+
+    def attempt() -> bool:
+        nonlocal result, last_error
+        try:
+            result = fn()
+        except WaitInterruptedError:
+            raise
+        except Exception as error:
+            if not retriable(error):
+                raise
+            last_error = error
+            return False
+        return True
+
+    try:
+        exponential_backoff(backoff, attempt, stop=stop, clock=clock)
+    except WaitInterruptedError:
+        if last_error is None:
+            raise
+        raise last_error from None
+    return result
+
+
+def retry_on_conflict(
+    fn: Callable[[], T],
+    backoff: Backoff = DEFAULT_RETRY,
+    *,
+    conflict: Callable[[Exception], bool] = is_conflict,
+    stop: threading.Event | None = None,
+    clock: Clock = REAL_CLOCK,
+) -> T:
+    """Return `fn()`, trying again while it raises a conflict.
+
+    `fn` must read the object, change it and write it back, each time::
+
+        def scale() -> None:
+            foo = client.get("a")
+            client.update(with_replicas(foo, 3))
+
+        retry_on_conflict(scale)
+
+    Blocks and raises as `on_error` does.
+
+    Source: k8s.io/client-go/util/retry, RetryOnConflict.
+    """
+    return on_error(backoff, conflict, fn, stop=stop, clock=clock)
