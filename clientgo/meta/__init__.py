@@ -1,0 +1,138 @@
+"""What an API object is.
+
+::
+
+    bytes ──► Codec ──► Foo (typed header, lazy body) ──► object_key ──► "namespace/name"
+
+Everything here is plain data and functions over it: no threads, no network, nothing of the other
+rooms. Selectors are in :mod:`~clientgo.meta.label_selectors` and
+:mod:`~clientgo.meta.field_selectors`, patches in :mod:`clientgo.meta.patches`, server-side apply
+in :mod:`clientgo.meta.managed_fields`.
+"""
+
+from clientgo.meta.accessor import (
+    NoMetadataError,
+    annotations_of,
+    has_metadata,
+    labels_of,
+    metadata_of,
+)
+from clientgo.meta.codec import Codec, DecodeError, ObjectList, Undecodable, encode, to_plain
+from clientgo.meta.errors import (
+    AlreadyExistsError,
+    BadRequestError,
+    ConflictError,
+    ExpiredError,
+    ForbiddenError,
+    GatewayTimeoutError,
+    GoneError,
+    InternalServerError,
+    InvalidError,
+    MethodNotAllowedError,
+    NotAcceptableError,
+    NotFoundError,
+    RequestTooLargeError,
+    ServerTimeoutError,
+    ServiceUnavailableError,
+    StatusError,
+    TooManyRequestsError,
+    UnauthorizedError,
+    UnsupportedMediaTypeError,
+    error_from_status,
+    is_conflict,
+    is_expired,
+    is_internal_error,
+    is_too_large_resource_version,
+    is_too_many_requests,
+)
+from clientgo.meta.group_version import (
+    APIResource,
+    GroupVersion,
+    GroupVersionKind,
+    GroupVersionResource,
+)
+from clientgo.meta.list_options import ListOptions
+from clientgo.meta.object_meta import ListMeta, ObjectMeta, OwnerReference
+from clientgo.meta.object_name import ExplicitKey, ObjectName, object_key
+from clientgo.meta.objects import (
+    Model,
+    ObjectDecodeError,
+    Resource,
+    deep_copy,
+    resource,
+    resource_of,
+)
+from clientgo.meta.partial_metadata import PartialObjectMetadata
+from clientgo.meta.scheme import Scheme
+from clientgo.meta.status import Status, StatusCause, StatusDetails
+from clientgo.meta.unstructured import Unstructured
+from clientgo.meta.watch_event import INITIAL_EVENTS_END, EventType, WatchEvent
+
+__all__ = [
+    # objects
+    "Model",
+    "Resource",
+    "resource",
+    "resource_of",
+    "Unstructured",
+    "PartialObjectMetadata",
+    "ObjectMeta",
+    "OwnerReference",
+    "ListMeta",
+    "deep_copy",
+    "metadata_of",
+    "has_metadata",
+    "labels_of",
+    "annotations_of",
+    "NoMetadataError",
+    "ObjectDecodeError",
+    # names
+    "ObjectName",
+    "ExplicitKey",
+    "object_key",
+    "APIResource",
+    "GroupVersion",
+    "GroupVersionKind",
+    "GroupVersionResource",
+    "Scheme",
+    # the wire
+    "ListOptions",
+    "Codec",
+    "ObjectList",
+    "Undecodable",
+    "DecodeError",
+    "encode",
+    "to_plain",
+    "WatchEvent",
+    "EventType",
+    "INITIAL_EVENTS_END",
+    # answers
+    "Status",
+    "StatusDetails",
+    "StatusCause",
+    "StatusError",
+    "error_from_status",
+    "AlreadyExistsError",
+    "BadRequestError",
+    "ConflictError",
+    "ExpiredError",
+    "ForbiddenError",
+    "GatewayTimeoutError",
+    "GoneError",
+    "InternalServerError",
+    "InvalidError",
+    "MethodNotAllowedError",
+    "NotAcceptableError",
+    "NotFoundError",
+    "RequestTooLargeError",
+    "ServerTimeoutError",
+    "ServiceUnavailableError",
+    "TooManyRequestsError",
+    "UnauthorizedError",
+    "UnsupportedMediaTypeError",
+    "is_conflict",
+    "is_expired",
+    "is_internal_error",
+    "is_too_large_resource_version",
+    "is_too_many_requests",
+]

@@ -1,0 +1,24 @@
+"""Taking the annotations out of a class body that is still being built.
+
+Python 3.14 keeps them behind a function instead of in the namespace (PEP 649); this is the one
+place that knows.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+
+def pop_annotations(namespace: dict[str, Any]) -> dict[str, Any]:
+    """Remove and return the annotations of a class namespace, unevaluated where they are text."""
+    if sys.version_info >= (3, 14):  # pragma: no cover
+        import annotationlib
+
+        annotate = annotationlib.get_annotate_from_class_namespace(namespace)
+        if annotate is not None:
+            found = annotationlib.call_annotate_function(annotate, annotationlib.Format.FORWARDREF)
+            for name in ("__annotate__", "__annotate_func__"):
+                namespace.pop(name, None)
+            return dict(found)
+    return dict(namespace.pop("__annotations__", {}))

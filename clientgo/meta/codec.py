@@ -1,0 +1,193 @@
+"""Decoding what the wire brings, straight into the target type, and encoding what goes out.
+
+Promises: one pass over the bytes for a watch event, one call for a list page and one pass for
+each of its items; an object keeps its own slice of the input and never a page or a receive buffer.
+An object that does not decode costs only itself: it comes out as an :class:`Undecodable`, in its
+place, with whatever of its header could be read.
+
+Differs from client-go (apimachinery ``runtime`` serializers) in that the body of an object is left
+for later, see :mod:`clientgo.meta.objects`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from clientgo.meta.lenient import convert_leniently, without_nulls
+from clientgo.meta.object_meta import ListMeta, ObjectMeta
+from clientgo.meta.objects import APIObject, Resource
+from clientgo.meta.status import Status
+from clientgo.meta.unstructured import Unstructured
+from clientgo.meta.watch_event import EventType, WatchEvent
+
+T = TypeVar("T", bound=APIObject)
+
+
+class Undecodable(Struct, frozen=True, gc=False):
+    """Stands for an object that could not be decoded: what is known of it, and why.
+
+    ``raw`` is its JSON, for a report or a second try. ``metadata`` is empty where even the header
+    could not be read.
+    """
+
+    reason: str
+    raw: bytes
+    metadata: ObjectMeta
+
+
+class ObjectList(Struct, Generic[T], kw_only=True):
+    """One page of a list: its items in the server's order, and its header."""
+
+    metadata: ListMeta
+    items: list[T]
+    undecodable: list[Undecodable] = field(default_factory=list)
+
+
+class DecodeError(ValueError):
+    """Bytes from the server that are no JSON, or no list or event where one must be."""
+
+
+class _Page(Struct):
+    items: list[Raw] | None = None
+    metadata: ListMeta = field(default_factory=ListMeta)
+    api_version: str = field(default="", name="apiVersion")
+    kind: str = ""
+
+
+class _RawEvent(Struct):
+    type: str
+    object: Raw
+
+
+class _StatusEvent(Struct):
+    object: Status
+
+
+class Codec(Generic[T]):
+    """Decodes and encodes objects of one type; immutable, safe for every thread."""
+
+    __slots__ = ("_decode", "_decode_event", "type")
+
+    def __init__(self, type_: type[T]) -> None:
+        self.type = type_
+        self._decode = msgspec.json.Decoder(type_).decode
+        self._decode_event = msgspec.json.Decoder(WatchEvent[type_]).decode  # type: ignore[valid-type]
+
+    def decode(self, raw: bytes) -> T:
+        """One object. Raises :class:`DecodeError` when its header cannot be read."""
+        obj = self._decode_or_report(raw)
+        if isinstance(obj, Undecodable):
+            raise DecodeError(f"not a {self.type.__name__}: {obj.reason}; got {raw[:120]!r}")
+        return obj
+
+    def decode_list(self, raw: bytes) -> ObjectList[T]:
+        """One page of a list. Raises :class:`DecodeError` when it is no list."""
+        try:
+            page = msgspec.json.decode(raw, type=_Page)
+        except msgspec.MsgspecError as error:
+            raise DecodeError(f"not a list: {error}; got {raw[:120]!r}") from error
+        result: ObjectList[T] = ObjectList(metadata=page.metadata, items=[])
+        for item in page.items or ():
+            # bytes() cuts the item out, so that it does not keep the page alive.
+            obj = self._decode_or_report(bytes(item))
+            if isinstance(obj, Undecodable):
+                result.undecodable.append(obj)
+            else:
+                result.items.append(obj)
+        if self.type is Unstructured and page.kind.endswith("List"):
+            _complete_items(result.items, page)
+        return result
+
+    def decode_event(self, line: bytes) -> WatchEvent[Any]:
+        """One line of a watch stream; its object is a T, a :class:`Status` or an
+        :class:`Undecodable`. Raises :class:`DecodeError` when the line is no event at all."""
+        try:
+            event: WatchEvent[Any] = self._decode_event(line)
+        except msgspec.ValidationError:
+            return self._decode_odd_event(line)
+        except msgspec.DecodeError as error:
+            raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
+        if event.type == EventType.ERROR:
+            return self._decode_odd_event(line)
+        obj = event.object
+        obj._raw = line
+        obj._enclosed = True
+        return event
+
+    def _decode_odd_event(self, line: bytes) -> WatchEvent[Any]:
+        try:
+            event = msgspec.json.decode(line, type=_RawEvent)
+            if event.type == EventType.ERROR:
+                return WatchEvent(event.type, msgspec.json.decode(line, type=_StatusEvent).object)
+        except msgspec.MsgspecError as error:
+            raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
+        return WatchEvent(event.type, self._decode_or_report(bytes(event.object)))
+
+    def _decode_or_report(self, raw: bytes) -> T | Undecodable:
+        try:
+            obj = self._decode(raw)
+        except msgspec.ValidationError as error:
+            return self._decode_leniently(raw, str(error))
+        except msgspec.DecodeError as error:
+            return Undecodable(str(error), raw, ObjectMeta())
+        obj._raw = raw
+        return obj
+
+    def _decode_leniently(self, raw: bytes, reason: str) -> T | Undecodable:
+        plain = msgspec.json.decode(raw)
+        try:
+            obj = convert_leniently(plain, self.type)
+        except msgspec.ValidationError:
+            return Undecodable(reason, raw, _legible_metadata(plain))
+        obj._raw = raw
+        return obj
+
+
+def encode(obj: Resource | Unstructured | Mapping[str, Any]) -> bytes:
+    """An object as JSON, ready to send; plain dicts and models with ``to_dict`` are taken too."""
+    return msgspec.json.encode(to_plain(obj))
+
+
+def to_plain(obj: Any) -> dict[str, Any]:
+    """Any object that the library accepts as plain JSON values.
+
+    Raises ``TypeError`` for a value that is no API object.
+    """
+    if isinstance(obj, Resource | Unstructured):
+        return obj.to_dict()
+    if isinstance(obj, Mapping):
+        return dict(obj)
+    if hasattr(obj, "metadata") and hasattr(obj, "to_dict"):
+        return _plain_of_model(obj)
+    raise TypeError(
+        f"a {type(obj).__name__} is no API object: pass a Resource, an Unstructured, a dict, "
+        "or a model of the kubernetes package"
+    )
+
+
+def _plain_of_model(obj: Any) -> dict[str, Any]:
+    plain: dict[str, Any] = msgspec.to_builtins(without_nulls(obj.to_dict(serialize=True)))
+    return plain
+
+
+def _complete_items(items: list[Any], page: _Page) -> None:
+    """A list of a built-in kind says once what its items are; each item must know it."""
+    kind = page.kind.removesuffix("List")
+    for item in items:
+        item.kind = item.kind or kind
+        item.api_version = item.api_version or page.api_version
+
+
+def _legible_metadata(plain: Any) -> ObjectMeta:
+    """The parts of a broken header that can be read, for the report."""
+    came = plain.get("metadata") if isinstance(plain, dict) else None
+    if not isinstance(came, dict):
+        return ObjectMeta()
+    names = ("name", "namespace", "uid", "resourceVersion")
+    return convert_leniently(
+        {name: came[name] for name in names if isinstance(came.get(name), str)}, ObjectMeta
+    )

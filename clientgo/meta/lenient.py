@@ -1,0 +1,28 @@
+"""A second chance for JSON that a strict decoder refuses.
+
+The API treats ``null`` as absent, servers and proxies write it all the same, and numbers arrive
+as text. Decoding stays strict and fast; only what was refused comes here. Nothing is guessed: what
+still does not fit raises ``msgspec.ValidationError`` with the path of the field.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+def convert_leniently(value: Any, into: type[T]) -> T:
+    """Convert plain JSON values into ``into``, with nulls dropped and scalars coerced."""
+    return msgspec.convert(without_nulls(value), into, strict=False)
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy of a JSON value in which no mapping holds a null."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

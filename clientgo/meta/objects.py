@@ -1,0 +1,295 @@
+"""API objects: a typed header that is there at once, a body that is decoded when it is used.
+
+Promises: ``obj.metadata`` costs nothing to read; the body (``foo.spec``, ``obj["data"]``) is
+decoded on first access, once, from the object's own JSON, which the object keeps, so that fields
+its type does not know survive a read, change and update. Until its body is used an object holds
+nothing that the cyclic garbage collector has to visit.
+
+Does not promise protection from writes: objects of a cache are shared and read-only by
+agreement; :func:`deep_copy` gives one to change.
+
+Differs from client-go, where every object is decoded whole: in Python decoding, not the network,
+bounds an informer, and most events are answered from the header alone. Two threads that touch an
+undecoded body at once may both decode it; the results are equal and one of them stays.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
+
+import msgspec
+from msgspec import Struct, StructMeta, field
+
+from clientgo.meta.class_annotations import pop_annotations
+from clientgo.meta.group_version import APIResource
+from clientgo.meta.lenient import convert_leniently, without_nulls
+from clientgo.meta.object_meta import ObjectMeta
+from clientgo.meta.object_name import object_key
+from clientgo.meta.overlay import overlay
+
+R = TypeVar("R", bound="Resource")
+T = TypeVar("T")
+
+
+class Model(Struct, rename="camel", kw_only=True):
+    """Base for the parts of an object: ``snake_case`` here, ``camelCase`` on the wire.
+
+    ``None`` is left out of what is sent. Other defaults are sent, because a default in Python is
+    not a default in the server. Any ``msgspec.Struct`` may be used instead.
+    """
+
+
+class ObjectDecodeError(ValueError):
+    """The body of an object does not fit its declared type.
+
+    Raised on first access of the body. ``kind`` and ``key`` name the object, ``reason`` the field.
+    The object can still be read as it came through ``to_dict()``.
+    """
+
+    def __init__(self, kind: str, key: str, reason: str) -> None:
+        super().__init__(
+            f"{kind} {key!r} does not fit its declared type: {reason}; "
+            "correct the object or widen the type's annotation"
+        )
+        self.kind = kind
+        self.key = key
+        self.reason = reason
+
+
+class BodyField:
+    """One declared field of a resource: decodes the object's body when it is first touched."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, obj: Resource | None, owner: type) -> Any:
+        return self if obj is None else getattr(obj._loaded_body(), self.name)
+
+    def __set__(self, obj: Resource, value: Any) -> None:
+        setattr(obj._loaded_body(), self.name, value)
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+class ResourceMeta(StructMeta):
+    """Moves the fields that a resource class declares into a body that is decoded lazily.
+
+    What stays is a Struct of the header alone, which is what the wire is decoded into.
+    """
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> Any:
+        if not any(isinstance(base, ResourceMeta) for base in bases):
+            return super().__new__(mcls, name, bases, namespace, **options)
+        fields: list[tuple[Any, ...]] = []
+        for attribute, annotation in pop_annotations(namespace).items():
+            if attribute.startswith("__") or "ClassVar" in str(annotation):
+                continue
+            default = (_default(namespace[attribute]),) if attribute in namespace else ()
+            fields.append((attribute, annotation, *default))
+            namespace[attribute] = BodyField(attribute)
+        cls = super().__new__(mcls, name, bases, namespace, **options)
+        body = msgspec.defstruct(
+            f"{name}Body",
+            fields,
+            bases=tuple(base.__body__ for base in bases if hasattr(base, "__body__")) or None,
+            module=namespace["__module__"],
+            rename="camel",
+            kw_only=True,
+        )
+        type.__setattr__(cls, "__body__", body)
+        return cls
+
+    def __call__(cls, *, metadata: ObjectMeta | None = None, **body: Any) -> Any:
+        obj = super().__call__(metadata=metadata if metadata is not None else ObjectMeta())
+        obj._body = cls.__body__(**body)  # type: ignore[attr-defined]
+        return obj
+
+
+def _default(value: Any) -> Any:
+    """A Struct that may be changed must not be shared as a default: each object gets its own."""
+    if isinstance(value, Struct) and not type(value).__struct_config__.frozen:
+        return field(default_factory=lambda: copy.deepcopy(value))
+    return value
+
+
+class APIObject(Struct, gc=False, eq=False, kw_only=True):
+    """What :class:`Resource` and :class:`~clientgo.meta.unstructured.Unstructured` share.
+
+    ``_raw`` is the JSON that the object came from or, when ``_enclosed``, that of the watch event
+    around it: one slice of the stream serves, without a second scan for where the object begins.
+    The wire names of the private fields are none that a Kubernetes object can have.
+    """
+
+    metadata: ObjectMeta = field(default_factory=ObjectMeta)
+    _raw: bytes | None = field(default=None, name="~raw")
+    _enclosed: bool = field(default=False, name="~enclosed")
+    _body: Any = field(default=None, name="~body")
+
+    def _original(self) -> dict[str, Any]:
+        """The object as it came off the wire, decoded anew; empty for one made here."""
+        if self._raw is None:
+            return {}
+        plain: dict[str, Any] = msgspec.json.decode(self._raw)
+        inner: dict[str, Any] = plain["object"] if self._enclosed else plain
+        return inner
+
+    def _metadata_over(self, plain: dict[str, Any]) -> dict[str, Any]:
+        """The metadata of ``plain``, which this object came from, with typed changes laid over."""
+        came = plain.get("metadata", {})
+        before = msgspec.to_builtins(convert_leniently(came, ObjectMeta))
+        metadata: dict[str, Any] = overlay(came, before, msgspec.to_builtins(self.metadata))
+        return metadata
+
+
+class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
+    """Base of declared resource types; :func:`resource` shows a declaration.
+
+    ``Foo(metadata=ObjectMeta(name="a"), spec=FooSpec(...))`` makes an object to send. Equality
+    compares what would be sent.
+    """
+
+    __resource__: ClassVar[APIResource]
+    __body__: ClassVar[type[Struct]]
+
+    @property
+    def api_version(self) -> str:
+        return self.__resource__.api_version
+
+    @property
+    def kind(self) -> str:
+        return self.__resource__.kind
+
+    def to_dict(self) -> dict[str, Any]:
+        """The object as plain JSON values, ready to send.
+
+        For an object that came off the wire this is the original with the typed changes laid over
+        it; fields that the type does not declare are all there.
+        """
+        plain: dict[str, Any] = {"apiVersion": self.api_version, "kind": self.kind}
+        plain |= self._original()
+        plain["metadata"] = self._metadata_over(plain)
+        if self._body is None:
+            return plain
+        after: dict[str, Any] = without_nulls(msgspec.to_builtins(self._body))
+        if self._raw is None:
+            return plain | after
+        before = without_nulls(msgspec.to_builtins(self._decode_body()))
+        changed: dict[str, Any] = overlay(plain, before, after)
+        return changed
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return self is other or self.to_dict() == other.to_dict()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} {object_key(self)} @{self.metadata.resource_version or 'new'}>"
+
+    def _loaded_body(self) -> Any:
+        body = self._body
+        if body is None:
+            body = self._body = self._decode_body()
+        return body
+
+    def _decode_body(self) -> Struct:
+        cls = type(self)
+        if self._raw is None:
+            return cls.__body__()
+        try:
+            if self._enclosed:
+                event: _Enclosing[Struct] = msgspec.json.decode(
+                    self._raw,
+                    type=_Enclosing[cls.__body__],  # type: ignore[name-defined]
+                )
+                return event.object
+            return msgspec.json.decode(self._raw, type=cls.__body__)
+        except msgspec.ValidationError:
+            return self._decode_body_leniently()
+
+    def _decode_body_leniently(self) -> Struct:
+        try:
+            return convert_leniently(self._original(), self.__body__)
+        except msgspec.ValidationError as error:
+            raise ObjectDecodeError(self.kind, object_key(self), str(error)) from error
+
+
+class _Enclosing(Struct, Generic[T]):
+    """The part of a watch event that holds the object."""
+
+    object: T
+
+
+def resource(
+    *,
+    version: str,
+    plural: str,
+    group: str = "",
+    kind: str = "",
+    singular: str = "",
+    namespaced: bool = True,
+    short_names: tuple[str, ...] = (),
+) -> Callable[[type[R]], type[R]]:
+    """Declare where a resource class is served.
+
+    ::
+
+        class FooSpec(Model):
+            deployment_name: str
+            replicas: int | None = None
+
+        @resource(group="samplecontroller.k8s.io", version="v1alpha1", plural="foos")
+        class Foo(Resource):
+            spec: FooSpec
+            status: FooStatus = FooStatus()
+
+    The kind is the class's name unless given. A field called ``status`` declares the status
+    subresource. Raises ``TypeError`` for a class that is no :class:`Resource`.
+    """
+
+    def declare(cls: type[R]) -> type[R]:
+        if not (isinstance(cls, type) and issubclass(cls, Resource)):
+            raise TypeError(f"@resource declares a class derived from Resource, not {cls!r}")
+        name = kind or cls.__name__
+        has_status = "status" in cls.__body__.__struct_fields__
+        cls.__resource__ = APIResource(
+            group=group,
+            version=version,
+            kind=name,
+            plural=plural,
+            singular=singular or name.lower(),
+            namespaced=namespaced,
+            subresources=("status",) if has_status else (),
+            short_names=short_names,
+        )
+        return cls
+
+    return declare
+
+
+def resource_of(cls: type) -> APIResource:
+    """Where a declared class is served; ``TypeError`` for a class without ``@resource``."""
+    try:
+        declared: APIResource = cls.__resource__  # type: ignore[attr-defined]
+    except AttributeError:
+        raise TypeError(
+            f"{cls.__name__} is not declared; decorate it with @resource(version=..., plural=...)"
+        ) from None
+    return declared
+
+
+def deep_copy(obj: T) -> T:
+    """A copy of an object that may be changed; the original and all it holds stay untouched."""
+    if not isinstance(obj, APIObject):
+        return copy.deepcopy(obj)
+    duplicate = copy.copy(obj)
+    # The raw bytes are immutable and shared; a body that nobody has used is decoded anew.
+    duplicate.metadata = copy.deepcopy(obj.metadata)
+    duplicate._body = copy.deepcopy(obj._body)
+    return duplicate

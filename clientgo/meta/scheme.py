@@ -1,0 +1,75 @@
+"""Which class stands for which kind: the map that decodes objects nobody named in advance.
+
+A scheme is built by hand and passed where it is needed; nothing registers itself on import.
+Upstream: apimachinery ``runtime`` Scheme, without versions that convert into each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from clientgo.meta.codec import Codec, DecodeError
+from clientgo.meta.group_version import (
+    APIResource,
+    GroupVersion,
+    GroupVersionKind,
+    GroupVersionResource,
+)
+from clientgo.meta.objects import Resource, resource_of
+from clientgo.meta.unstructured import Unstructured
+
+
+class _TypeMeta(msgspec.Struct):
+    api_version: str = msgspec.field(default="", name="apiVersion")
+    kind: str = ""
+
+
+class Scheme:
+    """Declared classes by kind and by resource. Filled before use; reading it is thread-safe."""
+
+    def __init__(self, types: Iterable[type[Resource]] = ()) -> None:
+        self._codecs: dict[GroupVersionKind, Codec[Any]] = {}
+        self._types: dict[GroupVersionResource, type[Resource]] = {}
+        self._unstructured = Codec(Unstructured)
+        for type_ in types:
+            self.register(type_)
+
+    def register(self, type_: type[Resource]) -> None:
+        """Add a declared class; ``ValueError`` where another one already has its kind."""
+        declared = resource_of(type_)
+        known = self._types.get(declared.gvr)
+        if known not in (None, type_):
+            raise ValueError(f"{declared.gvk} is registered already, as {known!r}")
+        self._codecs[declared.gvk] = Codec(type_)
+        self._types[declared.gvr] = type_
+
+    def type_for_kind(self, gvk: GroupVersionKind) -> type[Resource] | None:
+        codec = self._codecs.get(gvk)
+        return codec.type if codec else None
+
+    def type_for_resource(self, gvr: GroupVersionResource) -> type[Resource] | None:
+        return self._types.get(gvr)
+
+    def resource_for_kind(self, gvk: GroupVersionKind) -> APIResource | None:
+        type_ = self.type_for_kind(gvk)
+        return resource_of(type_) if type_ else None
+
+    def __iter__(self) -> Iterator[type[Resource]]:
+        return iter(self._types.values())
+
+    def decode(self, raw: bytes) -> Resource | Unstructured:
+        """An object of whatever kind it says it is: declared if known, else unstructured.
+
+        Raises :class:`~clientgo.meta.codec.DecodeError` for bytes that are no object.
+        """
+        try:
+            said = msgspec.json.decode(raw, type=_TypeMeta)
+            group, version = GroupVersion.parse(said.api_version)
+        except ValueError as error:
+            raise DecodeError(f"not an API object: {error}; got {raw[:120]!r}") from error
+        codec = self._codecs.get(GroupVersionKind(group, version, said.kind), self._unstructured)
+        obj: Resource | Unstructured = codec.decode(raw)
+        return obj

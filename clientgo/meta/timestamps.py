@@ -1,0 +1,31 @@
+"""Conversion between the API's time texts and Unix seconds.
+
+The API has two forms: ``Time`` in whole seconds (``2026-01-02T03:04:05Z``) and ``MicroTime`` with
+six decimals. Both are always UTC when written here; any RFC 3339 offset is read.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def format_time(unix_seconds: float) -> str:
+    """The API's ``Time`` form: whole seconds, cut off, not rounded."""
+    moment = datetime.fromtimestamp(int(unix_seconds // 1), UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def format_micro_time(unix_seconds: float) -> str:
+    """The API's ``MicroTime`` form: six decimals."""
+    return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_time(text: str) -> float:
+    """Unix seconds of an RFC 3339 text; ``ValueError`` names a text that is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise ValueError(f"not an RFC 3339 time: {text!r}") from error
+    if moment.tzinfo is None:
+        raise ValueError(f"not an RFC 3339 time: {text!r} has no offset; append Z for UTC")
+    return moment.timestamp()
