@@ -45,11 +45,27 @@ from clientgo.meta.errors import (
     is_too_large_resource_version,
     is_too_many_requests,
 )
+from clientgo.meta.field_selectors import (
+    FieldRequirement,
+    FieldSelector,
+    field_equals,
+    field_selector_from_fields,
+    parse_field_selector,
+)
 from clientgo.meta.group_version import (
     APIResource,
     GroupVersion,
     GroupVersionKind,
     GroupVersionResource,
+)
+from clientgo.meta.label_requirements import Operator, Requirement, SelectorError
+from clientgo.meta.label_selector_objects import selector_from_object
+from clientgo.meta.label_selectors import (
+    Selector,
+    everything,
+    nothing,
+    parse_label_selector,
+    selector_from_labels,
 )
 from clientgo.meta.list_options import ListOptions
 from clientgo.meta.object_meta import ListMeta, ObjectMeta, OwnerReference
@@ -95,6 +111,21 @@ __all__ = [
     "GroupVersionKind",
     "GroupVersionResource",
     "Scheme",
+    # selectors
+    "Selector",
+    "Requirement",
+    "Operator",
+    "SelectorError",
+    "parse_label_selector",
+    "selector_from_labels",
+    "selector_from_object",
+    "everything",
+    "nothing",
+    "FieldSelector",
+    "FieldRequirement",
+    "parse_field_selector",
+    "field_equals",
+    "field_selector_from_fields",
     # the wire
     "ListOptions",
     "Codec",

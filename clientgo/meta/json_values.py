@@ -1,0 +1,48 @@
+"""Plain JSON values: the dicts, lists and scalars that patches and managed fields work on.
+
+Promises: `json_equal` compares as the API does (``1 == 1.0``, but ``True != 1``), and `copy_json`
+gives a value that shares no dict or list with its argument.
+
+Does not promise to cope with anything but what a JSON decoder produces; other objects compare by
+``==`` and are not copied.
+
+client-go has no such file: Go's type switch and ``reflect.DeepEqual`` do this. Python needs it
+because ``True == 1`` would otherwise make a boolean equal to a number.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+JSONValue: TypeAlias = Any
+"""``None | bool | int | float | str | list[JSONValue] | dict[str, JSONValue]``."""
+
+JSONObject: TypeAlias = dict[str, JSONValue]
+
+
+def copy_json(value: JSONValue) -> JSONValue:
+    """Return a deep copy of `value`; several times faster than `copy.deepcopy`."""
+    if isinstance(value, dict):
+        return {key: copy_json(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [copy_json(item) for item in value]
+    return value
+
+
+def json_equal(left: JSONValue, right: JSONValue) -> bool:
+    """Tell whether two JSON values are the same; numbers compare by value, never with booleans."""
+    if isinstance(left, dict):
+        return (
+            isinstance(right, dict)
+            and left.keys() == right.keys()
+            and all(json_equal(item, right[key]) for key, item in left.items())
+        )
+    if isinstance(left, list):
+        return (
+            isinstance(right, list)
+            and len(left) == len(right)
+            and all(map(json_equal, left, right))
+        )
+    if isinstance(left, bool) or isinstance(right, bool):
+        return left is right
+    return bool(left == right)

@@ -1,0 +1,177 @@
+"""JSON Patch (RFC 6902): a list of operations on paths of a document.
+
+Promises: either all operations apply, or `PatchError` names the one that does not; the document is
+never changed, the result shares nothing with it.
+
+Does not promise to be strict. It accepts what the API server accepts: negative indices count from
+the end, ``replace`` and ``copy`` of an absent member of an object act on null, and whatever a path
+has before its first slash is ignored. ``test`` compares encodings, so 1 is not 1.0.
+
+Upstream: ``github.com/evanphx/json-patch`` v4 as used by ``k8s.io/apiserver``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.meta.json_values import JSONObject, JSONValue, copy_json
+from clientgo.meta.patches.errors import InapplicablePatchError, MalformedPatchError
+
+
+def apply_json_patch(document: JSONValue, patch: list[JSONObject]) -> JSONValue:
+    """Return `document` (an object or a list) with the operations of `patch` applied in order.
+
+    Raises `MalformedPatchError` if `patch` is not a list of operations, `InapplicablePatchError` if
+    an operation does not apply; the message has its index.
+    """
+    if not isinstance(patch, list) or not all(isinstance(step, dict) for step in patch):
+        raise MalformedPatchError("a JSON patch is a list of operation objects")
+    if not isinstance(document, dict | list):
+        raise InapplicablePatchError("a JSON patch applies to an object or a list")
+    root = copy_json(document)
+    for index, step in enumerate(patch):
+        try:
+            root = _OPERATIONS.get(str(step.get("op")), _unknown)(root, step)
+        except InapplicablePatchError as error:
+            raise InapplicablePatchError(f"operation {index} of the patch: {error}") from None
+    return root
+
+
+def _add(root: Any, step: JSONObject) -> Any:
+    container, key = _parent(root, _path(step, "path"))
+    _insert(container, key, copy_json(step.get("value")))
+    return root
+
+
+def _remove(root: Any, step: JSONObject) -> Any:
+    container, key = _parent(root, _path(step, "path"))
+    _delete(container, key)
+    return root
+
+
+def _replace(root: Any, step: JSONObject) -> Any:
+    path, value = _path(step, "path"), copy_json(step.get("value"))
+    if not path:
+        if not isinstance(value, dict | list):
+            raise InapplicablePatchError("only an object or a list can replace the document")
+        return value
+    container, key = _parent(root, path)
+    if isinstance(container, list):
+        container[_existing_index(container, key)] = value
+    else:
+        container[key] = value
+    return root
+
+
+def _move(root: Any, step: JSONObject) -> Any:
+    container, key = _parent(root, _path(step, "from"))
+    value = _member(container, key)
+    _delete(container, key)
+    container, key = _parent(root, _path(step, "path"))
+    _insert(container, key, value)
+    return root
+
+
+def _copy(root: Any, step: JSONObject) -> Any:
+    value = _member(*_parent(root, _path(step, "from")))
+    container, key = _parent(root, _path(step, "path"))
+    _insert(container, key, copy_json(value))
+    return root
+
+
+def _test(root: Any, step: JSONObject) -> Any:
+    path = _path(step, "path")
+    actual = _member(*_parent(root, path)) if path else root
+    expected = step.get("value")
+    if _encoding(actual) != _encoding(expected):
+        raise InapplicablePatchError(
+            f"test failed: {path!r} is {_encoding(actual)}, not {_encoding(expected)}"
+        )
+    return root
+
+
+def _unknown(_root: Any, step: JSONObject) -> Any:
+    raise InapplicablePatchError(f"unknown op {step.get('op')!r}; use one of {list(_OPERATIONS)}")
+
+
+_OPERATIONS: dict[str, Callable[[Any, JSONObject], Any]] = {
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "move": _move,
+    "copy": _copy,
+    "test": _test,
+}
+
+
+def _path(step: JSONObject, field: str) -> str:
+    path = step.get(field)
+    if not isinstance(path, str):
+        raise InapplicablePatchError(f"{step.get('op')} needs a string {field!r}, not {path!r}")
+    return path
+
+
+def _parent(root: Any, path: str) -> tuple[Any, str]:
+    """Return the object or list that holds the last element of `path`, and that element."""
+    _ignored, *tokens = (token.replace("~1", "/").replace("~0", "~") for token in path.split("/"))
+    if not tokens:
+        raise InapplicablePatchError(f"path {path!r} does not name a member of the document")
+    container = root
+    for token in tokens[:-1]:
+        container = _member(container, token)
+        if not isinstance(container, dict | list):
+            raise InapplicablePatchError(
+                f"path {path!r} does not exist: {token!r} is {_kind(container)}"
+            )
+    return container, tokens[-1]
+
+
+def _member(container: Any, key: str) -> Any:
+    if isinstance(container, list):
+        return container[_existing_index(container, key)]
+    return container.get(key)
+
+
+def _insert(container: Any, key: str, value: JSONValue) -> None:
+    if isinstance(container, dict):
+        container[key] = value
+    elif key == "-":
+        container.append(value)
+    else:
+        container.insert(_index(key, len(container) + 1), value)
+
+
+def _delete(container: Any, key: str) -> None:
+    if isinstance(container, list):
+        del container[_existing_index(container, key)]
+    elif key in container:
+        del container[key]
+    else:
+        raise InapplicablePatchError(f"can't remove {key!r}: there is no such member")
+
+
+def _existing_index(container: list[JSONValue], key: str) -> int:
+    return _index(key, len(container))
+
+
+def _index(key: str, length: int) -> int:
+    if not _INTEGER.fullmatch(key):
+        raise InapplicablePatchError(f"{key!r} is not an index of a list")
+    index = int(key)
+    if not -length <= index < length:
+        raise InapplicablePatchError(f"index {key} is outside a list of {length}")
+    return index % length
+
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+
+
+def _encoding(value: JSONValue) -> str:
+    return json.dumps(value, sort_keys=True, ensure_ascii=False)
+
+
+def _kind(value: JSONValue) -> str:
+    return "absent or null" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,152 @@
+"""JSON Merge Patch (RFC 7386): a partial document in which null removes a member.
+
+Promises: `apply_merge_patch`, its inverse `create_merge_patch`, composition of two patches, and the
+three-way patch of ``kubectl apply`` for custom resources. Arguments are never changed; results
+share nothing with them.
+
+Does not promise what the format can't say: a patch can't set a member to null, lists are replaced
+whole, and where a document holds nulls ``apply(a, create(a, b))`` may lose them.
+
+Upstream: ``github.com/evanphx/json-patch`` v4 and ``k8s.io/apimachinery/pkg/util/jsonmergepatch``.
+Numbers compare by value there too, but through floats; here integers stay exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clientgo.meta.json_values import JSONObject, JSONValue, copy_json, json_equal
+from clientgo.meta.patches.errors import MalformedPatchError
+
+
+def apply_merge_patch(document: JSONValue, patch: JSONValue) -> JSONValue:
+    """Return `document` with `patch` merged over it; a list as a patch replaces the document.
+
+    Raises `MalformedPatchError` if `patch` is a scalar or null, or `document` is null.
+    """
+    return copy_json(_apply(document, patch, keep_nulls=False))
+
+
+def compose_merge_patches(first: JSONValue, second: JSONValue) -> JSONValue:
+    """Return one patch with the effect of `first` and then `second`.
+
+    One thing is lost, because the format can't say "replace": where `first` removes an object and
+    `second` gives an object again, the old members stay. Raises `MalformedPatchError` as
+    `apply_merge_patch` does. Upstream: ``MergeMergePatches``.
+    """
+    return copy_json(_apply(first, second, keep_nulls=True))
+
+
+def create_merge_patch(original: JSONValue, modified: JSONValue) -> JSONValue:
+    """Return the patch that turns `original` into `modified`; an empty one if they are equal.
+
+    Two lists of objects of equal length give a list of patches. None stands for an empty object.
+    Raises `MalformedPatchError` for any other pair.
+    """
+    if isinstance(original, list) and isinstance(modified, list):
+        if len(original) != len(modified):
+            raise MalformedPatchError("lists of different length have no merge patch")
+        pairs = zip(original, modified, strict=True)
+        return [_create(_object(a), _object(b)) for a, b in pairs]
+    return _create(_object(original), _object(modified))
+
+
+def create_three_way_merge_patch(
+    original: JSONObject | None, modified: JSONObject | None, current: JSONObject | None
+) -> JSONObject:
+    """Return the patch that brings `current` to `modified`.
+
+    It removes only what `original` (the state last applied) had and `modified` lacks, and so leaves
+    alone what others have added. Raises `MalformedPatchError` if an argument is neither an object
+    nor None. There are no conflicts: a member can't be both in `modified` and removed from it.
+    Upstream: ``jsonmergepatch.CreateThreeWayJSONMergePatch``.
+    """
+    changes = _without_nulls(_create(_object(current), _object(modified)))
+    deletions = _only_nulls(_create(_object(original), _object(modified)))
+    patch: JSONObject = apply_merge_patch(deletions, changes)
+    return patch
+
+
+def _apply(document: JSONValue, patch: JSONValue, *, keep_nulls: bool) -> JSONValue:
+    if document is None:
+        raise MalformedPatchError("a merge patch does not apply to null")
+    if not isinstance(patch, dict | list):
+        raise MalformedPatchError(f"a merge patch is an object or a list, not {patch!r}")
+    if isinstance(patch, list):
+        return _pruned(patch)
+    if not isinstance(document, dict):
+        return patch if keep_nulls else _pruned(patch)
+    return _merge(document, patch, keep_nulls=keep_nulls)
+
+
+def _merge(document: JSONObject, patch: JSONObject, *, keep_nulls: bool) -> JSONObject:
+    result = dict(document)
+    for key, value in patch.items():
+        present = result.get(key)
+        if value is None:
+            if keep_nulls:
+                result[key] = None
+            else:
+                result.pop(key, None)
+        elif present is None:
+            result[key] = value if keep_nulls else _pruned(value)
+        elif not isinstance(present, dict):
+            result[key] = _pruned(value)
+        elif isinstance(value, dict):
+            result[key] = _merge(present, value, keep_nulls=keep_nulls)
+        else:
+            result[key] = value
+    return result
+
+
+def _pruned(value: JSONValue) -> JSONValue:
+    """Leave out members that are null, also inside lists; nulls that are list items stay."""
+    if isinstance(value, dict):
+        return {key: _pruned(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_pruned(item) for item in value]
+    return value
+
+
+def _create(original: JSONObject, modified: JSONObject) -> JSONObject:
+    patch: JSONObject = {}
+    for key, value in modified.items():
+        before = original.get(key)
+        if isinstance(before, dict) and isinstance(value, dict):
+            if nested := _create(before, value):
+                patch[key] = nested
+        elif key not in original or not json_equal(before, value):
+            patch[key] = copy_json(value)
+    patch.update({key: None for key in original if key not in modified})
+    return patch
+
+
+def _object(value: JSONValue) -> JSONObject:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise MalformedPatchError(f"a merge patch is made from objects, not from {value!r:.100}")
+    return value
+
+
+def _without_nulls(patch: JSONObject) -> JSONObject:
+    """Keep additions and changes; an explicitly empty object is a value and stays."""
+    result: JSONObject = {}
+    for key, value in patch.items():
+        if isinstance(value, dict) and value:
+            if nested := _without_nulls(value):
+                result[key] = nested
+        elif value is not None:
+            result[key] = value
+    return result
+
+
+def _only_nulls(patch: JSONObject) -> JSONObject:
+    """Keep removals."""
+    result: dict[str, Any] = {}
+    for key, value in patch.items():
+        if value is None:
+            result[key] = None
+        elif isinstance(value, dict) and (nested := _only_nulls(value)):
+            result[key] = nested
+    return result

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta.field_selectors import (
+    FieldRequirement,
+    FieldSelector,
+    and_field_selectors,
+    escape_field_value,
+    field_equals,
+    no_fields,
+    parse_field_selector,
+    unescape_field_value,
+)
+from clientgo.meta.label_requirements import Operator, SelectorError
+
+texts = st.text(alphabet="ab.\\,=! \n", max_size=6)
+requirements = st.builds(
+    FieldRequirement,
+    field=st.text(alphabet="ab.", min_size=1, max_size=4),
+    operator=st.sampled_from([Operator.EQUALS, Operator.NOT_EQUALS]),
+    value=texts,
+)
+
+
+@given(texts)
+def test_unescaping_undoes_escaping(value: str) -> None:
+    assert unescape_field_value(escape_field_value(value)) == value
+
+
+@given(st.lists(requirements, max_size=3))
+def test_canonical_text_parses_back_to_an_equivalent_selector(
+    terms: list[FieldRequirement],
+) -> None:
+    parsed = parse_field_selector(str(FieldSelector(tuple(terms))))
+
+    assert sorted(map(str, parsed.requirements)) == sorted(map(str, terms))
+
+
+@given(st.text(alphabet="ab=!,\\", max_size=10))
+def test_any_text_is_parsed_or_refused_with_a_selector_error(text: str) -> None:
+    try:
+        selector = parse_field_selector(text)
+    except SelectorError:
+        return
+    assert parse_field_selector(str(selector)) == selector
+
+
+def test_an_absent_field_counts_as_empty() -> None:
+    assert parse_field_selector("spec.nodeName=").matches({})
+    assert parse_field_selector("spec.nodeName!=node-1").matches({})
+
+
+def test_a_conjunction_with_nothing_matches_nothing() -> None:
+    selector = and_field_selectors([field_equals("a", "1"), no_fields()])
+
+    assert not selector.matches({"a": "1"})
+    assert not selector.empty
+
+
+@pytest.mark.parametrize("text", ["a", "a=b,c", "a=b=c", "a=b\\", "a=\\x"])
+def test_what_cannot_be_understood_is_refused(text: str) -> None:
+    with pytest.raises(SelectorError):
+        parse_field_selector(text)
