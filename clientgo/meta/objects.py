@@ -141,8 +141,8 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
     def _metadata_over(self, plain: dict[str, Any]) -> dict[str, Any]:
         """The metadata of ``plain``, which this object came from, with typed changes laid over."""
         came = plain.get("metadata", {})
-        before = msgspec.to_builtins(convert_leniently(came, ObjectMeta))
-        metadata: dict[str, Any] = overlay(came, before, msgspec.to_builtins(self.metadata))
+        before = _plain(convert_leniently(came, ObjectMeta))
+        metadata: dict[str, Any] = overlay(came, before, _plain(self.metadata))
         return metadata
 
 
@@ -175,10 +175,10 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
         plain["metadata"] = self._metadata_over(plain)
         if self._body is None:
             return plain
-        after: dict[str, Any] = without_nulls(msgspec.to_builtins(self._body))
+        after = _plain(self._body)
         if self._raw is None:
             return plain | after
-        before = without_nulls(msgspec.to_builtins(self._decode_body()))
+        before = _plain(self._decode_body())
         changed: dict[str, Any] = overlay(plain, before, after)
         return changed
 
@@ -293,3 +293,9 @@ def deep_copy(obj: T) -> T:
     duplicate.metadata = copy.deepcopy(obj.metadata)
     duplicate._body = copy.deepcopy(obj._body)
     return duplicate
+
+
+def _plain(part: Struct) -> dict[str, Any]:
+    """A Struct as the JSON values that it is on the wire."""
+    plain: dict[str, Any] = without_nulls(msgspec.json.decode(msgspec.json.encode(part)))
+    return plain

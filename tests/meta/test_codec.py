@@ -1,0 +1,112 @@
+"""The wire: what decodes, what is reported instead, and what never takes others down."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from clientgo.meta import (
+    Codec,
+    DecodeError,
+    PartialObjectMetadata,
+    Status,
+    Undecodable,
+    Unstructured,
+    encode,
+)
+
+POD = b'{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","resourceVersion":"3"},"spec":{}}'
+
+
+def event(type_: str, obj: bytes) -> bytes:
+    return b'{"type":"%s","object":%s}' % (type_.encode(), obj)
+
+
+def test_an_event_keeps_its_own_line_and_reads_its_body_from_there() -> None:
+    decoded = Codec(Unstructured).decode_event(event("MODIFIED", POD))
+
+    assert decoded.type == "MODIFIED"
+    assert decoded.object.to_dict() == msgspec.json.decode(POD)
+
+
+def test_an_error_event_carries_a_status() -> None:
+    status = b'{"kind":"Status","code":410,"reason":"Expired","message":"too old"}'
+
+    decoded = Codec(PartialObjectMetadata).decode_event(event("ERROR", status))
+
+    assert isinstance(decoded.object, Status)
+    assert (decoded.object.code, decoded.object.reason) == (410, "Expired")
+
+
+def test_a_bookmark_carries_a_version() -> None:
+    line = event("BOOKMARK", b'{"kind":"Pod","metadata":{"resourceVersion":"12"}}')
+
+    assert Codec(Unstructured).decode_event(line).object.metadata.resource_version == "12"
+
+
+def test_an_unknown_event_type_comes_through_for_the_reader_to_judge() -> None:
+    assert Codec(Unstructured).decode_event(event("NOVEL", POD)).type == "NOVEL"
+
+
+@pytest.mark.parametrize("line", [b"", b"{}", b"null", b'{"type":"ADDED"', b"garbage"])
+def test_what_is_no_event_is_an_error_that_shows_it(line: bytes) -> None:
+    with pytest.raises(DecodeError, match="not a watch event"):
+        Codec(Unstructured).decode_event(line)
+
+
+def test_one_broken_object_in_a_list_costs_only_itself() -> None:
+    """FIELD-13: the rest of the page goes on, and what is known of the broken one is kept."""
+    broken = b'{"metadata":{"name":"bad","namespace":"ns","labels":7}}'
+    page = b'{"kind":"PodList","apiVersion":"v1","metadata":{},"items":[%s,%s]}' % (broken, POD)
+
+    objects = Codec(Unstructured).decode_list(page)
+
+    assert [obj.metadata.name for obj in objects.items] == ["p"]
+    assert [bad.metadata.name for bad in objects.undecodable] == ["bad"]
+    assert "labels" in objects.undecodable[0].reason
+
+
+def test_a_broken_object_in_an_event_is_reported_in_its_place() -> None:
+    decoded = Codec(Unstructured).decode_event(event("ADDED", b'{"metadata":{"name":3}}'))
+
+    assert isinstance(decoded.object, Undecodable)
+
+
+def test_items_learn_their_kind_from_a_list_that_says_it_once() -> None:
+    metadata = b'{"resourceVersion":"9","continue":"t"}'
+    page = (
+        b'{"kind":"PodList","apiVersion":"v1","metadata":%s,"items":[{"metadata":{"name":"a"}}]}'
+        % metadata
+    )
+
+    objects = Codec(Unstructured).decode_list(page)
+
+    assert (objects.items[0].kind, objects.items[0].api_version) == ("Pod", "v1")
+    assert objects.items[0]["kind"] == "Pod"
+    assert (objects.metadata.resource_version, objects.metadata.continue_) == ("9", "t")
+
+
+def test_a_list_of_null_is_empty() -> None:
+    """FIELD-13: Go servers write a nil list as null."""
+    assert Codec(Unstructured).decode_list(b'{"metadata":{},"items":null}').items == []
+
+
+def test_items_do_not_keep_their_page_alive() -> None:
+    page = b'{"metadata":{},"items":[%s,%s]}' % (POD, POD)
+
+    item = Codec(Unstructured).decode_list(page).items[0]
+
+    assert item._raw == POD
+
+
+def test_dicts_and_foreign_models_can_be_sent_as_well() -> None:
+    class Model:
+        metadata = object()
+
+        def to_dict(self, serialize: bool = False) -> dict[str, object]:
+            return {"apiVersion": "v1", "metadata": {"name": "m", "uid": None}}
+
+    assert encode({"a": 1}) == b'{"a":1}'
+    assert encode(Model()) == b'{"apiVersion":"v1","metadata":{"name":"m"}}'  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="no API object"):
+        encode(3)  # type: ignore[arg-type]

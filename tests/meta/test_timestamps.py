@@ -1,0 +1,29 @@
+"""Times as the API writes them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clientgo.meta.timestamps import format_micro_time, format_time, parse_time
+
+
+@given(st.integers(0, 4_000_000_000))
+def test_whole_seconds_survive_their_text_form(seconds: int) -> None:
+    assert parse_time(format_time(seconds)) == seconds
+
+
+def test_the_two_forms_differ_in_their_decimals() -> None:
+    assert format_time(1.9) == "1970-01-01T00:00:01Z"
+    assert format_micro_time(1.25) == "1970-01-01T00:00:01.250000Z"
+
+
+def test_any_offset_is_read() -> None:
+    assert parse_time("1970-01-01T01:00:00+01:00") == 0.0
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-01-01T00:00:00"])
+def test_what_is_no_time_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match="RFC 3339"):
+        parse_time(text)
