@@ -29,6 +29,15 @@ def copy_json(value: JSONValue) -> JSONValue:
     return value
 
 
+def without_nulls(value: JSONValue) -> JSONValue:
+    """Return `value` without the members of objects that are null; null items of lists stay."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value
+
+
 def json_equal(left: JSONValue, right: JSONValue) -> bool:
     """Tell whether two JSON values are the same; numbers compare by value, never with booleans."""
     if isinstance(left, dict):

@@ -22,6 +22,14 @@ from clientgo.meta.patches.merge_patch import (
     create_merge_patch,
     create_three_way_merge_patch,
 )
+from clientgo.meta.patches.strategic_merge import (
+    MergeStrategy,
+    PatchField,
+    PatchSchema,
+    apply_strategic_merge_patch,
+    create_strategic_merge_patch,
+    create_three_way_strategic_merge_patch,
+)
 
 __all__ = [
     "apply_json_patch",
@@ -29,6 +37,12 @@ __all__ = [
     "compose_merge_patches",
     "create_merge_patch",
     "create_three_way_merge_patch",
+    "apply_strategic_merge_patch",
+    "create_strategic_merge_patch",
+    "create_three_way_strategic_merge_patch",
+    "PatchSchema",
+    "PatchField",
+    "MergeStrategy",
     "PatchError",
     "MalformedPatchError",
     "InapplicablePatchError",

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientgo.meta.json_values import JSONObject, JSONValue, copy_json, json_equal
+from clientgo.meta.json_values import JSONObject, JSONValue, copy_json, json_equal, without_nulls
 from clientgo.meta.patches.errors import MalformedPatchError
 
 
@@ -73,9 +73,9 @@ def _apply(document: JSONValue, patch: JSONValue, *, keep_nulls: bool) -> JSONVa
     if not isinstance(patch, dict | list):
         raise MalformedPatchError(f"a merge patch is an object or a list, not {patch!r}")
     if isinstance(patch, list):
-        return _pruned(patch)
+        return without_nulls(patch)
     if not isinstance(document, dict):
-        return patch if keep_nulls else _pruned(patch)
+        return patch if keep_nulls else without_nulls(patch)
     return _merge(document, patch, keep_nulls=keep_nulls)
 
 
@@ -89,23 +89,14 @@ def _merge(document: JSONObject, patch: JSONObject, *, keep_nulls: bool) -> JSON
             else:
                 result.pop(key, None)
         elif present is None:
-            result[key] = value if keep_nulls else _pruned(value)
+            result[key] = value if keep_nulls else without_nulls(value)
         elif not isinstance(present, dict):
-            result[key] = _pruned(value)
+            result[key] = without_nulls(value)
         elif isinstance(value, dict):
             result[key] = _merge(present, value, keep_nulls=keep_nulls)
         else:
             result[key] = value
     return result
-
-
-def _pruned(value: JSONValue) -> JSONValue:
-    """Leave out members that are null, also inside lists; nulls that are list items stay."""
-    if isinstance(value, dict):
-        return {key: _pruned(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [_pruned(item) for item in value]
-    return value
 
 
 def _create(original: JSONObject, modified: JSONObject) -> JSONObject:
