@@ -1,0 +1,39 @@
+"""Metrics: which ones there are, and where they go.
+
+The rooms report to instruments; a `MetricsProvider` makes the instruments and decides where the
+numbers go. The default provider drops them. To export them to Prometheus under client-go's names,
+so that existing dashboards work::
+
+    from clientgo.metrics import set_default_provider
+    from clientgo.metrics.prometheus import PrometheusProvider
+
+    set_default_provider(PrometheusProvider())       # before queues and informers are built
+
+or give a provider to one component: ``Queue(name="foos", metrics=PrometheusProvider())``. Only
+`clientgo.metrics.prometheus` needs the ``prometheus-client`` package (the ``metrics`` extra).
+`clientgo.metrics.names` holds the definition of every metric.
+"""
+
+from clientgo.metrics.provider import (
+    NO_METRICS,
+    Counter,
+    Gauge,
+    Histogram,
+    Instrument,
+    Metric,
+    MetricsProvider,
+    default_provider,
+    set_default_provider,
+)
+
+__all__ = [
+    "MetricsProvider",
+    "Metric",
+    "Instrument",
+    "Counter",
+    "Gauge",
+    "Histogram",
+    "NO_METRICS",
+    "default_provider",
+    "set_default_provider",
+]
