@@ -1,0 +1,32 @@
+"""Doing things no faster than agreed.
+
+- `TokenBucket`: the arithmetic, with explicit times and reservations;
+- `RateLimiter`: what a client asks before each request. `TokenBucketRateLimiter` is the usual
+  one; `AlwaysRateLimiter` and `NeverRateLimiter` are for tests and for switching limits off;
+- `KeyedBackoff`: growing pauses, one for each id.
+
+The limiters that decide when a work item is retried are in `clientgo.workqueue`.
+"""
+
+from clientgo.flowcontrol.keyed_backoff import KeyedBackoff
+from clientgo.flowcontrol.rate_limiter import (
+    AlwaysRateLimiter,
+    NeverRateLimiter,
+    NotAcceptedError,
+    PassiveRateLimiter,
+    RateLimiter,
+    TokenBucketRateLimiter,
+)
+from clientgo.flowcontrol.token_bucket import Reservation, TokenBucket
+
+__all__ = [
+    "RateLimiter",
+    "PassiveRateLimiter",
+    "TokenBucketRateLimiter",
+    "AlwaysRateLimiter",
+    "NeverRateLimiter",
+    "NotAcceptedError",
+    "TokenBucket",
+    "Reservation",
+    "KeyedBackoff",
+]
