@@ -1,0 +1,41 @@
+"""What the generated modules are made of: their base class and the scalars of the API.
+
+Promises: a type accepts all that the API's schema allows for it, and writes what was given.
+Does not promise arithmetic: times and quantities stay the API's own text, as in
+:class:`~clientgo.meta.ObjectMeta`; :mod:`clientgo.meta.timestamps` converts times.
+
+Differs from client-go (``k8s.io/api``), where an absent field reads as Go's zero value: here a
+field that was not sent is ``None``, so that "0 replicas" and "replicas not said" differ without
+pointers. ``None`` is not sent; nothing else is left out. The parts that Go's types always hold
+are there without being asked for, as there: ``deployment.status``, ``container.resources``. So
+is a list or mapping that the API requires; a server may still send null for it, and then it reads
+as empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+from clientgo.meta import Model
+
+Quantity: TypeAlias = str | int | float
+"""An amount with a unit: ``"500m"``, ``"1Gi"``. A server answers with text; numbers may be sent."""
+
+IntOrString: TypeAlias = int | str
+"""A number or a text that stands for one: a port or its name, a count or a percentage."""
+
+Time: TypeAlias = str
+"""An RFC 3339 instant in whole seconds: ``"2026-01-02T03:04:05Z"``."""
+
+MicroTime: TypeAlias = str
+"""An RFC 3339 instant with six decimals: ``"2026-01-02T03:04:05.000000Z"``."""
+
+JSON: TypeAlias = Any
+"""Any JSON value."""
+
+
+class APIModel(Model, gc=False):
+    """Base of the generated parts of objects.
+
+    The cyclic garbage collector does not visit them: parsed from JSON, they cannot form a cycle.
+    """

@@ -1,0 +1,9 @@
+"""Code generation: from the documents that describe types to typed Python modules.
+
+::
+
+    hack/openapi/kubernetes.json ──► openapi_types ──► clientgo/api/*.py
+
+``hack/update-codegen`` writes what is generated and committed, ``hack/verify-codegen`` fails when
+it is stale.
+"""

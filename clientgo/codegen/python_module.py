@@ -1,0 +1,107 @@
+"""The text of a generated Python module.
+
+Promises valid, deterministic text. Does not promise its layout: long lines stay long, and whoever
+writes the text to a file lets the project's formatter break them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from clientgo.codegen.names import camel_case
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a class: its name here and on the wire, and what it is when absent.
+
+    ``default`` is an expression, ``factory`` the name of a callable; without either the field is
+    required. ``values`` are those that a string is known to take.
+    """
+
+    attribute: str
+    wire: str
+    annotation: str
+    default: str = ""
+    factory: str = ""
+    values: tuple[str, ...] = ()
+
+    @property
+    def required(self) -> bool:
+        return not (self.default or self.factory)
+
+    def lines(self) -> Iterator[str]:
+        if self.values:
+            yield from textwrap.wrap(
+                " | ".join(self.values), 94, initial_indent="    # ", subsequent_indent="    # "
+            )
+        yield f"    {self.attribute}: {self.annotation}{self._right_side()}"
+
+    def _right_side(self) -> str:
+        arguments = []
+        if self.factory:
+            arguments.append(f"default_factory={self.factory}")
+        if camel_case(self.attribute) != self.wire:
+            arguments.append(f'name="{self.wire}"')
+            if self.default:
+                arguments.append(f"default={self.default}")
+        if arguments:
+            return f" = field({', '.join(arguments)})"
+        return f" = {self.default}" if self.default else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Class:
+    """A class of fields."""
+
+    name: str
+    base: str
+    fields: tuple[Field, ...]
+    docstring: str = ""
+    decorator: str = ""
+
+    def text(self) -> str:
+        lines = [self.decorator] if self.decorator else []
+        lines.append(f"class {self.name}({self.base}):")
+        if self.docstring:
+            lines += [f'    """{self.docstring}"""', ""]
+        lines += (line for declared in self.fields for line in declared.lines())
+        return "\n".join(lines) + "\n"
+
+
+@dataclass(slots=True)
+class Module:
+    """What one module declares, in order, and the names that it needs from elsewhere."""
+
+    docstring: str
+    classes: list[Class] = field(default_factory=list)
+    resources: list[Class] = field(default_factory=list)
+    imports: dict[str, set[str]] = field(default_factory=dict)
+
+    def use(self, home: str, name: str) -> str:
+        """Import ``name`` from the module ``home``, and return it."""
+        self.imports.setdefault(home, set()).add(name)
+        return name
+
+    def text(self) -> str:
+        classes = "\n\n".join(declared.text() for declared in self.classes + self.resources)
+        if " = field(" in classes:
+            self.use("msgspec", "field")
+        imports = "".join(
+            f"from {home} import {', '.join(sorted(names))}\n"
+            for home, names in sorted(self.imports.items())
+        )
+        parts = [f'"""{self.docstring}"""\n', "from __future__ import annotations\n", imports]
+        parts += ["", classes]
+        if self.resources:
+            parts += ["", self._resources_text()]
+        return "\n".join(parts)
+
+    def _resources_text(self) -> str:
+        names = "".join(f"{kind.name}, " for kind in self.resources)
+        return (
+            f"RESOURCES: tuple[type[Resource], ...] = ({names})\n"
+            '"""The kinds that this module declares."""\n'
+        )
