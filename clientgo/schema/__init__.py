@@ -1,0 +1,27 @@
+"""Schemas: what an object of a kind may look like.
+
+    object ──► prune ──► default ──► validate ──► storage
+                 │           │           │
+              unknown     defaults    causes (FieldError)
+               fields        └── all three told by a StructuralSchema
+
+The embedded API server puts every custom resource through this line; built-in kinds use the same
+`FieldError` for their own validation.
+
+>>> schema = StructuralSchema.parse({"type": "object", "properties": {"n": {"type": "integer"}}})
+>>> [str(error) for error in schema.validate({"n": "x"})]
+['n: Invalid value: "string": n in body must be of type integer: "string"']
+"""
+
+from .field_errors import FieldError, FieldErrorReason, aggregate_message
+from .json_schema import JSONSchema
+from .structural_schema import SchemaError, StructuralSchema
+
+__all__ = [
+    "FieldError",
+    "FieldErrorReason",
+    "JSONSchema",
+    "SchemaError",
+    "StructuralSchema",
+    "aggregate_message",
+]

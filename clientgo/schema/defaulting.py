@@ -1,0 +1,64 @@
+"""Filling in what a schema gives a default for.
+
+Promises: `apply_defaults` sets absent properties that have a default, also inside defaults just
+set, in list items and map values; a null where null is not allowed gives way to the default, or
+disappears if there is none.
+
+Does not promise: a valid result; validation comes afterwards.
+
+Upstream does this in two passes over one mutable object (nulls, then defaults). Here the input is
+never changed, what has no default is shared with the result, and a default is copied when used.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .json_schema import JSONSchema
+from .json_value import copy_json
+
+
+def apply_defaults(value: Any, schema: JSONSchema) -> Any:
+    """Return `value` with the defaults of `schema` filled in."""
+    if isinstance(value, dict):
+        return _default_object(value, schema)
+    if isinstance(value, list):
+        return _default_list(value, schema)
+    return value
+
+
+def _default_object(value: dict[str, Any], schema: JSONSchema) -> dict[str, Any]:
+    result = value
+    for name, member in value.items():
+        member_schema = schema.member_schema(name)
+        if member_schema is None:
+            continue
+        new = _default_null(member, member_schema)
+        new = apply_defaults(new, member_schema)
+        if new is not member or (new is None and not member_schema.nullable):
+            result = dict(value) if result is value else result
+            if new is None:
+                del result[name]
+            else:
+                result[name] = new
+    for name, member_schema in schema.properties.items():
+        if member_schema.default is not None and name not in result:
+            result = dict(value) if result is value else result
+            result[name] = apply_defaults(copy_json(member_schema.default), member_schema)
+    return result
+
+
+def _default_list(value: list[Any], schema: JSONSchema) -> list[Any]:
+    item_schema = schema.item_schema
+    if item_schema is None:
+        return value
+    items = [apply_defaults(_default_null(item, item_schema), item_schema) for item in value]
+    unchanged = all(new is old for new, old in zip(items, value, strict=True))
+    return value if unchanged else items
+
+
+def _default_null(value: Any, schema: JSONSchema) -> Any:
+    """Return the default in place of a null that the schema does not allow."""
+    if value is None and not schema.nullable and schema.default is not None:
+        return copy_json(schema.default)
+    return value

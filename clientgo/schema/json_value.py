@@ -1,0 +1,69 @@
+"""Plain JSON values: what type they are, whether they are equal, how to copy them.
+
+Promises: `type_name` names a value as OpenAPI does; `json_equal` never takes ``True`` for ``1``;
+`copy_json` gives a value that shares nothing mutable with the original.
+
+Does not promise: support for anything but dict, list, str, int, float, bool and None.
+
+Go gets these distinctions from its static types; Python's ``bool`` is an ``int``, so they are
+made here once.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, Final
+
+
+class _Missing(enum.Enum):
+    MISSING = "<missing>"
+
+
+MISSING: Final = _Missing.MISSING
+"""Stands for "there is no value", where None would mean null."""
+
+_TYPE_NAMES: Final[dict[type, str]] = {
+    dict: "object",
+    list: "array",
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    type(None): "null",
+}
+
+
+def type_name(value: Any) -> str:
+    """Return the OpenAPI name of the type of `value`."""
+    return _TYPE_NAMES[type(value)]
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether `value` is an integer or a float (and not a boolean)."""
+    return type(value) is int or type(value) is float
+
+
+def json_equal(left: Any, right: Any) -> bool:
+    """Tell whether two JSON values are the same; 1 equals 1.0, but nothing else crosses types."""
+    if left is right:
+        return True
+    if is_number(left):
+        return is_number(right) and bool(left == right)
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(
+            json_equal(member, right[name]) for name, member in left.items()
+        )
+    if isinstance(left, list):
+        return len(left) == len(right) and all(map(json_equal, left, right))
+    return bool(left == right)
+
+
+def copy_json(value: Any) -> Any:
+    """Return a deep copy of a JSON value."""
+    if isinstance(value, dict):
+        return {name: copy_json(member) for name, member in value.items()}
+    if isinstance(value, list):
+        return [copy_json(item) for item in value]
+    return value

@@ -1,0 +1,105 @@
+"""The schema of a custom resource in use.
+
+Promises: `StructuralSchema.parse` accepts the schemas that an API server accepts and refuses the
+others with its causes; the result validates, prunes and defaults objects, does not change, and may
+be used by any number of threads.
+
+Does not promise: anything about metadata beyond what the schema says of names.
+
+Upstream keeps validators, structural schema and CEL programs side by side in the storage of each
+version; here they are one value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from . import defaulting, field_path
+from .embedded_resources import validate_embedded_resources
+from .field_errors import FieldError, aggregate_message
+from .json_schema import JSONSchema
+from .json_value import MISSING, json_equal
+from .list_types import validate_list_types
+from .pruning import prune
+from .structural import check_schema
+from .validation import validate_value
+
+SCHEMA_PATH = "spec.validation.openAPIV3Schema"
+"""Where causes find the schema of a CustomResourceDefinition whose versions share one schema."""
+
+
+class SchemaError(ValueError):
+    """A schema cannot be that of a custom resource; `causes` tells why."""
+
+    def __init__(self, causes: Sequence[FieldError]) -> None:
+        super().__init__(aggregate_message(causes))
+        self.causes = tuple(causes)
+
+
+class StructuralSchema:
+    """A checked schema. Immutable and safe to share between threads; nothing here blocks."""
+
+    __slots__ = ("_root",)
+
+    def __init__(self, root: JSONSchema) -> None:
+        """Wrap a schema that has been checked; use `parse` for one that has not."""
+        self._root = root
+
+    @classmethod
+    def parse(cls, openapi_v3_schema: Any, *, path: str = SCHEMA_PATH) -> StructuralSchema:
+        """Check an ``openAPIV3Schema``, which stands at `path` of its definition.
+
+        Raises:
+            SchemaError: the schema is malformed, not structural, or has defaults that it refuses.
+        """
+        try:
+            root = JSONSchema.parse(openapi_v3_schema)
+        except msgspec.ValidationError as error:
+            raise SchemaError([FieldError.invalid(path, "", str(error))]) from error
+        causes = check_schema(root, path) or list(_check_defaults(root, path))
+        if causes:
+            raise SchemaError(causes)
+        return cls(root)
+
+    @property
+    def root(self) -> JSONSchema:
+        """The schema as a tree, for those who walk it themselves (apply, OpenAPI)."""
+        return self._root
+
+    def validate(self, value: Any, old: Any = None, path: str = "") -> list[FieldError]:
+        """Return what is wrong with `value`, in an update of `old` if that is given.
+
+        Parts that an update leaves as they were are forgiven mistakes.
+        """
+        before = MISSING if old is None else old
+        errors = [error.below(path) for error in validate_value(value, self._root, before)]
+        errors.extend(validate_embedded_resources(value, self._root, path))
+        if old is None or not validate_list_types(old, self._root, path):
+            errors.extend(validate_list_types(value, self._root, path))
+        return errors
+
+    def prune(self, value: Any) -> tuple[Any, list[str]]:
+        """Return `value` without unknown fields, and the paths of these, sorted."""
+        return prune(value, self._root)
+
+    def default(self, value: Any) -> Any:
+        """Return `value` with defaults filled in and disallowed nulls removed."""
+        return defaulting.apply_defaults(value, self._root)
+
+
+def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:
+    """Return what the schema itself finds wrong with its defaults."""
+    if schema.default is not None:
+        where = f"{path}.default"
+        kept, _ = prune(schema.default, schema, is_resource=False)
+        if not json_equal(kept, schema.default):
+            yield FieldError.invalid(where, schema.default, "must not have unknown fields")
+        yield from validate_embedded_resources(schema.default, schema, where)
+        yield from (error.below(where) for error in validate_value(schema.default, schema))
+    if schema.item_schema is not None:
+        yield from _check_defaults(schema.item_schema, f"{path}.items")
+    for name, member in schema.properties.items():
+        yield from _check_defaults(member, field_path.key(f"{path}.properties", name))
