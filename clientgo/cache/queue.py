@@ -1,0 +1,123 @@
+"""What a reflector writes to and a controller reads from: a queue of changes.
+
+Promises, of every implementation: changes of one key come out in the order in which they went in;
+the lock is never held while a process function or a transformer runs; one consumer at a time is
+served, others wait; the initial list counts as synced only when its last item has been
+processed.
+
+Does not promise an order among keys: :class:`~clientgo.cache.delta_fifo.DeltaFIFO` gathers the
+changes of a key at the place of its first one, :class:`~clientgo.cache.real_fifo.RealFIFO` keeps
+all in the order of arrival.
+
+Upstream: ``tools/cache`` Queue, ReflectorStore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from clientgo.cache.deltas import Deltas, DeltaType
+from clientgo.cache.done_checker import DoneChecker
+
+Change: TypeAlias = tuple[DeltaType, Any]
+"""What happened to an object, and the object."""
+
+ProcessFunc: TypeAlias = Callable[[Deltas, bool], None]
+"""Takes the changes of one key, and whether they belong to the initial list."""
+
+ProcessBatchFunc: TypeAlias = Callable[[list[Deltas], bool], None]
+"""Takes the changes of several keys, and whether they belong to the initial list."""
+
+DEFAULT_BATCH_SIZE = 1000
+"""Enough to make the cost of a lock per batch vanish; few enough that readers get their turn."""
+
+
+class QueueClosedError(Exception):
+    """The queue is closed and everything in it has been taken."""
+
+
+class ChangeError(Exception):
+    """One of several changes could not be queued; those before it are, the rest is not.
+
+    ``index`` is its place among the changes, ``obj`` the object; the reason is the
+    ``__cause__``.
+    """
+
+    def __init__(self, index: int, obj: object, cause: Exception) -> None:
+        super().__init__(f"change {index} could not be queued ({obj!r:.120}): {cause}")
+        self.index = index
+        self.obj = obj
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """A queue at one instant.
+
+    ``pending`` and ``in_flight`` count entries that wait and that are being processed (keys in a
+    DeltaFIFO, single changes in a RealFIFO); ``initial_remaining`` counts those of the initial
+    list that have not been processed.
+    """
+
+    pending: int
+    in_flight: int
+    initial_remaining: int
+    synced: bool
+    closed: bool
+
+
+class Queue(Protocol):
+    """A queue of changes between producers and one consumer. All methods are thread-safe."""
+
+    def add(self, obj: Any) -> None: ...
+
+    def update(self, obj: Any) -> None: ...
+
+    def delete(self, obj: Any) -> None: ...
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Queue several changes under one acquisition of the lock.
+
+        Raises :class:`ChangeError` for the first that has no key or that the transformer refuses.
+        """
+
+    def replace(self, objs: Sequence[Any], resource_version: str) -> None:
+        """Queue the content of a list, and the deletion of everything that is not in it."""
+
+    def resync(self) -> None:
+        """Queue every known object once more, except those that have changes pending."""
+
+    def bookmark(self, resource_version: str) -> None:
+        """Note that everything up to ``resource_version`` has been seen, where supported."""
+
+    def pop(self, process: ProcessFunc) -> Deltas:
+        """Block until there is an entry, process it and return it.
+
+        What ``process`` raises is raised here; the entry is gone all the same. Raises
+        :class:`QueueClosedError` when the queue is closed and empty.
+        """
+
+    def pop_batch(
+        self,
+        process_batch: ProcessBatchFunc,
+        process_single: ProcessFunc | None = None,
+        limit: int = DEFAULT_BATCH_SIZE,
+    ) -> None:
+        """Like :meth:`pop`, for up to ``limit`` entries that may be processed together.
+
+        A batch of one goes to ``process_single`` where there is one. Entries of the initial list
+        and later ones never share a batch.
+        """
+
+    def close(self) -> None:
+        """Wake whoever waits; what is queued can still be taken, and producers still add."""
+
+    def is_closed(self) -> bool: ...
+
+    def has_synced(self) -> bool:
+        """Tell whether the first content, a list or a single change, has been processed."""
+
+    def has_synced_checker(self) -> DoneChecker: ...
+
+    def statistics(self) -> QueueStatistics: ...
