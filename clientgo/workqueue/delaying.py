@@ -1,0 +1,139 @@
+"""A work queue that can add an item later.
+
+Promises: an item is added once its delay has passed, in the order in which delays end; of several
+delays of one item the one that ends first counts; a shutdown discards what still waits. Nothing
+that waits costs a timer or a thread of its own, and the memory goes when the waiting is over.
+
+Does not promise: that a plain `add` ends the wait. The item comes out now and again when its
+delay has passed, as in client-go, unless the queue is made with `add_cancels_delay`.
+
+Differs from client-go (util/workqueue, `delayingType`): the waiting thread shares the queue's
+lock instead of being fed through a channel of 1000 entries, so `add_after` never blocks; it is
+started by the first delay and ends, with everything else, at every kind of shutdown; and the
+layers of the queue inherit, so that what client-go injects as an inner queue is here an ordering.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from dataclasses import dataclass
+from typing import Any, Final
+
+from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.metrics import MetricsProvider
+from clientgo.workqueue.due_heap import DueHeap
+from clientgo.workqueue.queue import Ordering, Queue, QueueStatistics, T
+
+_HEARTBEAT_NS: Final = 10 * 10**9
+"""The waiting thread looks at least this often, so that a clock that jumps or sleeps badly makes
+no item later than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class DelayingQueueStatistics(QueueStatistics):
+    """A delaying queue at one instant. `next_due` is an instant of the clock's `monotonic()`."""
+
+    delayed: int
+    next_due: float | None
+
+
+class DelayingQueue(Queue[T]):
+    """A `Queue` with `add_after`.
+
+    With `add_cancels_delay`, an item that is added while it waits for a delay waits no longer:
+    without it, the worker sees the item twice.
+
+    Source: k8s.io/client-go/util/workqueue, TypedDelayingInterface.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        ordering: Ordering[T] | None = None,
+        metrics: MetricsProvider | None = None,
+        clock: Clock = REAL_CLOCK,
+        add_cancels_delay: bool = False,
+    ) -> None:
+        super().__init__(name=name, ordering=ordering, metrics=metrics, clock=clock)
+        self._add_cancels_delay = add_cancels_delay
+        self._delays: DueHeap[T] = DueHeap()
+        self._delays_changed = threading.Condition(self._lock)
+        self._waiter: threading.Thread | None = None
+
+    def add_after(self, item: T, delay: float) -> None:
+        """Add `item` when `delay` seconds have passed; at once if it is not positive.
+
+        Never blocks; does nothing once the queue shuts down. An infinite delay never passes.
+        Raises ValueError for NaN.
+        """
+        with self._lock:
+            self._add_after_locked(item, delay)
+
+    def _add_after_locked(self, item: T, delay: float) -> None:
+        if math.isnan(delay):
+            raise ValueError(f"add_after({item!r}, nan): a delay is a number of seconds")
+        if self._shutting_down:
+            return
+        if self._metrics is not None:
+            self._metrics.retried()
+        if delay <= 0:
+            self._add_locked(item)
+            return
+        due_ns = nanoseconds(self._clock.monotonic()) + nanoseconds(delay)
+        first_changed = self._delays.put(item, due_ns)
+        if self._waiter is None:
+            self._waiter = threading.Thread(
+                target=self._release_when_due,
+                name=f"workqueue-delays-{self._name}",
+                daemon=True,
+            )
+            self._waiter.start()
+        elif first_changed:
+            self._delays_changed.notify()
+        self._report_delayed_locked()
+
+    def _add_locked(self, item: T) -> None:
+        if self._add_cancels_delay and self._delays.discard(item):
+            self._report_delayed_locked()
+        super()._add_locked(item)
+
+    def _release_when_due(self) -> None:
+        with self._lock:
+            while not self._shutting_down:
+                now_ns = nanoseconds(self._clock.monotonic())
+                while (due_ns := self._delays.first_due_ns()) is not None and due_ns <= now_ns:
+                    self._add_locked(self._delays.pop())
+                self._report_delayed_locked()
+                self._clock.wait_until(
+                    self._delays_changed,
+                    None if due_ns is None else min(due_ns, now_ns + _HEARTBEAT_NS) / 1e9,
+                )
+
+    def _report_delayed_locked(self) -> None:
+        if self._metrics is not None:
+            self._metrics.delayed(len(self._delays))
+
+    def _shut_down_locked(self) -> None:
+        self._delays.clear()
+        self._delays_changed.notify()
+        self._report_delayed_locked()
+        super()._shut_down_locked()
+
+    def _join_threads(self) -> None:
+        if self._waiter is not None:
+            self._waiter.join()
+        super()._join_threads()
+
+    def statistics(self) -> DelayingQueueStatistics:
+        """Return what the queue holds right now."""
+        with self._lock:
+            return DelayingQueueStatistics(**self._statistics_locked())
+
+    def _statistics_locked(self) -> dict[str, Any]:
+        due_ns = self._delays.first_due_ns()
+        return super()._statistics_locked() | {
+            "delayed": len(self._delays),
+            "next_due": None if due_ns is None else due_ns / 1e9,
+        }

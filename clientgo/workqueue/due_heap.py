@@ -1,0 +1,84 @@
+"""Items in the order of an instant that each of them has.
+
+Promises: one instant for each item, the earliest of those that it was given; equal instants come
+up in the order in which they were given; an emptied heap holds no memory.
+
+Does not promise: thread-safety. It lives under its queue's lock.
+
+Differs from client-go (util/workqueue, `waitForPriorityQueue`): an entry that changes is not
+moved within the heap. A new one is added, and the stale one is dropped when it comes up, or when
+stale ones are in the majority.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+class DueHeap(Generic[T]):
+    """Items and the instants, in nanoseconds, at which their turn comes."""
+
+    __slots__ = ("_entries", "_heap", "_numbers")
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, T]] = []
+        self._entries: dict[T, tuple[int, int, T]] = {}
+        self._numbers = itertools.count()
+
+    def put(self, item: T, due_ns: int) -> bool:
+        """Set the instant of `item` unless it has an earlier one; tell whether it is first now."""
+        entry = self._entries.get(item)
+        if entry is not None and entry[0] <= due_ns:
+            return False
+        entry = self._entries[item] = (due_ns, next(self._numbers), item)
+        heapq.heappush(self._heap, entry)
+        self._tidy()
+        return self._heap[0] is entry
+
+    def due_ns(self, item: T) -> int | None:
+        """Return the instant of `item`, or None if it is not here."""
+        entry = self._entries.get(item)
+        return None if entry is None else entry[0]
+
+    def first_due_ns(self) -> int | None:
+        """Return the first instant, or None if the heap is empty."""
+        while self._heap and self._entries.get(self._heap[0][2]) is not self._heap[0]:
+            heapq.heappop(self._heap)
+        return self._heap[0][0] if self._heap else None
+
+    def pop(self) -> T:
+        """Remove and return the item whose turn is first. Raises IndexError if there is none."""
+        self.first_due_ns()
+        item = heapq.heappop(self._heap)[2]
+        del self._entries[item]
+        self._tidy()
+        return item
+
+    def discard(self, item: T) -> bool:
+        """Forget `item`; tell whether it was here."""
+        found = self._entries.pop(item, None) is not None
+        if found:
+            self._tidy()
+        return found
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._heap.clear()
+
+    def __contains__(self, item: T) -> bool:
+        return item in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def _tidy(self) -> None:
+        if not self._entries:
+            self.clear()  # an emptied dict keeps the table of its largest size
+        elif len(self._heap) > 2 * len(self._entries):
+            self._heap = list(self._entries.values())
+            heapq.heapify(self._heap)

@@ -1,0 +1,137 @@
+"""What a named queue reports.
+
+Promises: client-go's seven metrics with client-go's meanings, and one of ours for items that wait
+for a delay; the series are removed when the queue has shut down and is empty.
+
+Does not promise: anything for a queue without a name. Its numbers would have no label.
+
+Differs from client-go (util/workqueue, `defaultQueueMetrics`): the ages of items in hand are
+refreshed by a thread that ends with the queue, however it is shut down; client-go keeps the
+series of dead queues for ever.
+
+Everything here is called with the queue's lock held, except `join`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable
+from typing import Final
+
+from clientgo.clock import Clock
+from clientgo.metrics import NO_METRICS, Instrument, MetricsProvider, default_provider, names
+
+REFRESH_INTERVAL: Final = 0.5
+"""Seconds between two refreshes of the ages of items in hand, as in client-go."""
+
+
+class QueueMetrics:
+    """The instruments of one queue, and the times that they need."""
+
+    def __init__(
+        self, name: str, provider: MetricsProvider, clock: Clock, lock: threading.Lock
+    ) -> None:
+        self._depth = provider.gauge(names.WORKQUEUE_DEPTH, name=name)
+        self._adds = provider.counter(names.WORKQUEUE_ADDS, name=name)
+        self._latency = provider.histogram(names.WORKQUEUE_QUEUE_DURATION, name=name)
+        self._work_duration = provider.histogram(names.WORKQUEUE_WORK_DURATION, name=name)
+        self._unfinished = provider.gauge(names.WORKQUEUE_UNFINISHED_WORK, name=name)
+        self._longest = provider.gauge(names.WORKQUEUE_LONGEST_RUNNING, name=name)
+        self._retries = provider.counter(names.WORKQUEUE_RETRIES, name=name)
+        self._delayed = provider.gauge(names.WORKQUEUE_DELAYED_ITEMS, name=name)
+        self._instruments: list[Instrument] = [
+            self._depth,
+            self._adds,
+            self._latency,
+            self._work_duration,
+            self._unfinished,
+            self._longest,
+            self._retries,
+            self._delayed,
+        ]
+        self._clock = clock
+        self._added_at: dict[Hashable, float] = {}
+        self._taken_at: dict[Hashable, float] = {}
+        self._stopping = False
+        self._stop_requested = threading.Condition(lock)
+        self._refresher = threading.Thread(
+            target=self._keep_refreshing, name=f"workqueue-metrics-{name}", daemon=True
+        )
+        self._refresher.start()
+
+    @classmethod
+    def build(
+        cls, name: str, provider: MetricsProvider | None, clock: Clock, lock: threading.Lock
+    ) -> QueueMetrics | None:
+        """Return the metrics of a queue, or None if nobody would see them."""
+        if provider is None:
+            provider = default_provider()
+        if not name or provider is NO_METRICS:
+            return None
+        return cls(name, provider, clock, lock)
+
+    def added(self, item: Hashable) -> None:
+        """An add was accepted, be the item listed or in hand."""
+        self._adds.inc()
+        self._depth.inc()
+        self._added_at.setdefault(item, self._clock.monotonic())
+
+    def taken(self, item: Hashable) -> None:
+        """A worker took an item."""
+        now = self._clock.monotonic()
+        self._depth.dec()
+        self._taken_at[item] = now
+        added_at = self._added_at.pop(item, None)
+        if added_at is not None:
+            self._latency.observe(now - added_at)
+
+    def finished(self, item: Hashable) -> None:
+        """A worker gave an item back."""
+        taken_at = self._taken_at.pop(item, None)
+        if taken_at is not None:
+            self._work_duration.observe(self._clock.monotonic() - taken_at)
+
+    def retried(self) -> None:
+        """An add with a delay was accepted."""
+        self._retries.inc()
+
+    def delayed(self, count: int) -> None:
+        """That many items wait for their delay now."""
+        self._delayed.set(count)
+
+    def forget_items(self) -> None:
+        """The queue is empty and idle: give the memory back."""
+        self._added_at.clear()
+        self._taken_at.clear()
+
+    def stop(self) -> None:
+        """Let the ages be: the queue shuts down."""
+        self._stopping = True
+        self._stop_requested.notify()
+
+    def join(self) -> None:
+        """Wait for the end of the refreshing thread. Called without the lock."""
+        self._refresher.join()
+
+    def remove(self) -> None:
+        """Take this queue's series out of what is exported. Idempotent."""
+        instruments, self._instruments = self._instruments, []
+        for instrument in instruments:
+            instrument.remove()
+
+    def _keep_refreshing(self) -> None:
+        next_refresh = self._clock.monotonic() + REFRESH_INTERVAL
+        with self._stop_requested:
+            while not self._stopping:
+                self._clock.wait_until(self._stop_requested, next_refresh)
+                now = self._clock.monotonic()
+                if self._stopping or now < next_refresh:
+                    continue
+                self._refresh_locked(now)
+                while next_refresh <= now:
+                    next_refresh += REFRESH_INTERVAL
+
+    def _refresh_locked(self, now: float) -> None:
+        ages = [now - taken_at for taken_at in self._taken_at.values()]
+        self._unfinished.set(sum(ages))
+        self._longest.set(max(ages, default=0.0))

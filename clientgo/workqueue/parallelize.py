@@ -1,0 +1,67 @@
+"""Doing a known number of pieces of work in several threads.
+
+Promises: each piece is done once, in chunks of neighbours; the call returns when every thread has
+ended; after a stop, or after a piece has raised, no further piece is begun.
+
+Does not promise: an order among pieces, or a speed-up of pure Python code under the GIL.
+
+Differs from client-go (util/workqueue, `ParallelizeUntil`): a piece that raises does not end the
+process; the first exception is raised to the caller. No workers at all is an error.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+
+def parallelize_until(
+    stop: threading.Event | None,
+    workers: int,
+    pieces: int,
+    fn: Callable[[int], object],
+    *,
+    chunk_size: int = 1,
+) -> None:
+    """Call ``fn(i)`` once for each i in ``range(pieces)``, from up to `workers` threads.
+
+    Blocks. Returns early, without an error, when `stop` is set. Raises the first exception that a
+    call raised, and ValueError if there is no worker.
+
+    Source: k8s.io/client-go/util/workqueue, ParallelizeUntil.
+    """
+    if workers < 1:
+        raise ValueError(f"parallelize_until needs at least one worker, got {workers}")
+    chunk_size = max(chunk_size, 1)
+    starts = range(0, pieces, chunk_size)
+    chunks = (range(start, min(start + chunk_size, pieces)) for start in starts)
+    lock = threading.Lock()
+    failures: list[BaseException] = []
+
+    def finished() -> bool:
+        return bool(failures) or (stop is not None and stop.is_set())
+
+    def work() -> None:
+        while not finished():
+            with lock:
+                chunk = next(chunks, None)
+            if chunk is None:
+                return
+            for piece in chunk:
+                if finished():
+                    return
+                try:
+                    fn(piece)
+                except BaseException as failure:  # noqa: BLE001 - raised again by the caller
+                    failures.append(failure)
+
+    threads = [
+        threading.Thread(target=work, name=f"parallelize-{number}", daemon=True)
+        for number in range(min(workers, len(starts)))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]

@@ -1,0 +1,143 @@
+"""A work queue whose items have priorities.
+
+Promises: of the items that are ready, the one with the highest priority comes out first; waiting
+counts as priority (`ageing`), so every item comes out in the end, however many important ones
+keep coming; items of one priority are first in, first out. An item keeps its priority while the
+queue knows it (listed, in hand or delayed), so also when it is retried.
+
+Does not promise: a strict order of priorities. That would starve the lowest.
+
+Differs from client-go, which has no such queue. controller-runtime has one (pkg/controller/
+priorityqueue) without ageing.
+
+How ageing works: an item of priority p takes its turn as if it had been added p times `ageing`
+seconds earlier than it was. Nothing has to be moved as time goes by.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.metrics import MetricsProvider
+from clientgo.workqueue.due_heap import DueHeap
+from clientgo.workqueue.queue import Ordering, T
+from clientgo.workqueue.rate_limiters import RateLimiter
+from clientgo.workqueue.rate_limiting import RateLimitingQueue
+
+DEFAULT_PRIORITY: Final = 0
+"""The priority of an item that was given none."""
+
+LOW_PRIORITY: Final = -100
+"""For work that can wait, such as adds from an initial list or a resync: with the default ageing,
+live changes overtake it for five minutes."""
+
+_DEFAULT_AGEING: Final = 3.0
+
+
+class PriorityQueue(RateLimitingQueue[T]):
+    """A `RateLimitingQueue` that hands out items of higher priority first.
+
+    `ageing` is how many seconds of waiting count as much as one level of priority. Priorities are
+    any integers. Raises ValueError unless `ageing` is positive.
+    """
+
+    def __init__(
+        self,
+        rate_limiter: RateLimiter[T] | None = None,
+        *,
+        ageing: float = _DEFAULT_AGEING,
+        name: str = "",
+        metrics: MetricsProvider | None = None,
+        clock: Clock = REAL_CLOCK,
+        add_cancels_delay: bool = False,
+    ) -> None:
+        if not ageing > 0:
+            raise ValueError(
+                f"ageing of {ageing} s: without a positive value items of low priority would starve"
+            )
+        self._by_priority = _PriorityOrdering[T](ageing, clock)
+        super().__init__(
+            rate_limiter,
+            name=name,
+            ordering=self._by_priority,
+            metrics=metrics,
+            clock=clock,
+            add_cancels_delay=add_cancels_delay,
+        )
+
+    def add(self, item: T, *, priority: int = DEFAULT_PRIORITY) -> None:
+        """Note that `item` needs work, with at least this priority. Never blocks."""
+        with self._lock:
+            self._raise_priority_locked(item, priority)
+            self._add_locked(item)
+
+    def add_after(self, item: T, delay: float, *, priority: int | None = None) -> None:
+        """Add `item` when `delay` seconds have passed, with at least this priority, or its own.
+
+        Never blocks. Raises ValueError for NaN.
+        """
+        with self._lock:
+            if priority is not None:
+                self._raise_priority_locked(item, priority)
+            self._add_after_locked(item, delay)
+
+    def add_rate_limited(self, item: T, *, priority: int | None = None) -> None:
+        """Add `item` after the limiter's delay, with at least this priority, or its own."""
+        self.add_after(item, self._rate_limiter.when(item), priority=priority)
+
+    def done(self, item: T) -> None:
+        """Give back an item that `get` returned. If it was added meanwhile, it is listed again."""
+        super().done(item)
+        with self._lock:
+            if not self._knows_locked(item):
+                self._by_priority.forget(item)
+
+    def _raise_priority_locked(self, item: T, priority: int) -> None:
+        if self._shutting_down:
+            return
+        if not self._knows_locked(item) or priority > self._by_priority.priority(item):
+            self._by_priority.set_priority(item, priority)
+
+    def _knows_locked(self, item: T) -> bool:
+        return item in self._states or item in self._delays
+
+
+class _PriorityOrdering(Ordering[T]):
+    """Lists items by the instant of their arrival, moved by their priority."""
+
+    def __init__(self, ageing: float, clock: Clock) -> None:
+        self._ageing_ns = nanoseconds(ageing)
+        self._clock = clock
+        self._turns: DueHeap[T] = DueHeap()
+        self._priorities: dict[T, int] = {}
+        """The priorities that differ from the default, of all items that the queue knows."""
+
+    def push(self, item: T, /) -> None:
+        arrival_ns = nanoseconds(self._clock.monotonic())
+        self._turns.put(item, arrival_ns - self.priority(item) * self._ageing_ns)
+
+    def pop(self) -> T:
+        return self._turns.pop()
+
+    def touch(self, item: T, /) -> None:
+        """Leave the item where it is: `set_priority` has moved it if need be."""
+
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def priority(self, item: T) -> int:
+        return self._priorities.get(item, DEFAULT_PRIORITY)
+
+    def set_priority(self, item: T, priority: int) -> None:
+        """Give `item` a priority, higher than before if it is listed."""
+        turn_ns = self._turns.due_ns(item)
+        if turn_ns is not None:
+            self._turns.put(item, turn_ns - (priority - self.priority(item)) * self._ageing_ns)
+        if priority == DEFAULT_PRIORITY:
+            self._priorities.pop(item, None)
+        else:
+            self._priorities[item] = priority
+
+    def forget(self, item: T) -> None:
+        self._priorities.pop(item, None)

@@ -1,0 +1,330 @@
+"""The work queue: an ordered set of items that need work, and who works on them.
+
+Promises: items come out in the order in which they were added, once however often they were
+added meanwhile; an item is never in two hands at once; an item that is added while in hand comes
+out again after its `done`, at the tail; what was accepted before a shutdown is still handed out.
+
+Does not promise: one hand-out per add (adds collapse: read the state, do not count events), or an
+order among items that are added while they are in hand.
+
+Differs from client-go (util/workqueue, `Typed`): there an item can be in the sets *dirty* and
+*processing*; here it has one of the three states that those two sets can express. A `done` for an
+item that nobody holds is ignored with a warning, where client-go can hand the item out twice.
+`shut_down_with_drain(until_empty=True)` also waits for the items that are still listed.
+
+On the lock. `add`, `get` and `done` acquire and release it explicitly, because `with` costs more
+than everything else that `done` does. Getters are woken one by one: an add wakes a getter only if
+none is on its way, and each getter that finds more items than it takes wakes the next. So a burst
+of adds costs a few thread switches, not one for each add.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import threading
+from collections import deque
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Generic, Protocol, Self, TypeVar, cast
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.metrics import MetricsProvider
+from clientgo.workqueue.metrics import QueueMetrics
+
+T = TypeVar("T", bound=Hashable)
+
+_log = logging.getLogger("clientgo.workqueue")
+
+
+class Ordering(Protocol[T]):
+    """Where a queue lists the items that are ready. Called under the queue's lock.
+
+    Source: k8s.io/client-go/util/workqueue, Queue.
+    """
+
+    def push(self, item: T, /) -> None:
+        """List an item, which is not listed."""
+
+    def pop(self) -> T:
+        """Unlist and return the item that is next. Only called when there is one."""
+
+    def touch(self, item: T, /) -> None:
+        """Take note that a listed item was added again."""
+
+    def __len__(self) -> int: ...
+
+
+class FIFO(deque[T]):
+    """The default ordering: first in, first out."""
+
+    push = deque.append
+    pop = deque.popleft
+
+    def touch(self, item: T, /) -> None:
+        """Leave the item where it is."""
+
+
+class _State(enum.Enum):
+    READY = "needs work; listed"
+    PROCESSING = "in hand"
+    DIRTY = "in hand, and needs work again"
+
+
+# Reading a member off the enum costs more than the rest of the line that uses it.
+_READY, _PROCESSING, _DIRTY = _State.READY, _State.PROCESSING, _State.DIRTY
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """A queue at one instant. `dirty` counts the items in hand that need work again."""
+
+    name: str
+    ready: int
+    processing: int
+    dirty: int
+    idle_getters: int
+    shutting_down: bool
+
+
+class Queue(Generic[T]):
+    """A work queue for any number of producers and workers::
+
+        while True:
+            item, shutdown = queue.get()
+            if shutdown:
+                return
+            try:
+                sync(item)
+            finally:
+                queue.done(item)
+
+    Items are hashable and compared by equality. `name` labels the metrics, which go to `metrics`
+    (by default to `clientgo.metrics.default_provider()`); a queue without a name has none.
+    Leaving a ``with`` block shuts the queue down. Thread-safe.
+
+    Source: k8s.io/client-go/util/workqueue, Typed.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str = "",
+        ordering: Ordering[T] | None = None,
+        metrics: MetricsProvider | None = None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        self._name = name
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._states: dict[T, _State] = {}
+        self._ready: Ordering[T] = FIFO() if ordering is None else ordering
+        self._dirty = 0
+        self._getter_needed = threading.Condition(self._lock)
+        self._idle_getters = 0
+        self._getter_on_its_way = False
+        self._drained = threading.Condition(self._lock)
+        self._shutting_down = False
+        self._forced_shutdowns = 0
+        self._metrics: QueueMetrics | None = QueueMetrics.build(name, metrics, clock, self._lock)
+
+    def add(self, item: T) -> None:
+        """Note that `item` needs work. Never blocks; does nothing once the queue shuts down."""
+        self._lock.acquire()
+        try:
+            self._add_locked(item)
+        finally:
+            self._lock.release()
+
+    def get(self) -> tuple[T, bool]:
+        """Block until an item is ready, and take it: ``(item, False)``.
+
+        Answers ``(None, True)`` when the queue shuts down and no item is left. Every item that is
+        taken must be given to `done`.
+        """
+        self._lock.acquire()
+        try:
+            while not self._ready:
+                if self._shutting_down:
+                    return cast("T", None), True
+                self._wait_locked()
+            item = self._ready.pop()
+            self._states[item] = _PROCESSING
+            if self._metrics is not None:
+                self._metrics.taken(item)
+            return item, False
+        finally:
+            if self._idle_getters and self._ready and not self._getter_on_its_way:
+                self._wake_getter_locked()
+            self._lock.release()
+
+    def done(self, item: T) -> None:
+        """Give back an item that `get` returned. If it was added meanwhile, it is listed again.
+
+        An item that is not in hand is left alone, with a warning: it was given back twice, or
+        never taken.
+        """
+        self._lock.acquire()
+        try:
+            state = self._states.pop(item, None)
+            if state is _PROCESSING:
+                if self._metrics is not None:
+                    self._metrics.finished(item)
+            elif state is _DIRTY:
+                self._list_again_locked(item)
+            elif state is _READY:
+                self._states[item] = state
+            if self._shutting_down:
+                self._note_progress_locked()
+        finally:
+            self._lock.release()
+        if state is None or state is _READY:
+            _log.warning(
+                "done(%r) on work queue %r: the item is not in hand; call done once for each get",
+                item,
+                self._name,
+            )
+
+    def shut_down(self) -> None:
+        """Take no further items; let workers end when the listed ones are handed out.
+
+        Wakes every blocked `get` and releases every running `shut_down_with_drain`. Does not wait
+        for items in hand. Calling it again is harmless.
+        """
+        with self._lock:
+            self._forced_shutdowns += 1
+            self._shut_down_locked()
+        self._join_threads()
+
+    def shut_down_with_drain(self, *, until_empty: bool = False) -> None:
+        """Shut down, and block until no item is in hand.
+
+        Items that are listed, but that no worker has taken at that moment, are waited for only
+        with `until_empty`. A `shut_down` from another thread releases the wait, so that a second
+        signal can end a program whose worker hangs.
+        """
+        with self._lock:
+            self._shut_down_locked()
+            forced_shutdowns = self._forced_shutdowns
+        self._join_threads()
+        with self._lock:
+            while self._forced_shutdowns == forced_shutdowns and (
+                self._in_hand_locked() or (until_empty and self._ready)
+            ):
+                self._drained.wait()
+
+    @property
+    def shutting_down(self) -> bool:
+        """Whether a shutdown has begun."""
+        return self._shutting_down
+
+    def items(self) -> Iterator[T]:
+        """Take items until the queue shuts down, giving each back when the next is asked for.
+
+        ``for item in queue.items(): ...`` is the loop of a worker whose body does not raise.
+        """
+        while True:
+            item, shutdown = self.get()
+            if shutdown:
+                return
+            try:
+                yield item
+            finally:
+                self.done(item)
+
+    def statistics(self) -> QueueStatistics:
+        """Return what the queue holds right now."""
+        with self._lock:
+            return QueueStatistics(**self._statistics_locked())
+
+    def __len__(self) -> int:
+        """Return how many items are listed: neither those in hand nor those that are delayed."""
+        return len(self._ready)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exception_type: type[BaseException] | None,
+        exception: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.shut_down()
+
+    def _add_locked(self, item: T) -> None:
+        if self._shutting_down:
+            return
+        state = self._states.get(item)
+        if state is None:
+            self._ready.push(item)
+            self._states[item] = _READY
+            if self._idle_getters and not self._getter_on_its_way:
+                self._wake_getter_locked()
+        elif state is _PROCESSING:
+            self._states[item] = _DIRTY
+            self._dirty += 1
+        else:
+            if state is _READY:
+                self._ready.touch(item)
+            return
+        if self._metrics is not None:
+            self._metrics.added(item)
+
+    def _list_again_locked(self, item: T) -> None:
+        if self._metrics is not None:
+            self._metrics.finished(item)
+        self._dirty -= 1
+        self._ready.push(item)
+        self._states[item] = _READY
+        if self._idle_getters and not self._getter_on_its_way:
+            self._wake_getter_locked()
+
+    def _wait_locked(self) -> None:
+        """Wait until there may be an item or a shutdown."""
+        if not self._states:
+            # An emptied dict keeps the table of its largest size until it is cleared.
+            self._states.clear()
+            if self._metrics is not None:
+                self._metrics.forget_items()
+        self._idle_getters += 1
+        try:
+            self._getter_needed.wait()
+        finally:
+            self._idle_getters -= 1
+            self._getter_on_its_way = False
+
+    def _wake_getter_locked(self) -> None:
+        self._getter_on_its_way = True
+        self._getter_needed.notify()
+
+    def _in_hand_locked(self) -> int:
+        return len(self._states) - len(self._ready)
+
+    def _shut_down_locked(self) -> None:
+        self._shutting_down = True
+        self._getter_needed.notify_all()
+        if self._metrics is not None:
+            self._metrics.stop()
+        self._note_progress_locked()
+
+    def _note_progress_locked(self) -> None:
+        """Let those who wait for the end of a shutdown look again."""
+        self._drained.notify_all()
+        if self._metrics is not None and not self._states:
+            self._metrics.remove()
+
+    def _join_threads(self) -> None:
+        if self._metrics is not None:
+            self._metrics.join()
+
+    def _statistics_locked(self) -> dict[str, Any]:
+        return {
+            "name": self._name,
+            "ready": len(self._ready),
+            "processing": self._in_hand_locked(),
+            "dirty": self._dirty,
+            "idle_getters": self._idle_getters,
+            "shutting_down": self._shutting_down,
+        }
