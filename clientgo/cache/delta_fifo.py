@@ -29,6 +29,7 @@ from clientgo.cache.deltas import Delta, Deltas, DeltaType
 from clientgo.cache.keys import KeyFunc, meta_namespace_key
 from clientgo.cache.queue import ChangeError
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.clock import REAL_CLOCK, Clock
 
 
 class DeltaFIFO(DeltaQueue):
@@ -47,8 +48,9 @@ class DeltaFIFO(DeltaQueue):
         transformer: Transformer | None = None,
         emit_replaced: bool = True,
         name: str = "DeltaFIFO",
+        clock: Clock = REAL_CLOCK,
     ) -> None:
-        super().__init__(key_func, known_objects, transformer, name)
+        super().__init__(key_func, known_objects, transformer, name, clock)
         self._replaced_type = DeltaType.REPLACED if emit_replaced else DeltaType.SYNC
         self._items: dict[str, Deltas] = {}
         self._order: deque[str] = deque()

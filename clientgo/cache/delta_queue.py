@@ -4,10 +4,13 @@ Promises: keys are taken and transformers run before the lock is acquired, proce
 after it is released; while entries are being processed they count as known, with their newest
 state, because the consumer's store is about to hold exactly that.
 
-Does not promise to hold back producers: a consumer slower than its producers lets the queue grow.
+Does not promise a bound: changes queue up as long as their consumer is slower than the producers.
+When more than :data:`HIGH_WATER` entries wait, though, producers of single changes let the batch
+that is being processed be finished first, so that a slow consumer slows the watch down.
 
-Differs from client-go, where DeltaFIFO holds its lock while an entry is processed, which blocks
-the reader of the watch, and where the sync event fires before the last initial item is processed.
+Differs from client-go, where DeltaFIFO holds its lock while an entry is processed and RealFIFO
+does so when many are pending, which blocks everybody, readers of the queue's state included; and
+where DeltaFIFO's sync event fires before the last initial item is processed.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ import logging
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from clientgo.cache.deltas import Delta, Deltas, DeltaType
 from clientgo.cache.done_checker import DoneChecker
@@ -31,8 +34,17 @@ from clientgo.cache.queue import (
     QueueStatistics,
 )
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.clock import Clock
 
 _log = logging.getLogger("clientgo.cache")
+
+HIGH_WATER: Final = 2 * DEFAULT_BATCH_SIZE
+"""One batch to work on next, one that fills meanwhile."""
+
+_SLOW_SECONDS: Final = 0.1
+_SLOW_BATCH_SECONDS: Final = 1.0
+_SLOW_PENDING: Final = 10
+"""Processing is worth a log line if it takes longer than this and something waits behind it."""
 
 Transformer = Callable[[Any], Any]
 """Takes an object before it is queued and returns the one to queue; may change it in place."""
@@ -61,11 +73,16 @@ class DeltaQueue(ABC):
         known_objects: KnownObjects | None,
         transformer: Transformer | None,
         name: str,
+        clock: Clock,
     ) -> None:
         self._key_func = deletion_handling(key_func)
         self._known_objects = known_objects
         self._transformer = transformer
-        self._changed = threading.Condition(threading.Lock())
+        self._clock = clock
+        lock = threading.Lock()
+        self._changed = threading.Condition(lock)
+        self._batch_done = threading.Condition(lock)
+        self._batches_done = 0
         self._closed = False
         self._consumer: int | None = None
         self._in_flight: dict[str, Deltas] = {}
@@ -142,20 +159,25 @@ class DeltaQueue(ABC):
             batch = list(self._in_flight.values())
             counted = min(len(batch), self._initial_remaining)
             self._consumer = threading.get_ident()
+        started = self._clock.monotonic()
         try:
             if len(batch) == 1 and process_single is not None:
                 process_single(batch[0], is_in_initial_list)
             else:
                 process_batch(batch, is_in_initial_list)
         finally:
+            seconds = self._clock.monotonic() - started
             with self._changed:
                 self._finish_locked(counted)
+                pending = self._pending_locked()
+            self._report(len(batch), seconds, pending)
 
     def close(self) -> None:
         """Wake whoever waits; what is queued can still be taken, and producers still add."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
+            self._batch_done.notify_all()
 
     # state
 
@@ -224,6 +246,7 @@ class DeltaQueue(ABC):
             prepared, error = self._prepare(changes, start)
             failed = start + len(prepared)
             with self._changed:
+                self._wait_for_room_locked()
                 self._append_locked(prepared)
                 self._populate_locked(0)
                 self._changed.notify()
@@ -264,6 +287,14 @@ class DeltaQueue(ABC):
         if initial_count == 0:
             self._synced.done.set()
 
+    def _wait_for_room_locked(self) -> None:
+        """Let a consumer that has fallen far behind finish its batch."""
+        if self._pending_locked() <= HIGH_WATER or self._consumer in (None, threading.get_ident()):
+            return
+        batch = self._batches_done
+        while self._batches_done == batch and not self._closed:
+            self._batch_done.wait()
+
     def _wait_for_turn_locked(self) -> None:
         if self._consumer == threading.get_ident():
             raise RuntimeError(
@@ -278,11 +309,26 @@ class DeltaQueue(ABC):
     def _finish_locked(self, counted: int) -> None:
         self._consumer = None
         self._in_flight = {}
+        self._batches_done += 1
+        self._batch_done.notify_all()
         if counted:
             self._initial_remaining -= counted
             if self._initial_remaining == 0:
                 self._synced.done.set()
         self._changed.notify()
+
+    def _report(self, processed: int, seconds: float, pending: int) -> None:
+        if pending > _SLOW_PENDING and seconds > min(
+            _SLOW_SECONDS * processed, _SLOW_BATCH_SECONDS
+        ):
+            _log.warning(
+                "Processing %d entries of the queue %s took %.3f s while %d wait; "
+                "move slow work out of the process function",
+                processed,
+                self._synced.name,
+                seconds,
+                pending,
+            )
 
     def _is_known_locked(self, key: str) -> bool:
         """Whether the consumer's store holds the key, or will when it has processed its batch.

@@ -6,20 +6,18 @@ the object, and that a tombstone has the key of the object that it stands for.
 Does not promise that a key can be split again: a namespace with a slash in it gives a key that
 :meth:`~clientgo.meta.ObjectName.parse` refuses.
 
-Differs from client-go (``tools/cache`` KeyFunc, IndexFunc) in that how to read the key of an
-object is decided once per Python type: a key is made for every event, some hundred thousand times
-a second.
+Upstream: ``tools/cache`` KeyFunc, IndexFunc. A key is made several times for every event, so the
+functions that are used by default read our own objects without a detour; others are read as
+:func:`~clientgo.meta.metadata_of` decides.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
-from clientgo.meta import ObjectName, metadata_of, object_key
-from clientgo.meta.objects import APIObject
+from clientgo.meta import ObjectMeta, ObjectName, metadata_of, object_key
 
 KeyFunc: TypeAlias = Callable[[Any], str]
 """Gives the key of an object, always the same one; raises for a value that has none."""
@@ -49,11 +47,11 @@ def meta_namespace_key(obj: Any) -> str:
 
 def deletion_handling_meta_namespace_key(obj: Any) -> str:
     """Like :func:`meta_namespace_key`; a tombstone has the key that is written on it."""
-    cls = type(obj)
-    read = _key_readers.get(cls)
-    if read is None:
-        read = _key_readers[cls] = _key_of_api_object if issubclass(cls, APIObject) else object_key
-    return read(obj)
+    metadata = getattr(obj, "metadata", None)
+    if type(metadata) is ObjectMeta:
+        namespace = metadata.namespace
+        return f"{namespace}/{metadata.name}" if namespace else metadata.name
+    return obj.key if type(obj) is DeletedFinalStateUnknown else object_key(obj)
 
 
 def deletion_handling_object_name(obj: Any) -> ObjectName:
@@ -80,7 +78,10 @@ def deletion_handling(key_func: KeyFunc) -> KeyFunc:
 
 def meta_namespace_index(obj: Any) -> list[str]:
     """The index function of :data:`NAMESPACE_INDEX`: the namespace, empty if cluster-scoped."""
-    return [metadata_of(obj).namespace or ""]
+    metadata = getattr(obj, "metadata", None)
+    if type(metadata) is not ObjectMeta:
+        metadata = metadata_of(obj)
+    return [metadata.namespace or ""]
 
 
 def index_func_as_key_func(index_func: IndexFunc) -> KeyFunc:
@@ -96,13 +97,3 @@ def index_func_as_key_func(index_func: IndexFunc) -> KeyFunc:
         return values[0]
 
     return key_of
-
-
-def _key_of_api_object(obj: APIObject) -> str:
-    metadata = obj.metadata
-    namespace = metadata.namespace
-    return f"{namespace}/{metadata.name}" if namespace else metadata.name
-
-
-_key_readers: dict[type, KeyFunc] = {DeletedFinalStateUnknown: attrgetter("key")}
-"""How to read the key of each type seen so far; bounded by the number of types."""

@@ -7,16 +7,15 @@ with known objects a list becomes single changes when it is queued, deletions fi
 Does not promise that a deletion is of something that the consumer has seen.
 
 Differs from client-go (``tools/cache`` RealFIFO): whether lists are atomic follows from there
-being known objects, so that the two cannot contradict each other, and the lock is never held
-while entries are processed. Instead, producers wait for the batch that is being processed when
-more than :data:`HIGH_WATER` entries are pending, so that a slow consumer slows the watch down.
+being known objects, so that the two cannot contradict each other, and the lock is never held while
+entries are processed.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from clientgo.cache.delta_queue import (
     DeltaQueue,
@@ -33,10 +32,8 @@ from clientgo.cache.deltas import (
     Replacement,
 )
 from clientgo.cache.keys import KeyFunc, meta_namespace_key
-from clientgo.cache.queue import DEFAULT_BATCH_SIZE, ChangeError
-
-HIGH_WATER: Final = 2 * DEFAULT_BATCH_SIZE
-"""Two batches: one to work on next, one that fills meanwhile."""
+from clientgo.cache.queue import ChangeError
+from clientgo.clock import REAL_CLOCK, Clock
 
 
 class RealFIFO(DeltaQueue):
@@ -56,10 +53,11 @@ class RealFIFO(DeltaQueue):
         transformer: Transformer | None = None,
         emit_bookmarks: bool = False,
         name: str = "RealFIFO",
+        clock: Clock = REAL_CLOCK,
     ) -> None:
         if emit_bookmarks and known_objects is not None:
             raise ValueError("bookmarks need an atomic queue: leave known_objects out")
-        super().__init__(key_func, known_objects, transformer, name)
+        super().__init__(key_func, known_objects, transformer, name, clock)
         self._emit_bookmarks = emit_bookmarks
         self._queue: deque[KeyedDelta] = deque()
 

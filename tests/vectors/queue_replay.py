@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from clientgo.cache import (
+    DeletedFinalStateUnknown,
     Delta,
     Deltas,
     DeltaType,
-    DeletedFinalStateUnknown,
     Queue,
-    QueueClosedError,
     meta_namespace_key,
 )
 from tests.vectors.objects import decode, reference
@@ -83,7 +82,7 @@ class QueueReplay:
                     self._pop_batch(queue, args, seen)
                 case _:
                     pytest.fail(f"unknown operation {op}")
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             seen["error"] = error
         seen["has_synced"] = queue.has_synced()
         seen["is_closed"] = queue.is_closed()
