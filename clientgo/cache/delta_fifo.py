@@ -27,7 +27,7 @@ from clientgo.cache.delta_queue import (
 )
 from clientgo.cache.deltas import Delta, Deltas, DeltaType
 from clientgo.cache.keys import KeyFunc, meta_namespace_key
-from clientgo.cache.queue import ChangeError
+from clientgo.cache.queue import ChangeError, QueueMetrics
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.clock import REAL_CLOCK, Clock
 
@@ -49,8 +49,9 @@ class DeltaFIFO(DeltaQueue):
         emit_replaced: bool = True,
         name: str = "DeltaFIFO",
         clock: Clock = REAL_CLOCK,
+        metrics: QueueMetrics | None = None,
     ) -> None:
-        super().__init__(key_func, known_objects, transformer, name, clock)
+        super().__init__(key_func, known_objects, transformer, name, clock, metrics)
         self._replaced_type = DeltaType.REPLACED if emit_replaced else DeltaType.SYNC
         self._items: dict[str, Deltas] = {}
         self._order: deque[str] = deque()
@@ -68,7 +69,7 @@ class DeltaFIFO(DeltaQueue):
                 listed = {key for key, _ in prepared}
                 deletions = self._delete_unlisted_locked(listed)
                 self._populate_locked(len(listed) + deletions)
-            self._changed.notify()
+            self._announce_locked()
         if error is not None:
             raise ChangeError(len(prepared), objs[len(prepared)], error) from error
 
@@ -83,7 +84,7 @@ class DeltaFIFO(DeltaQueue):
                 obj = self._known_object_locked(key)
                 if obj is not None:
                     self._start_locked(key, Delta(DeltaType.SYNC, obj))
-            self._changed.notify()
+            self._announce_locked()
 
     def _delete_unlisted_locked(self, listed: set[str]) -> int:
         """Queue deletions for what is pending or known but not listed; return how many."""
@@ -124,13 +125,14 @@ class DeltaFIFO(DeltaQueue):
         key = self.key_of(obj)
         return key not in self._items and not self._is_known_locked(key)
 
-    def _take_locked(self, limit: int) -> dict[str, Deltas]:
+    def _take_locked(self, limit: int) -> list[Deltas]:
         if limit >= len(self._items):
-            taken, self._items = self._items, {}
+            self._in_flight, self._items = self._items, {}
             self._order.clear()
-            return taken
-        keys = [self._order.popleft() for _ in range(limit)]
-        return {key: self._items.pop(key) for key in keys}
+        else:
+            keys = [self._order.popleft() for _ in range(limit)]
+            self._in_flight = {key: self._items.pop(key) for key in keys}
+        return list(self._in_flight.values())
 
 
 def _merge_deletions(deltas: Deltas) -> None:

@@ -1,28 +1,27 @@
-"""What the queues of changes have in common: producers prepare, one consumer processes.
+"""What the queues of changes have in common: keys, transformers, and what the consumer knows.
 
-Promises: keys are taken and transformers run before the lock is acquired, process functions run
-after it is released; while entries are being processed they count as known, with their newest
-state, because the consumer's store is about to hold exactly that.
+Promises: keys are taken and transformers run before the lock is acquired, once for each object;
+while entries are being processed they count as known, with their newest state, because that is
+what the consumer's store is about to hold.
 
 Does not promise a bound: changes queue up as long as their consumer is slower than the producers.
-When more than :data:`HIGH_WATER` entries wait, though, producers of single changes let the batch
-that is being processed be finished first, so that a slow consumer slows the watch down.
+When more than :data:`~clientgo.cache.consumer_queue.HIGH_WATER` entries wait, though, a producer
+lets the batch that is being processed be finished first, so that a slow consumer slows the watch
+down.
 
-Differs from client-go, where DeltaFIFO holds its lock while an entry is processed and RealFIFO
-does so when many are pending, which blocks everybody, readers of the queue's state included; and
-where DeltaFIFO's sync event fires before the last initial item is processed.
+Differs from client-go (``tools/cache`` DeltaFIFO, RealFIFO), where nothing is ever in flight,
+because the lock is held, or where that does not matter, because there are no known objects.
 """
 
 from __future__ import annotations
 
 import logging
-import threading
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
+from clientgo.cache.consumer_queue import ConsumerQueue
 from clientgo.cache.deltas import Delta, Deltas, DeltaType
-from clientgo.cache.done_checker import DoneChecker
 from clientgo.cache.keys import KeyFunc, KeyFuncError, deletion_handling
 from clientgo.cache.queue import (
     DEFAULT_BATCH_SIZE,
@@ -30,21 +29,12 @@ from clientgo.cache.queue import (
     ChangeError,
     ProcessBatchFunc,
     ProcessFunc,
-    QueueClosedError,
-    QueueStatistics,
+    QueueMetrics,
 )
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.clock import Clock
 
 _log = logging.getLogger("clientgo.cache")
-
-HIGH_WATER: Final = 2 * DEFAULT_BATCH_SIZE
-"""One batch to work on next, one that fills meanwhile."""
-
-_SLOW_SECONDS: Final = 0.1
-_SLOW_BATCH_SECONDS: Final = 1.0
-_SLOW_PENDING: Final = 10
-"""Processing is worth a log line if it takes longer than this and something waits behind it."""
 
 Transformer = Callable[[Any], Any]
 """Takes an object before it is queued and returns the one to queue; may change it in place."""
@@ -64,7 +54,7 @@ class EmptyDeltasError(ValueError):
     """A key was asked of Deltas without a single delta."""
 
 
-class DeltaQueue(ABC):
+class DeltaQueue(ConsumerQueue[Deltas]):
     """Base of the two queues of changes; see :class:`~clientgo.cache.queue.Queue`."""
 
     def __init__(
@@ -74,21 +64,13 @@ class DeltaQueue(ABC):
         transformer: Transformer | None,
         name: str,
         clock: Clock,
+        metrics: QueueMetrics | None,
     ) -> None:
+        super().__init__(name, clock, metrics)
         self._key_func = deletion_handling(key_func)
         self._known_objects = known_objects
         self._transformer = transformer
-        self._clock = clock
-        lock = threading.Lock()
-        self._changed = threading.Condition(lock)
-        self._batch_done = threading.Condition(lock)
-        self._batches_done = 0
-        self._closed = False
-        self._consumer: int | None = None
         self._in_flight: dict[str, Deltas] = {}
-        self._populated = False
-        self._initial_remaining = 0
-        self._synced = DoneChecker(name, threading.Event())
 
     # producers
 
@@ -114,7 +96,7 @@ class DeltaQueue(ABC):
             index, error = failure
             raise ChangeError(index, changes[index][1], error) from error
 
-    def bookmark(self, resource_version: str) -> None:  # noqa: B027 - optional
+    def bookmark(self, resource_version: str) -> None:
         """Ignored, unless the queue says otherwise."""
 
     @abstractmethod
@@ -152,55 +134,14 @@ class DeltaQueue(ABC):
         A batch of one goes to ``process_single`` where there is one. Entries of the initial list
         and later ones never share a batch.
         """
-        with self._changed:
-            self._wait_for_turn_locked()
-            is_in_initial_list = not self._synced.is_done()
-            self._in_flight = self._take_locked(min(limit, self._initial_remaining or limit))
-            batch = list(self._in_flight.values())
-            counted = min(len(batch), self._initial_remaining)
-            self._consumer = threading.get_ident()
-        started = self._clock.monotonic()
-        try:
+
+        def process(batch: list[Deltas], is_in_initial_list: bool) -> None:
             if len(batch) == 1 and process_single is not None:
                 process_single(batch[0], is_in_initial_list)
             else:
                 process_batch(batch, is_in_initial_list)
-        finally:
-            seconds = self._clock.monotonic() - started
-            with self._changed:
-                self._finish_locked(counted)
-                pending = self._pending_locked()
-            self._report(len(batch), seconds, pending)
 
-    def close(self) -> None:
-        """Wake whoever waits; what is queued can still be taken, and producers still add."""
-        with self._changed:
-            self._closed = True
-            self._changed.notify_all()
-            self._batch_done.notify_all()
-
-    # state
-
-    def is_closed(self) -> bool:
-        with self._changed:
-            return self._closed
-
-    def has_synced(self) -> bool:
-        """Tell whether the first content, a list or a single change, has been processed."""
-        return self._synced.is_done()
-
-    def has_synced_checker(self) -> DoneChecker:
-        return self._synced
-
-    def statistics(self) -> QueueStatistics:
-        with self._changed:
-            return QueueStatistics(
-                pending=self._pending_locked(),
-                in_flight=len(self._in_flight),
-                initial_remaining=self._initial_remaining,
-                synced=self._synced.is_done(),
-                closed=self._closed,
-            )
+        self._consume(process, limit)
 
     def key_of(self, obj: Any) -> str:
         """The key of an object, of a tombstone, or of Deltas (that of their newest object).
@@ -220,19 +161,14 @@ class DeltaQueue(ABC):
     # for the queues
 
     @abstractmethod
-    def _pending_locked(self) -> int:
-        """How many entries wait."""
-
-    @abstractmethod
     def _append_locked(self, prepared: list[KeyedDelta]) -> None: ...
-
-    @abstractmethod
-    def _take_locked(self, limit: int) -> dict[str, Deltas]:
-        """Remove and return the entries of the next batch, in order."""
 
     def _drops_locked(self, kind: DeltaType, obj: Any) -> bool:  # noqa: ARG002 - for overriding
         """Tell whether a change would not be queued at all."""
         return False
+
+    def _forget_taken_locked(self) -> None:
+        self._in_flight = {}
 
     def _queue_one(self, kind: DeltaType, obj: Any) -> None:
         failure = self._queue_many(((kind, obj),))
@@ -249,10 +185,10 @@ class DeltaQueue(ABC):
                 self._wait_for_room_locked()
                 self._append_locked(prepared)
                 self._populate_locked(0)
-                self._changed.notify()
+                self._announce_locked()
                 if error is None:
                     return None
-                if not self._drops_locked(*changes[failed]):
+                if isinstance(error, KeyFuncError) or not self._drops_locked(*changes[failed]):
                     return failed, error
             start = failed + 1
 
@@ -277,58 +213,6 @@ class DeltaQueue(ABC):
                 return prepared, key_error
             return prepared, error
         return prepared, None
-
-    def _populate_locked(self, initial_count: int) -> None:
-        """The first content decides how many entries must be processed to be in sync."""
-        if self._populated:
-            return
-        self._populated = True
-        self._initial_remaining = initial_count
-        if initial_count == 0:
-            self._synced.done.set()
-
-    def _wait_for_room_locked(self) -> None:
-        """Let a consumer that has fallen far behind finish its batch."""
-        if self._pending_locked() <= HIGH_WATER or self._consumer in (None, threading.get_ident()):
-            return
-        batch = self._batches_done
-        while self._batches_done == batch and not self._closed:
-            self._batch_done.wait()
-
-    def _wait_for_turn_locked(self) -> None:
-        if self._consumer == threading.get_ident():
-            raise RuntimeError(
-                "pop was called from a process function, which would wait for itself; "
-                "return from it first"
-            )
-        while self._consumer is not None or not self._pending_locked():
-            if self._closed and not self._pending_locked():
-                raise QueueClosedError(f"the queue {self._synced.name!r} is closed and empty")
-            self._changed.wait()
-
-    def _finish_locked(self, counted: int) -> None:
-        self._consumer = None
-        self._in_flight = {}
-        self._batches_done += 1
-        self._batch_done.notify_all()
-        if counted:
-            self._initial_remaining -= counted
-            if self._initial_remaining == 0:
-                self._synced.done.set()
-        self._changed.notify()
-
-    def _report(self, processed: int, seconds: float, pending: int) -> None:
-        if pending > _SLOW_PENDING and seconds > min(
-            _SLOW_SECONDS * processed, _SLOW_BATCH_SECONDS
-        ):
-            _log.warning(
-                "Processing %d entries of the queue %s took %.3f s while %d wait; "
-                "move slow work out of the process function",
-                processed,
-                self._synced.name,
-                seconds,
-                pending,
-            )
 
     def _is_known_locked(self, key: str) -> bool:
         """Whether the consumer's store holds the key, or will when it has processed its batch.

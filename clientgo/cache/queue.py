@@ -16,10 +16,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 from clientgo.cache.deltas import Deltas, DeltaType
 from clientgo.cache.done_checker import DoneChecker
+from clientgo.metrics import NO_METRICS, Gauge, Histogram, MetricsProvider
+from clientgo.metrics.names import INFORMER_PROCESSING_LATENCY, INFORMER_QUEUED_ITEMS
 
 Change: TypeAlias = tuple[DeltaType, Any]
 """What happened to an object, and the object."""
@@ -30,7 +32,7 @@ ProcessFunc: TypeAlias = Callable[[Deltas, bool], None]
 ProcessBatchFunc: TypeAlias = Callable[[list[Deltas], bool], None]
 """Takes the changes of several keys, and whether they belong to the initial list."""
 
-DEFAULT_BATCH_SIZE = 1000
+DEFAULT_BATCH_SIZE: Final = 1000
 """Enough to make the cost of a lock per batch vanish; few enough that readers get their turn."""
 
 
@@ -49,6 +51,35 @@ class ChangeError(Exception):
         super().__init__(f"change {index} could not be queued ({obj!r:.120}): {cause}")
         self.index = index
         self.obj = obj
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMetrics:
+    """The instruments that a queue reports to: how many entries wait, and how long each batch took.
+
+    Upstream: ``tools/cache`` FIFOMetricsProvider.
+    """
+
+    queued_items: Gauge
+    processing_latency: Histogram
+
+    @classmethod
+    def of(cls, provider: MetricsProvider, **labels: str) -> QueueMetrics:
+        """Make the instruments of one queue; ``labels`` are ``name`` of the informer, ``group``,
+        ``version`` and ``resource``."""
+        return cls(
+            provider.gauge(INFORMER_QUEUED_ITEMS, **labels),
+            provider.histogram(INFORMER_PROCESSING_LATENCY, **labels),
+        )
+
+    def remove(self) -> None:
+        """Stop exporting them."""
+        self.queued_items.remove()
+        self.processing_latency.remove()
+
+
+NO_QUEUE_METRICS: Final = QueueMetrics.of(NO_METRICS)
+"""Drops what is reported."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from clientgo.cache.deltas import (
     Replacement,
 )
 from clientgo.cache.keys import KeyFunc, meta_namespace_key
-from clientgo.cache.queue import ChangeError
+from clientgo.cache.queue import ChangeError, QueueMetrics
 from clientgo.clock import REAL_CLOCK, Clock
 
 
@@ -54,10 +54,11 @@ class RealFIFO(DeltaQueue):
         emit_bookmarks: bool = False,
         name: str = "RealFIFO",
         clock: Clock = REAL_CLOCK,
+        metrics: QueueMetrics | None = None,
     ) -> None:
         if emit_bookmarks and known_objects is not None:
             raise ValueError("bookmarks need an atomic queue: leave known_objects out")
-        super().__init__(key_func, known_objects, transformer, name, clock)
+        super().__init__(key_func, known_objects, transformer, name, clock, metrics)
         self._emit_bookmarks = emit_bookmarks
         self._queue: deque[KeyedDelta] = deque()
 
@@ -80,14 +81,14 @@ class RealFIFO(DeltaQueue):
                 self._queue.append(("", Delta(DeltaType.SYNC_ALL, None)))
             else:
                 self._resync_known_locked(self._known_objects)
-            self._changed.notify()
+            self._announce_locked()
 
     def bookmark(self, resource_version: str) -> None:
         """Queue a note that everything up to ``resource_version`` has been seen, if enabled."""
         if self._emit_bookmarks:
             with self._changed:
                 self._queue.append(("", Delta(DeltaType.BOOKMARK, resource_version)))
-                self._changed.notify()
+                self._announce_locked()
 
     def _replace_at_once(self, objs: Sequence[Any], resource_version: str) -> None:
         objects = self._transformed(objs)
@@ -95,7 +96,7 @@ class RealFIFO(DeltaQueue):
         with self._changed:
             self._queue.append(("", replaced))
             self._populate_locked(len(self._queue))
-            self._changed.notify()
+            self._announce_locked()
 
     def _transformed(self, objs: Sequence[Any]) -> tuple[Any, ...]:
         if self._transformer is None:
@@ -116,7 +117,7 @@ class RealFIFO(DeltaQueue):
             self._queue.extend(prepared)
             if error is None:
                 self._populate_locked(len(self._queue))
-            self._changed.notify()
+            self._announce_locked()
         if error is not None:
             raise ChangeError(len(prepared), objs[len(prepared)], error) from error
 
@@ -158,7 +159,7 @@ class RealFIFO(DeltaQueue):
     def _append_locked(self, prepared: list[KeyedDelta]) -> None:
         self._queue.extend(prepared)
 
-    def _take_locked(self, limit: int) -> dict[str, Deltas]:
+    def _take_locked(self, limit: int) -> list[Deltas]:
         queue = self._queue
         taken: dict[str, Deltas] = {}
         while queue and len(taken) < limit:
@@ -170,4 +171,5 @@ class RealFIFO(DeltaQueue):
             queue.popleft()
             if stands_alone:
                 break
-        return taken
+        self._in_flight = taken
+        return list(taken.values())
