@@ -1,11 +1,12 @@
 """Clocks that only the test moves.
 
 Promises: time stands still between steps; a step sets the new time first and then wakes, in
-order of their deadlines, exactly the waits whose deadline has passed; `wait_for_waiters` blocks
-until a component has arrived at its wait, so that a test needs no sleep to synchronise.
+order of their deadlines, exactly the waits whose deadline has passed; `wait_for_waiters` and
+`wait_for` block until a component has arrived at its wait, so that a test needs no sleep to
+synchronise.
 
 Does not promise: that woken threads have finished what they do when `step` returns. Wait for
-what they do (an item, an event), or for their next wait.
+what they do (an item, an event), for their next wait, or use `run_for`.
 
 Differs from client-go (k8s.io/utils/clock/testing, `FakeClock`): instead of timers and tickers
 it serves sleeps and condition waits, and it has a wall clock of its own.
@@ -16,7 +17,9 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
+import time
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from clientgo.clock import nanoseconds
 from clientgo.wait import call_when_set
@@ -38,7 +41,7 @@ class FakeClock:
         self._now_ns = nanoseconds(start)
         self._wall_offset_ns = nanoseconds(wall) - self._now_ns
         self._waits: list[_Wait] = []
-        self._numbers = itertools.count()
+        self._arrivals = 0
 
     def monotonic(self) -> float:
         return self._now_ns / 1e9
@@ -54,11 +57,36 @@ class FakeClock:
         """
         if seconds < 0:
             raise ValueError(f"a monotonic clock cannot go back: step({seconds!r})")
-        with self._changed:
-            self._now_ns += nanoseconds(seconds)
-            due = self._take_due_locked()
-        for wait in due:
-            wait.wake()
+        self._step_to(self._now_ns + nanoseconds(seconds))
+
+    def run_for(self, seconds: float, at_rest: Callable[[], bool]) -> None:
+        """Advance time from deadline to deadline, and at each wait until everything is at rest.
+
+        So every thread sees exactly the instants that it waited for, and what it does in turn
+        happens at those. `at_rest()` tells whether nothing more will happen until time moves on;
+        it is asked as `wait_for` does.
+        """
+        target_ns = self._now_ns + nanoseconds(seconds)
+        self.wait_for(at_rest)
+        while (deadline_ns := self._next_deadline_ns()) is not None and deadline_ns <= target_ns:
+            self._step_to(deadline_ns)
+            self.wait_for(at_rest)
+        self._step_to(target_ns)
+
+    def wait_for(self, predicate: Callable[[], bool], timeout: float = 5.0) -> None:
+        """Block until `predicate()` is true; it is asked again whenever a thread begins to wait.
+
+        Raises TimeoutError after `timeout` real seconds.
+        """
+        give_up = time.monotonic() + timeout
+        while True:
+            seen = self._arrivals
+            if predicate():
+                return
+            with self._changed:
+                while self._arrivals == seen:
+                    if not self._changed.wait(max(give_up - time.monotonic(), 0.0)):
+                        raise TimeoutError(f"{predicate} was still false after {timeout} s")
 
     def has_waiters(self) -> bool:
         """Tell whether any thread waits for this clock to reach some instant."""
@@ -67,33 +95,35 @@ class FakeClock:
     def waiters(self) -> int:
         """Return how many threads wait for this clock to reach some instant."""
         with self._changed:
-            return len(self._waits)
+            return len(self._deadlines_locked())
 
     def wait_for_waiters(self, count: int = 1, timeout: float = 5.0) -> None:
         """Block until at least `count` threads wait for this clock to reach some instant.
 
         Waits without a deadline do not count. Raises TimeoutError after `timeout` real seconds.
         """
-        with self._changed:
-            if not self._changed.wait_for(lambda: len(self._waits) >= count, timeout):
-                raise TimeoutError(
-                    f"expected {count} waits on the fake clock, found {len(self._waits)} after "
-                    f"{timeout} s: the component never got to its sleep or wait, or ended"
-                )
+        try:
+            self.wait_for(lambda: self.waiters() >= count, timeout)
+        except TimeoutError:
+            raise TimeoutError(
+                f"expected {count} waits on the fake clock, found {self.waiters()} after "
+                f"{timeout} s: a component never got to its sleep or wait, or has ended"
+            ) from None
 
     def next_deadline(self) -> float | None:
-        """Return the instant at which the next wait is due, or None if nothing waits."""
-        with self._changed:
-            return self._waits[0].deadline_ns / 1e9 if self._waits else None
+        """Return the instant at which the next wait is due, or None if nothing waits for one."""
+        deadline_ns = self._next_deadline_ns()
+        return None if deadline_ns is None else deadline_ns / 1e9
 
     def sleep(self, seconds: float, stop: threading.Event | None = None) -> bool:
-        if seconds > 0 and not (stop is not None and stop.is_set()):
-            woken = threading.Event()
-            wait = self._begin(self._now_ns + nanoseconds(seconds), woken.set)
+        if stop is not None and stop.is_set():
+            return True
+        woken = threading.Event()
+        wait = self._begin(self._now_ns + nanoseconds(seconds), woken.set)
+        if wait is not None:
             registration = None if stop is None else call_when_set(stop, woken.set)
             try:
-                if not wait.due:
-                    woken.wait()
+                woken.wait()
             finally:
                 if registration is not None:
                     registration.cancel()
@@ -101,53 +131,73 @@ class FakeClock:
         return stop is not None and stop.is_set()
 
     def wait(self, condition: threading.Condition, timeout: float | None) -> bool:
-        if timeout is None:
-            return condition.wait()
-        return self._wait(condition, self._now_ns + nanoseconds(timeout))
+        deadline_ns = None if timeout is None else self._now_ns + nanoseconds(timeout)
+        return self._wait(condition, deadline_ns)
 
     def wait_until(self, condition: threading.Condition, deadline: float | None) -> bool:
-        if deadline is None:
-            return condition.wait()
-        return self._wait(condition, nanoseconds(deadline))
+        return self._wait(condition, None if deadline is None else nanoseconds(deadline))
 
-    def _wait(self, condition: threading.Condition, deadline_ns: int) -> bool:
+    def _wait(self, condition: threading.Condition, deadline_ns: int | None) -> bool:
         def notify() -> None:
-            # The waiter holds the condition from registering until it really waits, so a step in
-            # between is blocked here until there is somebody to notify.
+            # The waiter holds the condition from its registration until it really waits, so a
+            # step in between is blocked until there is somebody to notify.
             with condition:
                 condition.notify_all()
 
         wait = self._begin(deadline_ns, notify)
+        if wait is None:
+            return False
         try:
-            if not wait.due:
-                condition.wait()
+            condition.wait()
         finally:
             self._end(wait)
-        return not wait.due
+        return not wait.is_due
 
-    def _begin(self, deadline_ns: int, wake: Callable[[], None]) -> _Wait:
-        wait = _Wait(deadline_ns, next(self._numbers), wake)
+    def _begin(self, deadline_ns: int | None, wake: Callable[[], None]) -> _Wait | None:
+        """Register a wait; None if its deadline has come already."""
         with self._changed:
-            if deadline_ns <= self._now_ns:
-                wait.due = True
-            else:
-                heapq.heappush(self._waits, wait)
-                self._changed.notify_all()
-        return wait
+            if deadline_ns is not None and deadline_ns <= self._now_ns:
+                return None
+            wait = _Wait(deadline_ns, wake)
+            self._waits.append(wait)
+            self._arrivals += 1
+            self._changed.notify_all()
+            return wait
 
     def _end(self, wait: _Wait) -> None:
         with self._changed:
-            if not wait.due:
+            if not wait.is_due:
                 self._waits.remove(wait)
-                heapq.heapify(self._waits)
 
-    def _take_due_locked(self) -> list[_Wait]:
-        due = []
-        while self._waits and self._waits[0].deadline_ns <= self._now_ns:
-            wait = heapq.heappop(self._waits)
-            wait.due = True
-            due.append(wait)
-        return due
+    def _step_to(self, instant_ns: int) -> None:
+        with self._changed:
+            self._now_ns = instant_ns
+            due = [
+                wait
+                for wait in self._waits
+                if wait.deadline_ns is not None and wait.deadline_ns <= instant_ns
+            ]
+            for wait in due:
+                wait.is_due = True
+                self._waits.remove(wait)
+        for wait in sorted(due, key=lambda wait: wait.deadline_ns or 0):
+            wait.wake()
+
+    def _next_deadline_ns(self) -> int | None:
+        with self._changed:
+            return min(self._deadlines_locked(), default=None)
+
+    def _deadlines_locked(self) -> list[int]:
+        return [wait.deadline_ns for wait in self._waits if wait.deadline_ns is not None]
+
+
+@dataclass(eq=False, slots=True)
+class _Wait:
+    """One thread that waits, for an instant or only to be notified."""
+
+    deadline_ns: int | None
+    wake: Callable[[], None]
+    is_due: bool = False
 
 
 class AutoClock(FakeClock):
@@ -160,21 +210,17 @@ class AutoClock(FakeClock):
     def __init__(self, start: float = 0.0, wall: float = _YEAR_2000) -> None:
         super().__init__(start, wall)
         self._plan: list[tuple[int, int, Callable[[], None]]] = []
+        self._numbers = itertools.count()
 
     def call_at(self, instant: float, callback: Callable[[], None]) -> None:
         """Run `callback` when time reaches `instant`."""
         heapq.heappush(self._plan, (nanoseconds(instant), next(self._numbers), callback))
 
     def step(self, seconds: float) -> None:
-        self._advance(nanoseconds(seconds), lambda: False)
+        self._advance(nanoseconds(seconds), stop=None)
 
     def sleep(self, seconds: float, stop: threading.Event | None = None) -> bool:
-        def stopped() -> bool:
-            return stop is not None and stop.is_set()
-
-        if not stopped():
-            self._advance(nanoseconds(seconds), stopped)
-        return stopped()
+        return self._advance(nanoseconds(seconds), stop)
 
     def wait(
         self,
@@ -183,33 +229,20 @@ class AutoClock(FakeClock):
     ) -> bool:
         if timeout is None:
             raise RuntimeError("an AutoClock has one thread: nobody could end this wait")
-        self._advance(nanoseconds(timeout), lambda: False)
+        self._advance(nanoseconds(timeout), stop=None)
         return False
 
     def wait_until(self, condition: threading.Condition, deadline: float | None) -> bool:
         return self.wait(condition, None if deadline is None else deadline - self.monotonic())
 
-    def _advance(self, duration_ns: int, stopped: Callable[[], bool]) -> None:
+    def _advance(self, duration_ns: int, stop: threading.Event | None) -> bool:
+        """Move time on unless `stop` is set, or gets set on the way; tell whether it is."""
         target_ns = self._now_ns + max(duration_ns, 0)
-        while self._plan and self._plan[0][0] <= target_ns:
+        while not (stopped := stop is not None and stop.is_set()):
+            if not self._plan or self._plan[0][0] > target_ns:
+                self._now_ns = target_ns
+                break
             instant_ns, _, callback = heapq.heappop(self._plan)
             self._now_ns = max(self._now_ns, instant_ns)
             callback()
-            if stopped():
-                return
-        self._now_ns = target_ns
-
-
-class _Wait:
-    """One thread waiting for an instant."""
-
-    __slots__ = ("deadline_ns", "due", "number", "wake")
-
-    def __init__(self, deadline_ns: int, number: int, wake: Callable[[], None]) -> None:
-        self.deadline_ns = deadline_ns
-        self.number = number
-        self.wake = wake
-        self.due = False
-
-    def __lt__(self, other: _Wait) -> bool:
-        return (self.deadline_ns, self.number) < (other.deadline_ns, other.number)
+        return stopped
