@@ -1,0 +1,146 @@
+"""The ASGI application: from a request to the verb that answers it.
+
+Promises: every request gets an answer in the API's form; an unexpected error is logged with its
+traceback and answered as a Status without one.
+
+Upstream: apiserver ``server/filters`` and ``endpoints/installer.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.discovery import discover
+from clientgo.apiserver.http import (
+    Answer,
+    Receive,
+    Request,
+    Send,
+    failure,
+    json_response,
+    page_not_found,
+    read_request,
+    text_response,
+)
+from clientgo.apiserver.negotiation import Representation, negotiate
+from clientgo.apiserver.options import is_true
+from clientgo.apiserver.request_info import RequestInfo, parse_path
+from clientgo.apiserver.resources import Resource
+from clientgo.apiserver.status_errors import (
+    StatusError,
+    internal,
+    method_not_allowed,
+    resource_not_found,
+)
+from clientgo.apiserver.subresources import subresource_verb
+from clientgo.apiserver.verbs import COLLECTION_VERBS, OBJECT_VERBS, Call, Verb, watch
+
+_HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
+
+VERSION = {
+    "major": "1",
+    "minor": "36",
+    "gitVersion": "v1.36.0+clientgo",
+    "gitCommit": "",
+    "gitTreeState": "clean",
+    "buildDate": "1970-01-01T00:00:00Z",
+    "goVersion": "",
+    "compiler": "",
+    "platform": "python",
+}
+
+
+class Application:
+    """Serves one cluster's API."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        try:
+            request = await read_request(scope, receive)
+            if request is None:
+                return
+            answer = await self._answer(request)
+        except StatusError as error:
+            answer = failure(error)
+        except Exception:
+            self._cluster.log.exception("%s %s failed", scope.get("method"), scope.get("path"))
+            answer = failure(internal("an unexpected error; the server's log has the details"))
+        await answer.send(send, receive)
+
+    async def _answer(self, request: Request) -> Answer:
+        info = parse_path(request.path)
+        if info is None:
+            return self._answer_non_resource(request)
+        resources = self._cluster.registry.of_version(info.group, info.version)
+        if resources is None:
+            return page_not_found()
+        resource = resources.get(info.resource)
+        if resource is None:
+            if info.group and info.group not in self._cluster.builtin_groups:
+                return page_not_found()
+            raise resource_not_found()
+        if not _scope_fits(resource, info):
+            return page_not_found()
+        return await self._answer_resource(request, resource, info)
+
+    async def _answer_resource(
+        self, request: Request, resource: Resource, info: RequestInfo
+    ) -> Answer:
+        verb = _choose_verb(request, resource, info)
+        streaming = verb is watch
+        representation: Representation = negotiate(
+            request.headers.get("accept", ""), streaming=streaming
+        )
+        call = Call(
+            self._cluster,
+            request,
+            resource,
+            info.namespace,
+            info.name,
+            info.subresource,
+            representation,
+        )
+        return await verb(call)
+
+    def _answer_non_resource(self, request: Request) -> Answer:
+        path = request.path
+        if path in _HEALTH_PATHS:
+            return text_response("ok")
+        if path.rstrip("/") == "/version":
+            if request.method != "GET":
+                raise method_not_allowed()
+            return json_response(VERSION)
+        found = discover(self._cluster.registry, path, request.headers.get("accept", ""))
+        return found or page_not_found()
+
+
+def _scope_fits(resource: Resource, info: RequestInfo) -> bool:
+    """Whether the path has a namespace exactly where the resource has one."""
+    if info.namespace:
+        return resource.namespaced
+    return not (resource.namespaced and info.name)
+
+
+def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Verb:
+    """The handler for a method on a path.
+
+    Raises:
+        StatusError: 404 for an unknown subresource, 405 for a verb that is not there.
+    """
+    if info.subresource:
+        return subresource_verb(resource, info.subresource, request.method)
+    verbs = OBJECT_VERBS if info.name else COLLECTION_VERBS
+    name, verb = verbs.get(request.method, ("", None))
+    if verb is None or name not in resource.verbs:
+        raise method_not_allowed()
+    across_namespaces = resource.namespaced and not info.namespace
+    if across_namespaces and name in ("create", "deletecollection"):
+        raise method_not_allowed()
+    if name == "list" and is_true(request.parameter("watch")):
+        return watch
+    return verb

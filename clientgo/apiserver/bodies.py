@@ -1,0 +1,141 @@
+"""Request bodies: JSON or YAML into dicts, with what strict validation wants to know.
+
+Promises: a body that can't be parsed is a 400 or 415 in the API's words; duplicate fields are found
+with their paths, because ``fieldValidation`` (Warn by default) reports them.
+
+Upstream: apimachinery ``runtime/serializer/json`` and sigs.k8s.io/yaml.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from clientgo.apiserver.http import Request
+from clientgo.apiserver.status_errors import bad_request, unsupported_media_type
+
+JSON_TYPE = "application/json"
+YAML_TYPE = "application/yaml"
+_ACCEPTED = (JSON_TYPE, YAML_TYPE)
+
+
+def media_type(request: Request) -> str:
+    """The Content-Type of a body without its parameters; JSON if it is not told."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() or JSON_TYPE
+
+
+def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The object in a body, and the paths of fields that it holds twice.
+
+    Raises:
+        StatusError: 415 for a media type, 400 for a body that is no object of the form.
+    """
+    content_type = media_type(request)
+    problem = f"the object provided is unrecognized (must be of type {kind}): "
+    if content_type == JSON_TYPE:
+        value, duplicates = parse_json(request.body, problem)
+    elif content_type == YAML_TYPE:
+        value, duplicates = parse_yaml(request.body, problem)
+    else:
+        raise unsupported_media_type(_ACCEPTED)
+    if not isinstance(value, dict):
+        raise bad_request(f"{problem}the body is not an object")
+    return value, duplicates
+
+
+def decode_options(request: Request) -> dict[str, Any]:
+    """The ``DeleteOptions`` in a body.
+
+    Raises:
+        StatusError: 400, it is something else.
+    """
+    parse = parse_yaml if media_type(request) == YAML_TYPE else parse_json
+    value, _ = parse(request.body, "")
+    if not isinstance(value, dict):
+        raise bad_request("couldn't get version/kind; the body is not an object")
+    kind = value.get("kind", "DeleteOptions")
+    if kind != "DeleteOptions":
+        version = value.get("apiVersion", "")
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}"')
+    return value
+
+
+class _DuplicateFinder:
+    """Notes during parsing whether any object has a key twice; rare, so paths come later."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        collected = dict(pairs)
+        if len(collected) != len(pairs):
+            self.found = True
+        return collected
+
+
+def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
+    """A JSON body and its duplicate fields.
+
+    Raises:
+        StatusError: 400; ``problem`` begins its message.
+    """
+    finder = _DuplicateFinder()
+    try:
+        value = json.loads(body, object_pairs_hook=finder, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
+        shown = body[:30].decode("utf-8", "replace") or "<empty>"
+        message = f"{problem}couldn't get version/kind; json parse error: {error} ({shown})"
+        raise bad_request(message) from error
+    return value, _duplicate_paths(body) if finder.found else ()
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _duplicate_paths(body: bytes) -> tuple[str, ...]:
+    """Paths of fields that occur twice, in a second and slower pass."""
+    tree = json.loads(body, object_pairs_hook=_Pairs)
+    found: list[str] = []
+    _collect_duplicates(tree, "", found)
+    return tuple(found)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object as they were written."""
+
+
+def _collect_duplicates(value: Any, path: str, found: list[str]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, item in value:
+            here = f"{path}.{key}" if path else key
+            if key in seen:
+                found.append(here)
+            seen.add(key)
+            _collect_duplicates(item, here, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _collect_duplicates(item, f"{path}[{index}]", found)
+
+
+def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
+    """A YAML body as JSON would say it.
+
+    Raises:
+        StatusError: 400; ``problem`` begins its message.
+    """
+    import yaml  # YAML bodies are rare, and importing takes longer than starting the server
+
+    try:
+        value = yaml.load(body, Loader=_yaml_loader())
+        # what JSON can't hold (dates, sets, keys that are no strings) is text in the API
+        return json.loads(json.dumps(value, default=str)), ()
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise bad_request(f"{problem}error converting YAML to JSON: {error}") from error
+
+
+def _yaml_loader() -> Any:
+    import yaml
+
+    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)

@@ -1,0 +1,106 @@
+"""The state of one API server: storage, resources, the controllers that tend them.
+
+Promises: everything here lives on the server's event loop. That is the whole concurrency model: a
+request handler or controller runs undisturbed until it awaits, so a write needs no lock, and
+nothing can come between taking a resource version and telling the watchers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Any
+
+from clientgo.apiserver.builtin_resources import builtin_resources
+from clientgo.apiserver.crds import CrdController
+from clientgo.apiserver.garbage_collector import GarbageCollector
+from clientgo.apiserver.namespaces import NamespaceController
+from clientgo.apiserver.options import FieldValidation, WriteOptions
+from clientgo.apiserver.resources import Resource, ResourceRegistry
+from clientgo.apiserver.storage import Collection, Storage
+from clientgo.apiserver.watching import WatchStream
+from clientgo.apiserver.webhooks import Webhooks
+from clientgo.meta.timestamps import format_time
+
+
+class Cluster:
+    """One cluster's API, without the HTTP in front of it."""
+
+    own_options = WriteOptions(
+        field_manager="clientgo-apiserver", field_validation=FieldValidation.IGNORE
+    )
+    """Options of writes that the server makes on its own."""
+
+    def __init__(self, now: Callable[[], float] = time.time) -> None:
+        self.log = logging.getLogger("clientgo.apiserver")
+        self.storage = Storage()
+        self.registry = ResourceRegistry(builtin_resources())
+        self.builtin_groups = frozenset(group.name for group in self.registry.groups())
+        self.watches: set[WatchStream] = set()
+        self.webhooks = Webhooks(self)
+        self._now = now
+        self._tasks: set[asyncio.Task[None]] = set()
+        self.namespaces = NamespaceController(self, self._builtin("", "v1", "namespaces"))
+        self.crds = CrdController(
+            self, self._builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        )
+        self.garbage_collector = GarbageCollector(self)
+
+    def _builtin(self, group: str, version: str, plural: str) -> Resource:
+        resource = self.registry.find(group, version, plural)
+        if resource is None:
+            raise LookupError(f"{plural}.{group} is not built in")
+        return resource
+
+    def timestamp(self, later: float = 0) -> str:
+        """The time now, or some seconds later, as metadata tells it."""
+        return format_time(self._now() + later)
+
+    # -- resources
+
+    def stored_resources(self) -> Iterator[Resource]:
+        """One resource for each collection that objects are stored in."""
+        seen = set()
+        for resource in list(self.registry):
+            if "create" in resource.verbs and resource.collection_key not in seen:
+                seen.add(resource.collection_key)
+                yield resource
+
+    def resource_of(self, collection: Collection) -> Resource | None:
+        """The resource under which the server itself writes to a collection."""
+        key = (collection.group, collection.plural)
+        return next((item for item in self.registry if item.collection_key == key), None)
+
+    # -- watches
+
+    def end_watches(self) -> None:
+        """End every watch cleanly."""
+        for stream in list(self.watches):
+            stream.end()
+
+    def end_watches_of(self, group: str, plural: str, *, replaced: bool) -> None:
+        """End the watches of a resource whose definition was replaced."""
+        if replaced:
+            for stream in list(self.watches):
+                if (stream.resource.group, stream.resource.plural) == (group, plural):
+                    stream.end()
+
+    # -- work that follows a write
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run what follows from a change after the request that made it has been answered."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self.log.error("background work failed", exc_info=error)
+
+    async def settle(self) -> None:
+        """Wait until the work that earlier writes have started is done."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)

@@ -1,0 +1,255 @@
+"""CustomResourceDefinitions: accepted, established, served, and taken away again.
+
+Promises: a CRD that is stored is served a moment later, in all its served versions; a changed one
+replaces what is served; deleting one deletes its objects first, whatever finalizers make of that,
+and then ends the watches.
+
+Upstream: apiextensions-apiserver ``pkg/controller`` (status, establish, finalizer) and
+``pkg/apiserver/customresource_handler.go``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clientgo.apiserver.custom_resources import resources_of
+from clientgo.apiserver.options import DeleteOptions
+from clientgo.apiserver.resources import Resource
+from clientgo.apiserver.status_errors import StatusError
+from clientgo.apiserver.storage import Change, Collection, EventType, Object, StoredObject
+from clientgo.apiserver.strategy import Decoded, Strategy
+from clientgo.apiserver.writes import Target, delete_object
+from clientgo.schema import FieldError, SchemaError, StructuralSchema
+
+if TYPE_CHECKING:
+    from clientgo.apiserver.cluster import Cluster
+
+CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+
+
+class CrdStrategy(Strategy):
+    """The definitions themselves."""
+
+    counts_generations = True
+    returns_deleted_object = True
+    deletion_finalizers = (CLEANUP_FINALIZER,)
+
+    def decode(self, resource: Resource, obj: Object) -> Decoded:
+        """Fill in the names that follow from others, and the conversion strategy."""
+        spec = obj.get("spec")
+        if isinstance(spec, dict):
+            spec.setdefault("conversion", {"strategy": "None"})
+            names = spec.get("names")
+            if isinstance(names, dict) and isinstance(kind := names.get("kind"), str):
+                names.setdefault("singular", kind.lower())
+                names.setdefault("listKind", f"{kind}List")
+        return Decoded(obj)
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Begin with no conditions; the storage version is the first stored one."""
+        versions = obj.get("spec", {}).get("versions", ())
+        stored = [item["name"] for item in versions if item.get("storage")]
+        obj["status"] = {
+            "conditions": [],
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": stored,
+        }
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep the status, but note a new storage version."""
+        status = dict(old.get("status", {}))
+        stored = list(status.get("storedVersions", ()))
+        for version in new["spec"]["versions"]:
+            if version.get("storage") and version["name"] not in stored:
+                stored.append(version["name"])
+        new["status"] = {**status, "storedVersions": stored}
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        """Keep the spec."""
+        new["spec"] = old["spec"]
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Names must agree and each version needs a structural schema."""
+        errors = []
+        spec = obj["spec"]
+        if obj["metadata"]["name"] != f"{spec['names']['plural']}.{spec['group']}":
+            detail = 'must be spec.names.plural+"."+spec.group'
+            errors.append(FieldError.invalid("metadata.name", obj["metadata"]["name"], detail))
+        for index, version in enumerate(spec["versions"]):
+            path = f"spec.versions[{index}].schema.openAPIV3Schema"
+            try:
+                StructuralSchema.parse(version.get("schema", {}).get("openAPIV3Schema"), path=path)
+            except SchemaError as error:
+                errors += error.causes
+        return errors
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """As for a new one."""
+        return self.validate(new)
+
+
+class CrdController:
+    """Serves what stored CRDs define."""
+
+    def __init__(self, cluster: Cluster, resource: Resource) -> None:
+        self.resource = resource
+        self._cluster = cluster
+        self._collection = cluster.storage.collection(resource.collection_key)
+        self._schemas: dict[str, tuple[Any, int]] = {}
+        """Versions of each CRD as last served, and the resource version since which they are so."""
+        self._terminating: dict[tuple[str, str], str] = {}
+        """CRD by the collection whose objects it waits for."""
+        cluster.storage.observe(self._observe)
+
+    def is_terminating(self, resource: Resource) -> bool:
+        """Whether the definition of a resource is being deleted."""
+        return resource.collection_key in self._terminating
+
+    def _observe(self, collection: Collection, change: Change) -> None:
+        if collection is self._collection:
+            if change.type is not EventType.DELETED:
+                self._cluster.spawn(self._sync(change.current.key))
+        elif change.type is EventType.DELETED:
+            name = self._terminating.get((collection.group, collection.plural))
+            if name is not None and not len(collection):
+                self._cluster.spawn(self._sync(name))
+
+    async def _sync(self, name: str) -> None:
+        stored = self._collection.get(name)
+        if stored is None:
+            return
+        crd = stored.decode()
+        if "deletionTimestamp" in crd["metadata"]:
+            await self._remove(name, stored, crd)
+        else:
+            self._establish(name, stored, crd)
+
+    # -- serving
+
+    def _establish(self, name: str, stored: StoredObject, crd: Object) -> None:
+        conflict = self._name_conflict(crd)
+        status = crd["status"]
+        before = dict(status)
+        if conflict:
+            self._set_condition(crd, "NamesAccepted", "False", *conflict)
+            if not _is_true(crd, "Established"):
+                message = "not all names are accepted"
+                self._set_condition(crd, "Established", "False", "NotAccepted", message)
+        else:
+            status["acceptedNames"] = crd["spec"]["names"]
+            message = "no conflicts found"
+            self._set_condition(crd, "NamesAccepted", "True", "NoConflicts", message)
+            message = "the initial names have been accepted"
+            self._set_condition(crd, "Established", "True", "InitialNamesAccepted", message)
+        if status != before:
+            self._cluster.storage.put(self._collection, name, crd, stored.fields)
+            return
+        if _is_true(crd, "Established"):
+            self._serve(name, crd)
+
+    def _serve(self, name: str, crd: Object) -> None:
+        versions, since = self._schemas.get(name, (None, 0))
+        wanted = crd["spec"]["versions"]
+        if versions == wanted and self._is_served(crd):
+            return
+        if versions is not None and versions != wanted:
+            since = self._cluster.storage.version
+        self._schemas[name] = (wanted, since)
+        registry = self._cluster.registry
+        group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+        registry.remove(group, plural)
+        for resource in resources_of(crd, since):
+            registry.add(resource)
+        self._cluster.end_watches_of(group, plural, replaced=versions is not None)
+
+    def _is_served(self, crd: Object) -> bool:
+        group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+        return any(
+            self._cluster.registry.find(group, item["name"], plural)
+            for item in crd["spec"]["versions"]
+        )
+
+    def _name_conflict(self, crd: Object) -> tuple[str, str] | None:
+        """Reason and message, if another resource of the group has one of the names."""
+        spec = crd["spec"]
+        names = spec["names"]
+        wanted_kinds = {names["kind"], names["listKind"]}
+        for other in self._cluster.registry:
+            if other.group != spec["group"] or other.plural == names["plural"]:
+                continue
+            taken = {other.plural, other.singular, *other.short_names}
+            for reason, wanted in (
+                ("PluralConflict", {names["plural"]}),
+                ("SingularConflict", {names["singular"]}),
+                ("ShortNamesConflict", set(names.get("shortNames", ()))),
+            ):
+                if clash := taken & wanted:
+                    return reason, f"{sorted(clash)} is already in use"
+            if clash := {other.kind, other.list_kind} & wanted_kinds:
+                return "KindConflict", f"{sorted(clash)} is already in use"
+        return None
+
+    def _set_condition(
+        self, crd: Object, kind: str, status: str, reason: str, message: str
+    ) -> None:
+        conditions = crd["status"].get("conditions") or []
+        current = next((item for item in conditions if item["type"] == kind), None)
+        if current and (current["status"], current["reason"]) == (status, reason):
+            return
+        condition = {
+            "type": kind,
+            "status": status,
+            "lastTransitionTime": self._cluster.timestamp(),
+            "reason": reason,
+            "message": message,
+        }
+        rest = [item for item in conditions if item["type"] != kind]
+        crd["status"]["conditions"] = [*rest, condition]
+
+    # -- taking away
+
+    async def _remove(self, name: str, stored: StoredObject, crd: Object) -> None:
+        """Delete the objects; when the last is gone, the definition goes as well."""
+        group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+        if not _is_true(crd, "Terminating"):
+            self._terminating[(group, plural)] = name
+            message = "CustomResource deletion is in progress"
+            self._set_condition(crd, "Terminating", "True", "InstanceDeletionInProgress", message)
+            self._cluster.storage.put(self._collection, name, crd, stored.fields)
+            return
+        collection = self._cluster.storage.collection((group, plural))
+        served = [item for item in self._cluster.registry if item.collection_key == (group, plural)]
+        for item in list(collection.scan()):
+            namespace, _, object_name = item.key.rpartition("/")
+            try:
+                await delete_object(
+                    self._cluster, Target(served[0], namespace, object_name), DeleteOptions()
+                )
+            except StatusError as error:
+                self._cluster.log.info("%s keeps %s: %s", name, item.key, error)
+        if len(collection) == 0:
+            self._finish(name, group, plural)
+
+    def _finish(self, name: str, group: str, plural: str) -> None:
+        stored = self._collection.get(name)
+        if stored is None:
+            return
+        crd = stored.decode()
+        metadata = crd["metadata"]
+        left = [item for item in metadata.get("finalizers", ()) if item != CLEANUP_FINALIZER]
+        if left:
+            metadata["finalizers"] = left
+            if left != stored.decode()["metadata"].get("finalizers"):
+                self._cluster.storage.put(self._collection, name, crd, stored.fields)
+            return
+        self._terminating.pop((group, plural), None)
+        self._schemas.pop(name, None)
+        self._cluster.registry.remove(group, plural)
+        self._cluster.end_watches_of(group, plural, replaced=True)
+        self._cluster.storage.drop((group, plural))
+        self._cluster.storage.delete(self._collection, name)
+
+
+def _is_true(crd: Object, kind: str) -> bool:
+    conditions = crd.get("status", {}).get("conditions") or ()
+    return any(item["type"] == kind and item["status"] == "True" for item in conditions)

@@ -1,0 +1,70 @@
+"""Which names objects may have.
+
+Promises the rules that the API states for names: DNS subdomains for most kinds, DNS labels for
+some, path segments for RBAC. Differs from upstream (apimachinery ``util/validation``) in that a
+rule is one predicate and its reason, so that a kind picks a rule instead of a function.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from clientgo.schema.field_errors import FieldError
+
+_LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+
+
+@dataclass(frozen=True, slots=True)
+class NameRule:
+    """A form that names must have."""
+
+    pattern: re.Pattern[str]
+    max_length: int
+    reason: str
+
+    def problems(self, name: str, *, prefix: bool = False) -> list[str]:
+        """Why ``name`` is refused; a prefix may end as a finished name may not."""
+        problems = []
+        if len(name) > self.max_length:
+            problems.append(f"must be no more than {self.max_length} characters")
+        checked = name[:-1] + "a" if prefix and name.endswith("-") else name
+        if not self.pattern.fullmatch(checked):
+            problems.append(self.reason)
+        return problems
+
+
+DNS_SUBDOMAIN = NameRule(
+    re.compile(rf"{_LABEL}(?:\.{_LABEL})*"),
+    253,
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character (e.g. 'example.com')",
+)
+
+DNS_LABEL = NameRule(
+    re.compile(_LABEL),
+    63,
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character (e.g. 'my-name', or '123-abc')",
+)
+
+DNS_1035_LABEL = NameRule(
+    re.compile(r"[a-z](?:[-a-z0-9]*[a-z0-9])?"),
+    63,
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character (e.g. 'my-name', or 'abc-123')",
+)
+
+PATH_SEGMENT = NameRule(
+    re.compile(r"(?!\.{1,2}\Z)[^/%]+"),
+    253,
+    "may not be '.' or '..' and may not contain '/' or '%'",
+)
+
+
+def name_causes(name: str, rule: NameRule, *, prefix: bool = False) -> list[FieldError]:
+    """What is wrong with ``metadata.name`` (or, as a prefix, ``metadata.generateName``)."""
+    path = "metadata.generateName" if prefix else "metadata.name"
+    return [
+        FieldError.invalid(path, name, problem) for problem in rule.problems(name, prefix=prefix)
+    ]

@@ -1,0 +1,257 @@
+"""The options of a request: ``CreateOptions``, ``ListOptions``, ``DeleteOptions`` and so on.
+
+Promises: options are read from the query (and, for deletions, from the body) into typed values,
+and refused the way a real API server refuses them.
+
+Upstream: ``metav1.*Options`` and ``metav1/validation``, ``metainternalversion/validation``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from clientgo.apiserver.bodies import decode_options
+from clientgo.apiserver.http import Request
+from clientgo.apiserver.status_errors import (
+    bad_request,
+    invalid_options,
+)
+from clientgo.meta.field_selectors import FieldSelector, parse_field_selector
+from clientgo.meta.label_selectors import Selector, SelectorError, parse_label_selector
+from clientgo.schema.field_errors import FieldError
+
+_MAX_MANAGER_LENGTH = 128
+
+
+class FieldValidation(StrEnum):
+    """What happens to unknown and duplicate fields."""
+
+    IGNORE = "Ignore"
+    WARN = "Warn"
+    STRICT = "Strict"
+
+
+class Propagation(StrEnum):
+    """What a deletion does with what the object owns."""
+
+    BACKGROUND = "Background"
+    FOREGROUND = "Foreground"
+    ORPHAN = "Orphan"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Options of create, update, patch and apply."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: FieldValidation = FieldValidation.WARN
+    force: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """Options of a deletion; absent preconditions are None."""
+
+    dry_run: bool = False
+    uid: str | None = None
+    resource_version: str | None = None
+    propagation: Propagation | None = None
+    grace_period: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Options of list and watch."""
+
+    label_selector: Selector
+    field_selector: FieldSelector
+    resource_version: str = ""
+    match: str = ""
+    limit: int = 0
+    continue_token: str = ""
+    timeout: int | None = None
+    bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+
+def is_true(text: str) -> bool:
+    """How the API reads a boolean query parameter."""
+    return text.lower() not in ("", "false", "0")
+
+
+def write_options(request: Request, kind: str) -> WriteOptions:
+    """Read ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, named by ``kind``.
+
+    Raises:
+        StatusError: 422, an option has a value that it can't have.
+    """
+    causes = []
+    if (dry_run := request.query.get("dryRun")) and dry_run != ["All"]:
+        causes.append(FieldError.not_supported("dryRun", dry_run, ["All"]))
+    manager = request.parameter("fieldManager")
+    if len(manager) > _MAX_MANAGER_LENGTH:
+        causes.append(
+            FieldError.invalid("fieldManager", manager, "may not be longer than 128 bytes")
+        )
+    elif not manager.isprintable():
+        causes.append(
+            FieldError.invalid("fieldManager", manager, "should only contain printable characters")
+        )
+    validation = request.parameter("fieldValidation") or FieldValidation.WARN
+    if validation not in list(FieldValidation):
+        causes.append(
+            FieldError.not_supported("fieldValidation", validation, [*FieldValidation, ""])
+        )
+    if causes:
+        raise invalid_options(kind, causes)
+    return WriteOptions(
+        bool(dry_run),
+        manager or _default_manager(request),
+        FieldValidation(validation),
+        is_true(request.parameter("force")),
+    )
+
+
+def _default_manager(request: Request) -> str:
+    """Who writes, if the request does not say: the program in the User-Agent."""
+    agent = request.headers.get("user-agent", "").partition("/")[0]
+    return "".join(filter(str.isprintable, agent))[:_MAX_MANAGER_LENGTH] or "unknown"
+
+
+def delete_options(request: Request) -> DeleteOptions:
+    """Read ``DeleteOptions`` from the body or, if there is none, from the query.
+
+    Raises:
+        StatusError: 400 or 422, the options can't be read or contradict each other.
+    """
+    given = decode_options(request) if request.body else _delete_query(request)
+    causes = []
+    dry_run = given.get("dryRun") or []
+    if dry_run and dry_run != ["All"]:
+        causes.append(FieldError.not_supported("dryRun", dry_run, ["All"]))
+    policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
+    if policy is not None and orphan is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(FieldError.invalid("propagationPolicy", policy, detail))
+    if policy and policy not in list(Propagation):
+        causes.append(FieldError.not_supported("propagationPolicy", policy, [*Propagation, "nil"]))
+    if causes:
+        raise invalid_options("DeleteOptions", causes)
+    if orphan is not None:
+        policy = Propagation.ORPHAN if orphan else Propagation.BACKGROUND
+    preconditions = given.get("preconditions") or {}
+    return DeleteOptions(
+        bool(dry_run),
+        preconditions.get("uid"),
+        preconditions.get("resourceVersion"),
+        Propagation(policy) if policy else None,
+        given.get("gracePeriodSeconds"),
+    )
+
+
+def _delete_query(request: Request) -> dict[str, Any]:
+    """The query of a DELETE in the shape of the body."""
+    given: dict[str, Any] = {"dryRun": request.query.get("dryRun")}
+    if policy := request.parameter("propagationPolicy"):
+        given["propagationPolicy"] = policy
+    if orphan := request.parameter("orphanDependents"):
+        given["orphanDependents"] = is_true(orphan)
+    if grace := request.parameter("gracePeriodSeconds"):
+        given["gracePeriodSeconds"] = parse_integer(grace)
+    given["preconditions"] = {
+        name: request.parameter(name)
+        for name in ("uid", "resourceVersion")
+        if name in request.query
+    }
+    return given
+
+
+def list_options(request: Request) -> ListOptions:
+    """Read ``ListOptions``; a list or watch checks the rest with its own rules.
+
+    Raises:
+        StatusError: 400, a selector or a number can't be parsed.
+    """
+    try:
+        labels = parse_label_selector(request.parameter("labelSelector"))
+        fields = parse_field_selector(request.parameter("fieldSelector"))
+    except SelectorError as error:
+        raise bad_request(str(error)) from error
+    timeout = request.parameter("timeoutSeconds")
+    initial = request.parameter("sendInitialEvents")
+    return ListOptions(
+        labels,
+        fields,
+        request.parameter("resourceVersion"),
+        request.parameter("resourceVersionMatch"),
+        max(0, parse_integer(request.parameter("limit") or "0")),
+        request.parameter("continue"),
+        parse_integer(timeout) if timeout else None,
+        is_true(request.parameter("allowWatchBookmarks")),
+        is_true(initial) if initial else None,
+    )
+
+
+def check_list_match(options: ListOptions) -> None:
+    """Refuse combinations of resourceVersionMatch that mean nothing to a list.
+
+    Raises:
+        StatusError: 422.
+    """
+    if options.send_initial_events is not None:
+        cause = FieldError.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        raise invalid_options("ListOptions", [cause])
+    path, match, version = "resourceVersionMatch", options.match, options.resource_version
+    if not match:
+        return
+    causes = []
+    if not version:
+        causes.append(
+            FieldError.forbidden(path, f"{path} is forbidden unless resourceVersion is provided")
+        )
+    if options.continue_token:
+        causes.append(FieldError.forbidden(path, f"{path} is forbidden when continue is provided"))
+    if match not in ("Exact", "NotOlderThan"):
+        causes.append(FieldError.not_supported(path, match, ["Exact", "NotOlderThan", ""]))
+    elif match == "Exact" and version == "0":
+        causes.append(
+            FieldError.forbidden(path, f'{path} "exact" is forbidden for resourceVersion "0"')
+        )
+    if causes:
+        raise invalid_options("ListOptions", causes)
+
+
+def check_watch_match(options: ListOptions) -> None:
+    """Refuse combinations of resourceVersionMatch and sendInitialEvents that mean nothing.
+
+    Raises:
+        StatusError: 422.
+    """
+    path, match, initial = "resourceVersionMatch", options.match, options.send_initial_events
+    causes = []
+    if match and initial is None:
+        detail = f"{path} is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(FieldError.forbidden(path, detail))
+    if initial is not None:
+        if not match:
+            detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            causes.append(FieldError.forbidden(path, detail))
+        elif match != "NotOlderThan":
+            causes.append(FieldError.not_supported(path, match, ["NotOlderThan"]))
+    if causes:
+        raise invalid_options("ListOptions", causes)
+
+
+def parse_integer(text: str) -> int:
+    """Read a number as the API's query decoder does.
+
+    Raises:
+        StatusError: 400, it is none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None

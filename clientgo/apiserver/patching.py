@@ -1,0 +1,60 @@
+"""Patches: the body of a PATCH as a function from the current object to the wanted one.
+
+Promises: the patch is parsed once, before the object is looked at; a malformed patch is a 400, one
+that does not fit the object a 422.
+
+Upstream: apiserver ``endpoints/handlers/patch.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.apiserver.bodies import media_type, parse_json
+from clientgo.apiserver.http import Request
+from clientgo.apiserver.resources import Resource
+from clientgo.apiserver.status_errors import StatusError, bad_request, unsupported_media_type
+from clientgo.apiserver.storage import Object
+from clientgo.meta.patches import (
+    InapplicablePatchError,
+    PatchError,
+    apply_json_patch,
+    apply_merge_patch,
+)
+
+JSON_PATCH = "application/json-patch+json"
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+APPLY_PATCH = "application/apply-patch+yaml"
+
+Patcher = Callable[[Object], Object]
+
+
+def make_patcher(request: Request, resource: Resource) -> Patcher:
+    """Read the patch in a request.
+
+    Raises:
+        StatusError: 415 or 400, the patch is of no known type or can't be read.
+    """
+    apply_patch = _patch_types(resource).get(media_type(request))
+    if apply_patch is None:
+        raise unsupported_media_type(_patch_types(resource))
+    patch, _ = parse_json(request.body)
+
+    def patcher(current: Object) -> Object:
+        try:
+            patched = apply_patch(current, patch)
+        except InapplicablePatchError as error:
+            raise StatusError(422, "Invalid", str(error)) from error
+        except PatchError as error:
+            raise bad_request(str(error)) from error
+        if not isinstance(patched, dict):
+            raise bad_request("the patched object is no object")
+        return patched
+
+    return patcher
+
+
+def _patch_types(resource: Resource) -> dict[str, Callable[[Any, Any], Any]]:
+    return {JSON_PATCH: apply_json_patch, MERGE_PATCH: apply_merge_patch}

@@ -1,0 +1,56 @@
+"""What a request path asks for: group, version, namespace, resource, name and subresource.
+
+Promises: every path below ``/api`` and ``/apis`` is taken apart in one place. Resources are
+dynamic (a CRD adds paths at any time), so paths are parsed rather than routed.
+
+Does not promise that the resource exists; the registry knows that.
+
+Upstream: apiserver ``endpoints/request.RequestInfo``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
+
+
+@dataclass(frozen=True, slots=True)
+class RequestInfo:
+    """A path below ``/api/v1`` or ``/apis/<group>/<version>`` in its parts."""
+
+    group: str
+    version: str
+    resource: str
+    namespace: str = ""
+    name: str = ""
+    subresource: str = ""
+
+
+def parse_path(path: str) -> RequestInfo | None:
+    """Take a resource path apart; None if ``path`` is not one (discovery, health, nonsense)."""
+    parts = path.strip("/").split("/")
+    if parts[0] == "api" and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[0] == "apis" and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    if "" in rest:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and not _below_a_namespace_object(group, rest):
+        namespace, rest = rest[1], rest[2:]
+    return RequestInfo(
+        group,
+        version,
+        resource=rest[0],
+        namespace=namespace,
+        name=rest[1] if len(rest) > 1 else "",
+        subresource="/".join(rest[2:]),
+    )
+
+
+def _below_a_namespace_object(group: str, rest: list[str]) -> bool:
+    """Whether ``namespaces/<name>/...`` goes on to a subresource of the namespace itself."""
+    return group == "" and len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES

@@ -1,0 +1,231 @@
+"""The embedded API server: a real Kubernetes API over HTTP, inside this process.
+
+Promises: between ``start`` and ``stop`` a cluster's API is served on loopback by a thread of its
+own. Start-up takes a fraction of a second, an idle server no CPU. The methods may be called from
+any thread; they block until done.
+
+Does not promise a cluster: nothing schedules or runs pods.
+
+All state is touched on the server's event loop only. A write is one synchronous step there
+(validate, take a version, store, wake the watchers), so there are no locks and no lost events.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import uvicorn
+
+from clientgo.apiserver.application import Application
+from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
+
+T = TypeVar("T")
+
+_START_TIMEOUT = 10.0
+_SHUTDOWN_GRACE = 1
+"""Seconds that requests in flight get when the server stops."""
+
+
+class EmbeddedAPIServer:
+    """A Kubernetes API server in this process.
+
+    >>> with EmbeddedAPIServer() as server:
+    ...     print(server.url, server.kubeconfig)  # doctest: +SKIP
+
+    ``port`` 0 takes a free one, which is kept across restarts. Objects and history outlive
+    ``stop``; ``restart`` can forget them.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+        self.host = host
+        self.port = port
+        self._cluster = Cluster()
+        self._thread: threading.Thread | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._http: _QuietServer | None = None
+        self._ready = threading.Event()
+        self._failure: BaseException | None = None
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
+
+    # -- life cycle
+
+    def start(self) -> Self:
+        """Begin to serve; returns when requests are answered.
+
+        Raises:
+            RuntimeError: it is running already.
+            OSError: the port is taken.
+        """
+        if self._thread is not None:
+            raise RuntimeError(f"the API server runs already, at {self.url}")
+        listener = self._listen()
+        self._ready.clear()
+        self._failure = None
+        self._thread = threading.Thread(
+            target=self._run, args=(listener,), name=f"apiserver-{self.port}", daemon=True
+        )
+        self._thread.start()
+        self._ready.wait(_START_TIMEOUT)
+        if self._failure is not None:
+            self._thread.join()
+            self._thread = None
+            raise RuntimeError("the API server could not start") from self._failure
+        self._directory = tempfile.TemporaryDirectory(prefix="clientgo-apiserver-")
+        write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
+        return self
+
+    def stop(self) -> None:
+        """Stop serving: watches end, connections close. State is kept for the next ``start``."""
+        if self._thread is None:
+            return
+        self._call(self._begin_stop)
+        self._thread.join()
+        self._thread = None
+        if self._directory is not None:
+            self._directory.cleanup()
+            self._directory = None
+
+    def restart(self, *, keep_objects: bool = True, keep_history: bool = True) -> None:
+        """Stop and start on the same port.
+
+        Without ``keep_history`` watches can't resume: whoever comes back with an old resource
+        version gets a 410. Without ``keep_objects`` the cluster is a new one.
+        """
+        self.stop()
+        if not keep_objects:
+            self._cluster = Cluster()
+        elif not keep_history:
+            self._cluster.storage.expire_history()
+        self.start()
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    # -- where it is
+
+    @property
+    def url(self) -> str:
+        """Base URL."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A kubeconfig file; it exists while the server runs.
+
+        Raises:
+            RuntimeError: the server is not running.
+        """
+        if self._directory is None:
+            raise RuntimeError("the API server is not running, so it has no kubeconfig; start it")
+        return Path(self._directory.name) / "kubeconfig"
+
+    @property
+    def kubeconfig_data(self) -> dict[str, Any]:
+        """The content of the kubeconfig."""
+        return make_kubeconfig(self.url)
+
+    # -- misbehaviour
+
+    def expire_history(self) -> None:
+        """Forget all history: watches from an earlier version get a 410."""
+        self._call(lambda: self._cluster.storage.expire_history())
+
+    def close_watches(self) -> None:
+        """End every watch cleanly, as a server does when a watch times out."""
+        self._call(lambda: self._cluster.end_watches())
+
+    # -- the thread
+
+    def _listen(self) -> socket.socket:
+        family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
+        listener = socket.socket(family)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((self.host, self.port))
+        except OSError:
+            listener.close()
+            raise
+        self.port = listener.getsockname()[1]
+        return listener
+
+    def _run(self, listener: socket.socket) -> None:
+        try:
+            asyncio.run(self._serve(listener))
+        except BaseException as error:  # noqa: BLE001 - reported by start(), in the caller's thread
+            self._failure = error
+        finally:
+            self._loop = None
+            self._ready.set()
+
+    async def _serve(self, listener: socket.socket) -> None:
+        config = uvicorn.Config(
+            Application(self._cluster),
+            loop="asyncio",
+            http="httptools",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            date_header=False,
+            server_header=False,
+            timeout_graceful_shutdown=_SHUTDOWN_GRACE,
+        )
+        self._loop = asyncio.get_running_loop()
+        await self._cluster.namespaces.create_initial()
+        self._http = _QuietServer(config, self._ready.set)
+        await self._http.serve(sockets=[listener])
+        await self._cluster.settle()
+
+    def _begin_stop(self) -> None:
+        self._cluster.end_watches()
+        if self._http is not None:
+            self._http.finish()
+
+    def _call(self, action: Callable[[], T]) -> T:
+        """Do something on the event loop, or right here while there is none."""
+        loop = self._loop
+        if loop is None:
+            return action()
+
+        async def act() -> T:
+            return action()
+
+        return asyncio.run_coroutine_threadsafe(act(), loop).result(_START_TIMEOUT)
+
+
+class _QuietServer(uvicorn.Server):
+    """A uvicorn server that sleeps while there is nothing to do.
+
+    Upstream's wakes ten times a second to look whether it should exit, and to keep the Date
+    header, which is not sent here.
+    """
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._tell_started = started
+        self._finished = asyncio.Event()
+
+    async def main_loop(self) -> None:
+        self._tell_started()
+        await self._finished.wait()
+
+    def finish(self) -> None:
+        """Make ``serve`` return. To be called on the event loop."""
+        self._finished.set()

@@ -1,0 +1,122 @@
+"""What one kind of object demands of a write.
+
+Promises: the verb handlers know no kinds. Whatever is particular to one (defaults, the fields
+that only the server may set, validation, when a write raises the generation) is asked of the
+resource's ``Strategy``; this class is the behaviour of a kind with no peculiarities.
+
+Hooks that prepare an object change it in place: it is the request's own copy.
+
+Upstream: apiserver ``registry/rest`` ``RESTCreateStrategy``, ``RESTUpdateStrategy``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from clientgo.apiserver.names import DNS_SUBDOMAIN, NameRule
+from clientgo.apiserver.resources import Resource
+from clientgo.apiserver.status_errors import bad_request
+from clientgo.apiserver.storage import Object
+from clientgo.apiserver.table import AGE, NAME, Column
+from clientgo.schema.field_errors import FieldError
+
+FieldReader = Callable[[Object], str]
+"""The value of a selectable field of an object, as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """An object as the kind understands it, and what the client should be warned about."""
+
+    obj: Object
+    unknown_fields: tuple[str, ...] = ()
+
+
+class Strategy:
+    """A kind without peculiarities."""
+
+    allow_unconditional_update = True
+    """Whether an update may leave the resourceVersion out."""
+
+    returns_deleted_object = False
+    """Whether a deletion answers the object instead of a Status."""
+
+    counts_generations = False
+    """Whether ``metadata.generation`` is kept: 1 at first, raised when the spec changes."""
+
+    name_rule: NameRule = DNS_SUBDOMAIN
+
+    deletion_finalizers: tuple[str, ...] = ()
+    """Finalizers that every object is given when its deletion begins."""
+
+    columns: tuple[Column, ...] = (NAME, AGE)
+    """What a Table shows of an object."""
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """Fields beyond name and namespace that a field selector may name."""
+        return {}
+
+    def check_type(self, resource: Resource, obj: Object) -> None:
+        """Refuse an object that says it is of another type; saying nothing is fine.
+
+        Raises:
+            StatusError: 400 or 422.
+        """
+        api_version, kind = obj.get("apiVersion"), obj.get("kind")
+        if (api_version or resource.api_version, kind or resource.kind) != (
+            resource.api_version,
+            resource.kind,
+        ):
+            raise bad_request(
+                f'{kind} in version "{api_version}" cannot be handled as a {resource.kind}'
+            )
+
+    def decode(self, resource: Resource, obj: Object) -> Decoded:
+        """Check types, drop what the kind does not know, fill in what may be left out.
+
+        Raises:
+            StatusError: 400, a field has the wrong type.
+        """
+        return Decoded(obj)
+
+    def empty_object(self, resource: Resource) -> Object:
+        """What an object with nothing in it looks like; bookmarks carry one."""
+        return {"apiVersion": resource.api_version, "kind": resource.kind}
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Set what only the server may set; drop what a create may not bring."""
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Take over from ``old`` what a write to the main resource may not change."""
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        """Take over from ``old`` what a write to the status may not change."""
+
+    def grace_period(self, obj: Object, requested: int | None) -> int:
+        """Seconds that a deletion gives the object to end."""
+        return 0
+
+    def may_go(self, obj: Object) -> bool:
+        """Whether an object without finalizers can be deleted at once."""
+        return True
+
+    def mark_deleted(self, obj: Object) -> None:
+        """Show in the object itself that its deletion has begun."""
+
+    def spec_changed(self, new: Object, old: Object) -> bool:
+        """Whether an update raises the generation."""
+        return new.get("spec") != old.get("spec")
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """What is wrong with a new object."""
+        return []
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """What is wrong with an update."""
+        return []
+
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """What is wrong with a write to the status."""
+        return []
