@@ -1,0 +1,96 @@
+"""The client of one API server: the place where resource clients come from.
+
+Promises that everything made by one :class:`Client` shares its connections and, when a rate is
+configured, one rate limiter. Upstream: client-go ``kubernetes`` Clientset, ``dynamic``,
+``metadata``.
+"""
+
+from __future__ import annotations
+
+import threading
+from types import TracebackType
+from typing import Any, TypeVar, overload
+
+from clientgo.client.resource_client import ResourceClient
+from clientgo.meta import (
+    APIResource,
+    Codec,
+    GroupVersion,
+    Resource,
+    Unstructured,
+    resource_of,
+)
+from clientgo.rest import RestClient, RestConfig, Transport, api_path, limiter_of, rest_config_of
+
+R = TypeVar("R", bound=Resource)
+
+
+class Client:
+    """Everything that one API server offers; thread-safe, a context manager.
+
+    ``config`` is whatever :func:`clientgo.rest.rest_config_of` takes: a ``RestConfig``, a URL, a
+    ``Configuration`` or ``ApiClient`` of the ``kubernetes`` package, or nothing for the kubeconfig
+    or pod at hand. ``field_manager`` names this program in what it writes.
+
+    With ``qps`` configured all requests share one rate limiter; without, each group and version
+    has its own (5 a second, bursts of 10), as in client-go. Raises
+    :class:`~clientgo.rest.ConfigError`.
+    """
+
+    def __init__(self, config: Any = None, *, field_manager: str = "") -> None:
+        self.config: RestConfig = rest_config_of(config)
+        self.field_manager = field_manager
+        self._transport = Transport(self.config)
+        self._lock = threading.Lock()
+        self._rests: dict[GroupVersion, RestClient] = {}
+        shared = self.config.qps != 0 or self.config.limiter is not None
+        self._limiter = limiter_of(self.config) if shared else None
+        self._shares_limiter = shared
+
+    @overload
+    def resource(self, kind: type[R]) -> ResourceClient[R]: ...
+
+    @overload
+    def resource(self, kind: APIResource) -> ResourceClient[Unstructured]: ...
+
+    def resource(self, kind: type[R] | APIResource) -> ResourceClient[Any]:
+        """The objects of one kind: typed for a declared class, unstructured for an APIResource."""
+        if isinstance(kind, APIResource):
+            return self._resource_client(kind, Codec(Unstructured))
+        return self._resource_client(resource_of(kind), Codec(kind))
+
+    def rest(self, group_version: GroupVersion) -> RestClient:
+        """The client for requests that no resource client makes, below one group and version."""
+        with self._lock:
+            rest = self._rests.get(group_version)
+            if rest is None:
+                rest = self._rests[group_version] = RestClient(
+                    self.config,
+                    api_path=api_path(group_version),
+                    transport=self._transport,
+                    limiter=self._limiter if self._shares_limiter else limiter_of(self.config),
+                )
+            return rest
+
+    def close(self) -> None:
+        """Close idle connections; requests and watches under way are not disturbed."""
+        self._transport.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _resource_client(self, resource: APIResource, codec: Codec[Any]) -> ResourceClient[Any]:
+        return ResourceClient(
+            self.rest(GroupVersion(resource.group, resource.version)),
+            resource,
+            codec,
+            field_manager=self.field_manager,
+        )

@@ -1,0 +1,330 @@
+"""Reading and writing the objects of one kind.
+
+Promises one method for each thing that the API does with an object; objects come back as the
+client's type, and may be given as that type, as an ``Unstructured``, a plain dict or a model of
+the ``kubernetes`` package. What the type does not know is sent back untouched.
+
+Does not retry conflicts: :func:`clientgo.wait.retry_on_conflict` does, with a fresh read. Nothing
+is cached: a lister reads the cache.
+
+Differs from client-go (``gentype``, ``dynamic``) in that one generic class serves typed,
+unstructured and metadata-only access.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from clientgo.cache.list_watch import WatchStream
+from clientgo.client.patch_kind import PatchKind
+from clientgo.meta import APIResource, Codec, ListOptions, ObjectList, to_plain
+from clientgo.rest import Request, RequestError, RestClient
+
+T = TypeVar("T")
+
+
+class ResourceClient(Generic[T]):
+    """Objects of one kind, in one namespace or in all; immutable, safe for every thread.
+
+    Every method that talks to the server blocks and raises
+    :class:`~clientgo.meta.StatusError` for a refusal, :class:`~clientgo.rest.TransportError` where
+    there was no answer, :class:`~clientgo.rest.RequestError` for a call that cannot be right. If
+    ``stop`` is set meanwhile it ends at once with
+    :class:`~clientgo.rest.RequestStoppedError`.
+
+    ``subresource`` addresses a part of an object, such as ``"status"`` or ``"scale"``.
+    ``dry_run`` lets the server check a write without storing it. ``field_manager`` names the
+    writer in ``managedFields``.
+    """
+
+    __slots__ = ("_accept", "_codec", "_namespace", "_rest", "field_manager", "resource")
+
+    def __init__(
+        self,
+        rest: RestClient,
+        resource: APIResource,
+        codec: Codec[Any],
+        *,
+        namespace: str = "",
+        field_manager: str = "",
+        accept: str = "",
+    ) -> None:
+        self._rest = rest
+        self._codec = codec
+        self._namespace = namespace
+        self._accept = accept
+        self.resource = resource
+        self.field_manager = field_manager
+
+    @property
+    def type(self) -> type[T]:
+        """What objects come back as."""
+        return self._codec.type
+
+    def namespace(self, namespace: str) -> ResourceClient[T]:
+        """The same, for the objects of one namespace; the empty string means all."""
+        return ResourceClient(
+            self._rest,
+            self.resource,
+            self._codec,
+            namespace=namespace,
+            field_manager=self.field_manager,
+            accept=self._accept,
+        )
+
+    def get(
+        self,
+        name: str,
+        *,
+        resource_version: str = "",
+        subresource: str = "",
+        stop: threading.Event | None = None,
+    ) -> T:
+        """One object, by name."""
+        request = self._for_object("GET", name, subresource)
+        if resource_version:
+            request.query("resourceVersion", resource_version)
+        return self._decoded(request, stop)
+
+    def list(
+        self, options: ListOptions | None = None, *, stop: threading.Event | None = None
+    ) -> ObjectList[Any]:
+        """One page of the objects, or all of them if ``options`` set no limit.
+
+        ``metadata.continue_`` of the result leads to the next page.
+        """
+        request = self._for_collection("GET").queries((options or ListOptions()).as_query())
+        if options is not None and options.timeout_seconds:
+            request.timeout(options.timeout_seconds)
+        return self._codec.decode_list(request.do(stop).body)
+
+    def watch(
+        self, options: ListOptions | None = None, *, stop: threading.Event | None = None
+    ) -> WatchStream:
+        """What happens to the objects from now, or from the options' resource version, on."""
+        request = self._for_collection("GET").query("watch", "true")
+        request.queries((options or ListOptions()).as_query())
+        if options is not None and options.timeout_seconds:
+            request.timeout(options.timeout_seconds)
+        return request.watch(self._codec, stop)
+
+    def create(
+        self,
+        obj: Any,
+        *,
+        name: str = "",
+        subresource: str = "",
+        field_manager: str = "",
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> T:
+        """Store a new object and return it as stored.
+
+        With ``subresource`` and ``name`` something is created under an existing object, as an
+        Eviction is.
+        """
+        plain = self._plain(obj, subresource)
+        request = self._request("POST", plain).resource(self.resource.plural)
+        if subresource:
+            request.name(name).subresource(*subresource.split("/"))
+        self._write_options(request, field_manager, dry_run)
+        return self._decoded(request.body(msgspec.json.encode(plain)), stop)
+
+    def update(
+        self,
+        obj: Any,
+        *,
+        name: str = "",
+        subresource: str = "",
+        field_manager: str = "",
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> T:
+        """Replace an object; its ``resourceVersion`` must be the stored one, or be absent.
+
+        ``name`` is needed only for a subresource whose body does not carry it.
+        """
+        plain = self._plain(obj, subresource)
+        name = name or (plain.get("metadata") or {}).get("name", "")
+        request = self._for_object("PUT", name, subresource, plain)
+        self._write_options(request, field_manager, dry_run)
+        return self._decoded(request.body(msgspec.json.encode(plain)), stop)
+
+    def update_status(
+        self,
+        obj: Any,
+        *,
+        field_manager: str = "",
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> T:
+        """Replace an object's status; everything else in ``obj`` is ignored by the server."""
+        return self.update(
+            obj, subresource="status", field_manager=field_manager, dry_run=dry_run, stop=stop
+        )
+
+    def patch(
+        self,
+        name: str,
+        patch: Mapping[str, Any] | Sequence[Any] | bytes,
+        kind: PatchKind = PatchKind.MERGE,
+        *,
+        subresource: str = "",
+        field_manager: str = "",
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> T:
+        """Change an object by a patch, given as JSON values or ready-made bytes."""
+        request = self._for_object("PATCH", name, subresource)
+        self._write_options(request, field_manager, dry_run)
+        body = patch if isinstance(patch, bytes) else msgspec.json.encode(patch)
+        return self._decoded(request.body(body, kind), stop)
+
+    def apply(
+        self,
+        obj: Any,
+        *,
+        field_manager: str = "",
+        force: bool = False,
+        subresource: str = "",
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> T:
+        """Make the fields of ``obj`` so, and this manager their owner (server-side apply).
+
+        The object is created if need be. ``force`` takes fields over from other managers, which
+        is a conflict otherwise. ``obj`` should say only what the manager wants; one that was read
+        from the server, with ``managedFields``, is refused.
+        """
+        plain = self._plain(obj, subresource)
+        metadata = plain.get("metadata") or {}
+        if metadata.get("managedFields"):
+            raise RequestError(
+                "an object with managedFields cannot be applied; build one that says only what "
+                "this manager wants"
+            )
+        manager = field_manager or self.field_manager
+        if not manager:
+            raise RequestError("apply needs a field_manager; name who wants these fields")
+        request = self._for_object("PATCH", metadata.get("name", ""), subresource, plain)
+        self._write_options(request, manager, dry_run)
+        request.query("force", "true" if force else "false")
+        return self._decoded(request.body(msgspec.json.encode(plain), PatchKind.APPLY), stop)
+
+    def apply_status(
+        self,
+        obj: Any,
+        *,
+        field_manager: str = "",
+        force: bool = False,
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> T:
+        """Server-side apply of an object's status."""
+        return self.apply(
+            obj,
+            field_manager=field_manager,
+            force=force,
+            subresource="status",
+            dry_run=dry_run,
+            stop=stop,
+        )
+
+    def delete(
+        self,
+        name: str,
+        *,
+        grace_period_seconds: int | None = None,
+        propagation_policy: str = "",
+        uid: str = "",
+        resource_version: str = "",
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Delete an object; one with finalizers is gone only when those are done.
+
+        ``propagation_policy`` is ``Background``, ``Foreground`` or ``Orphan``. With ``uid`` or
+        ``resource_version`` only that very object, or that version of it, is deleted; otherwise
+        it is a conflict.
+        """
+        request = self._for_object("DELETE", name, "")
+        options = _delete_options(
+            grace_period_seconds, propagation_policy, uid, resource_version, dry_run
+        )
+        request.body(msgspec.json.encode(options)).do(stop)
+
+    def delete_collection(
+        self,
+        options: ListOptions | None = None,
+        *,
+        grace_period_seconds: int | None = None,
+        propagation_policy: str = "",
+        dry_run: bool = False,
+        stop: threading.Event | None = None,
+    ) -> None:
+        """Delete all objects that a list with these options would return."""
+        request = self._for_collection("DELETE").queries((options or ListOptions()).as_query())
+        body = _delete_options(grace_period_seconds, propagation_policy, "", "", dry_run)
+        request.body(msgspec.json.encode(body)).do(stop)
+
+    def _request(self, method: str, plain: Mapping[str, Any] | None = None) -> Request:
+        """A request in this client's namespace, or else in that of the object it is about."""
+        request = self._rest.request(method)
+        if self._accept:
+            request.header("Accept", self._accept)
+        if self.resource.namespaced:
+            own = ((plain or {}).get("metadata") or {}).get("namespace") or ""
+            request.namespace(self._namespace or own)
+        return request
+
+    def _for_collection(self, method: str) -> Request:
+        return self._request(method).resource(self.resource.plural)
+
+    def _for_object(
+        self, method: str, name: str, subresource: str, plain: Mapping[str, Any] | None = None
+    ) -> Request:
+        request = self._request(method, plain).resource(self.resource.plural).name(name)
+        if subresource:
+            request.subresource(*subresource.split("/"))
+        return request
+
+    def _plain(self, obj: Any, subresource: str) -> dict[str, Any]:
+        """The object as JSON values, told what it is where it does not say so itself."""
+        plain = to_plain(obj)
+        if not subresource and not (plain.get("apiVersion") and plain.get("kind")):
+            plain |= {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
+        return plain
+
+    def _write_options(self, request: Request, field_manager: str, dry_run: bool) -> None:
+        if manager := field_manager or self.field_manager:
+            request.query("fieldManager", manager)
+        if dry_run:
+            request.query("dryRun", "All")
+
+    def _decoded(self, request: Request, stop: threading.Event | None) -> T:
+        obj: T = self._codec.decode(request.do(stop).body)
+        return obj
+
+
+def _delete_options(
+    grace_period_seconds: int | None,
+    propagation_policy: str,
+    uid: str,
+    resource_version: str,
+    dry_run: bool,
+) -> dict[str, Any]:
+    options: dict[str, Any] = {"apiVersion": "v1", "kind": "DeleteOptions"}
+    if grace_period_seconds is not None:
+        options["gracePeriodSeconds"] = grace_period_seconds
+    if propagation_policy:
+        options["propagationPolicy"] = propagation_policy
+    preconditions = {"uid": uid, "resourceVersion": resource_version}
+    if any(preconditions.values()):
+        options["preconditions"] = {key: value for key, value in preconditions.items() if value}
+    if dry_run:
+        options["dryRun"] = ["All"]
+    return options

@@ -1,0 +1,93 @@
+"""Talking HTTP to an API server.
+
+::
+
+    load_config() ──► RestConfig ──► RestClient ──► Request ──► Result, Answer, HTTPWatchStream
+     kubeconfig,                        │  limiter, retries
+     in-cluster, URL                    ▼
+                                    Transport ──► pooled connections, credentials, TLS
+
+Most programs use :mod:`clientgo.client`, which knows objects; this room knows paths and bytes.
+Failures are :class:`~clientgo.meta.StatusError` where the server answered and
+:class:`TransportError` where it did not. The ``kubernetes`` package is imported only when
+:func:`load_config` needs it.
+"""
+
+from clientgo.rest.config import ConfigError, Impersonation, RestConfig, TLSSettings
+from clientgo.rest.credentials import (
+    ANONYMOUS,
+    Credentials,
+    Identity,
+    StaticCredentials,
+    basic_auth,
+    bearer_token,
+    client_certificate,
+)
+from clientgo.rest.errors import (
+    ConnectionLostError,
+    RequestStoppedError,
+    ServerRefusedError,
+    ThrottledError,
+    TLSError,
+    TransportError,
+    TransportTimeoutError,
+    UnreachableError,
+)
+from clientgo.rest.loading import load_config, rest_config_of
+from clientgo.rest.request import Request, RequestError, Result
+from clientgo.rest.rest_client import RestClient, api_path, limiter_of
+from clientgo.rest.server_warnings import (
+    WarningHandler,
+    WarningWriter,
+    log_warning,
+    set_default_warning_handler,
+    suppress_warning,
+)
+from clientgo.rest.transport import Answer, Transport
+from clientgo.rest.user_agent import default_user_agent, user_agent
+from clientgo.rest.watch_stream import EndedWatch, HTTPWatchStream
+
+__all__ = [
+    # configuration
+    "RestConfig",
+    "TLSSettings",
+    "Impersonation",
+    "ConfigError",
+    "load_config",
+    "rest_config_of",
+    "Credentials",
+    "Identity",
+    "StaticCredentials",
+    "ANONYMOUS",
+    "bearer_token",
+    "basic_auth",
+    "client_certificate",
+    "user_agent",
+    "default_user_agent",
+    # requests
+    "RestClient",
+    "Request",
+    "Result",
+    "Answer",
+    "HTTPWatchStream",
+    "EndedWatch",
+    "Transport",
+    "limiter_of",
+    "api_path",
+    # failures
+    "RequestError",
+    "TransportError",
+    "ServerRefusedError",
+    "UnreachableError",
+    "ConnectionLostError",
+    "TransportTimeoutError",
+    "TLSError",
+    "RequestStoppedError",
+    "ThrottledError",
+    # warnings
+    "WarningHandler",
+    "WarningWriter",
+    "log_warning",
+    "suppress_warning",
+    "set_default_warning_handler",
+]

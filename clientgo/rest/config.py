@@ -1,0 +1,111 @@
+"""How to reach an API server: one immutable value.
+
+Promises that everything a client needs is in :class:`RestConfig`, that a bad value is a
+:class:`ConfigError` at once, and that no text form shows a secret. Where the value comes from
+(a kubeconfig, a pod's service account, a URL) is the business of :mod:`clientgo.rest.loading`.
+
+Differs from client-go (``rest`` Config) in that reading is bounded by default: an API server ends
+a plain request after 60 seconds by itself, so a longer silence means that nobody is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from clientgo.flowcontrol import RateLimiter
+from clientgo.rest.credentials import ANONYMOUS, Credentials
+from clientgo.rest.server_warnings import WarningHandler
+from clientgo.rest.user_agent import default_user_agent
+
+DEFAULT_QPS: Final = 5.0
+DEFAULT_BURST: Final = 10
+
+
+class ConfigError(Exception):
+    """The configuration does not lead to a server. The text says where it is wrong and what to do.
+
+    ``path`` is the file concerned, empty where there is none.
+    """
+
+    def __init__(self, problem: str, *, path: str = "", advice: str) -> None:
+        where = f"{path}: " if path else ""
+        super().__init__(f"{where}{problem}; {advice}")
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TLSSettings:
+    """How the server proves who it is. Without a CA the system's own are trusted.
+
+    ``server_name`` is expected in the certificate instead of the host name; ``insecure`` trusts
+    anybody.
+    """
+
+    ca_file: str = ""
+    ca_data: str = ""
+    server_name: str = ""
+    insecure: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Impersonation:
+    """Act as somebody else; the credentials must be allowed to ``impersonate``."""
+
+    user: str
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestConfig:
+    """How to reach an API server. Durations are seconds.
+
+    Requests per second are limited on this side to ``qps`` with bursts of ``burst``: 0 means 5
+    and 10, a negative ``qps`` no limit, and an explicit ``limiter`` wins over both.
+
+    ``timeout`` bounds a plain request with all its retries (0: no bound), ``read_timeout`` any
+    silence of the server within one. A watch may be silent for ``watch_idle_timeout`` (None: as
+    long as it lasts); once the server should have ended it, it gets ``watch_grace`` more.
+
+    Raises :class:`ConfigError` for a server that is no URL. Upstream: client-go ``rest`` Config.
+    """
+
+    server: str
+    credentials: Credentials = field(default=ANONYMOUS)
+    tls: TLSSettings = field(default_factory=TLSSettings)
+    proxy: str = ""
+    impersonate: Impersonation | None = None
+    user_agent: str = field(default_factory=default_user_agent)
+    qps: float = 0.0
+    burst: int = 0
+    limiter: RateLimiter | None = None
+    timeout: float = 0.0
+    connect_timeout: float = 30.0
+    read_timeout: float = 90.0
+    watch_idle_timeout: float | None = None
+    watch_grace: float = 30.0
+    max_idle_connections: int = 100
+    warning_handler: WarningHandler | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "server", _server_url(self.server))
+
+
+def _server_url(server: str) -> str:
+    """The URL in full: a bare ``host:port`` is plain HTTP, as for kubectl."""
+    url = server if "://" in server else f"http://{server}"
+    advice = "write it like https://host:6443"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ConfigError(f"{server!r} is no URL: {error}", advice=advice) from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
+        raise ConfigError(f"{server!r} is no URL of an API server", advice=advice)
+    if parts.query or parts.fragment:
+        raise ConfigError(f"{server!r} has a query or fragment", advice=advice)
+    return url.rstrip("/")

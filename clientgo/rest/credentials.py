@@ -1,0 +1,68 @@
+"""Who we are, for a server that may want a fresh answer each time.
+
+Promises that credentials are asked for at every request, so that tokens and certificates may
+change while a process runs and its watches are open; and that no text form shows a secret.
+Upstream: client-go ``transport`` (BearerToken, BearerTokenFile, ExecProvider).
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Final, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What one request shows: an ``Authorization`` header, a client certificate, both or none."""
+
+    authorization: str = field(default="", repr=False)
+    cert_file: str = ""
+    key_file: str = ""
+
+
+class Credentials(Protocol):
+    """A source of identities; thread-safe. A call may block, as when it runs a plugin."""
+
+    def current(self) -> Identity:
+        """The identity to use now."""
+
+    def renew(self, refused: Identity) -> bool:
+        """The server did not accept ``refused``: whether there is another identity to try."""
+
+
+class StaticCredentials:
+    """An identity that stays."""
+
+    __slots__ = ("_identity",)
+
+    def __init__(self, identity: Identity) -> None:
+        self._identity = identity
+
+    def current(self) -> Identity:
+        return self._identity
+
+    def renew(self, refused: Identity) -> bool:  # noqa: ARG002 - there is only this one
+        return False
+
+    def __repr__(self) -> str:
+        return f"StaticCredentials({self._identity!r})"
+
+
+ANONYMOUS: Final[Credentials] = StaticCredentials(Identity())
+
+
+def bearer_token(token: str) -> Credentials:
+    """Credentials of a fixed token."""
+    return StaticCredentials(Identity(authorization=f"Bearer {token}"))
+
+
+def basic_auth(username: str, password: str) -> Credentials:
+    """Credentials of a user name and password."""
+    pair = base64.b64encode(f"{username}:{password}".encode()).decode()
+    return StaticCredentials(Identity(authorization=f"Basic {pair}"))
+
+
+def client_certificate(cert_file: str, key_file: str) -> Credentials:
+    """Credentials of a certificate and its key, as PEM files; both may be replaced in place."""
+    return StaticCredentials(Identity(cert_file=cert_file, key_file=key_file))

@@ -1,0 +1,104 @@
+"""From an unwelcome answer to a typed error.
+
+Promises a :class:`~clientgo.meta.StatusError` of the right class for every answer outside
+200-206, whose text says in one line what the server said, to which request, and what to do.
+Upstream: client-go ``rest`` Request.transformResponse, apimachinery NewGenericServerResponse.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from clientgo.meta import Status, StatusError, error_from_status
+
+_LONGEST_TEXT: Final = 2048
+_FAILURES: Final[Mapping[int, str]] = {
+    400: "the server rejected the request as malformed",
+    401: "the server does not know who is asking",
+    403: "the server does not allow it",
+    404: "the server does not have what was asked for",
+    405: "the server does not offer this method here",
+    406: "the server cannot answer in an accepted format",
+    409: "the object exists already or has changed",
+    410: "the version asked for is no longer kept",
+    413: "the request is too large",
+    415: "the server does not take this format",
+    422: "the object does not fit its schema",
+    429: "the server has too many requests to serve",
+    500: "the server failed in itself",
+    503: "the server is not ready to serve",
+    504: "the server could not answer in time",
+}
+_ADVICE: Final[Mapping[int, str]] = {
+    401: "log in again, or check the credentials in the kubeconfig",
+    403: "grant the verb to this user, as with a Role and a RoleBinding",
+    429: "ask less often",
+    503: "try again when the server is up",
+}
+_NO_SUCH_PATH: Final = "check the group, version and resource; a custom resource needs its CRD"
+
+
+def is_success(code: int) -> bool:
+    """200 to 206, and 101 for a connection that was taken over."""
+    return 200 <= code <= 206 or code == HTTPStatus.SWITCHING_PROTOCOLS
+
+
+def retry_after(headers: Mapping[str, str]) -> int | None:
+    """The ``Retry-After`` header in whole seconds; a date or anything else does not count."""
+    text = headers.get("Retry-After", "").strip()
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+def answer_error(
+    method: str, url: str, code: int, headers: Mapping[str, str], body: bytes
+) -> StatusError:
+    """The error for an answer: what its Status says, or else what can be told from the code."""
+    status = _status_in(body) or _generic_status(method, code, headers, body)
+    status.code = status.code or code
+    seconds = retry_after(headers)
+    if seconds and not status.details.retry_after_seconds:
+        status.details.retry_after_seconds = seconds
+    error = error_from_status(status)
+    advice = _advice(status, code)
+    error.args = (f"{error} ({method} {url}{'; ' if advice else ''}{advice})",)
+    return error
+
+
+def _status_in(body: bytes) -> Status | None:
+    try:
+        status = msgspec.json.decode(body, type=Status)
+    except msgspec.MsgspecError:
+        return None
+    return status if status.kind == "Status" and status.status != "Success" else None
+
+
+def _generic_status(method: str, code: int, headers: Mapping[str, str], body: bytes) -> Status:
+    message = _FAILURES.get(code) or f"the server answered with HTTP {code}"
+    media_type = headers.get("Content-Type", "")
+    if body and (not media_type or media_type.startswith("text/")):
+        said = body[:_LONGEST_TEXT].decode(errors="replace").strip()
+        message = f"{message}: {said}"
+    return Status(
+        kind="Status",
+        api_version="v1",
+        status="Failure",
+        code=code,
+        reason=_reason(method, code),
+        message=message,
+    )
+
+
+def _reason(method: str, code: int) -> str:
+    if method == "POST" and code == HTTPStatus.CONFLICT:
+        return "AlreadyExists"
+    return type(error_from_status(Status(code=code))).default_reason
+
+
+def _advice(status: Status, code: int) -> str:
+    if code == HTTPStatus.NOT_FOUND and not status.details.name:
+        return _NO_SUCH_PATH
+    return _ADVICE.get(code, "")

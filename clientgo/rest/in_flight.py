@@ -1,0 +1,160 @@
+"""Requests that another thread can cut off.
+
+Promises that :meth:`InFlight.abort` ends whatever its request is blocked in (connecting, the TLS
+handshake, sending, waiting for the headers, reading the body) within milliseconds, from any
+thread, before or after the request got its connection. The connection is not used again.
+
+Does not promise to interrupt the resolution of a host name, which the C library does not allow.
+
+Go cancels a request through its context. Here each request holds a duplicate of its socket's
+descriptor and shuts the connection down through that: the socket object itself may be wrapped for
+TLS, replaced or closed meanwhile, and a descriptor number must not be touched once closed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
+
+from clientgo.wait import call_when_set
+
+
+class InFlight:
+    """One request on the wire, aborted by itself when ``stop`` is set; thread-safe."""
+
+    __slots__ = ("_aborted", "_handle", "_lock", "_registration", "_sock")
+
+    def __init__(self, stop: threading.Event | None = None) -> None:
+        self._lock = threading.Lock()
+        self._sock: Any = None
+        self._handle: socket.socket | None = None
+        self._aborted = False
+        self._registration = call_when_set(stop, self.abort) if stop is not None else None
+
+    @property
+    def aborted(self) -> bool:
+        return self._aborted
+
+    def abort(self) -> None:
+        """Cut the request off. Idempotent; does not block."""
+        with self._lock:
+            self._aborted = True
+            if self._handle is not None:
+                _shut_down(self._handle)
+
+    def attach(self, sock: Any) -> None:
+        """Say which socket carries the request; at once shut down if it was aborted already."""
+        handle = socket.socket(fileno=os.dup(sock.fileno()))
+        with self._lock:
+            self._close_handle_locked()
+            self._sock = sock
+            self._handle = handle
+            if self._aborted:
+                _shut_down(handle)
+
+    def set_timeout(self, seconds: float | None) -> None:
+        """How long the next read may block."""
+        if self._sock is not None:
+            self._sock.settimeout(seconds)
+
+    def release(self) -> bool:
+        """The request is over, an abort touches nothing any more; whether this call ended it."""
+        if self._registration is not None:
+            self._registration.cancel()
+        with self._lock:
+            self._sock = None
+            return self._close_handle_locked()
+
+    def _close_handle_locked(self) -> bool:
+        if self._handle is None:
+            return False
+        self._handle.close()
+        self._handle = None
+        return True
+
+
+def _shut_down(sock: socket.socket) -> None:
+    with contextlib.suppress(OSError):  # not connected any more: nothing to cut
+        sock.shutdown(socket.SHUT_RDWR)
+
+
+class _Current(threading.local):
+    request: InFlight | None = None
+
+
+_current = _Current()
+
+
+@contextlib.contextmanager
+def carrying(request: InFlight) -> Iterator[None]:
+    """Connections that this thread uses in the block attach themselves to ``request``.
+
+    urllib3 has no way to hand a connection something along with a request; that both run in one
+    thread is what connects them.
+    """
+    _current.request = request
+    try:
+        yield
+    finally:
+        _current.request = None
+
+
+class _Abortable(HTTPConnection):
+    def _new_conn(self) -> socket.socket:
+        """Connect, abortable from the first packet on; raises as urllib3's own method does."""
+        try:
+            addresses = socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+        except socket.gaierror as error:
+            raise NameResolutionError(self.host, self, error) from error
+        for position, (family, kind, protocol, _, address) in enumerate(addresses, 1):
+            try:
+                return self._connect_to(socket.socket(family, kind, protocol), address)
+            except OSError as error:
+                if position < len(addresses):
+                    continue
+                if isinstance(error, TimeoutError):
+                    raise ConnectTimeoutError(self, f"no connection to {self.host}") from error
+                raise NewConnectionError(self, f"no connection: {error}") from error
+        raise NewConnectionError(self, f"no address for {self.host}")
+
+    def _connect_to(self, sock: socket.socket, address: Any) -> socket.socket:
+        try:
+            for option in self.socket_options or ():
+                sock.setsockopt(*option)
+            sock.settimeout(self.timeout)
+            if _current.request is not None:
+                _current.request.attach(sock)
+            sock.connect(address)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    def request(self, *args: Any, **kwargs: Any) -> None:
+        if self.sock is not None and _current.request is not None:
+            _current.request.attach(self.sock)
+        super().request(*args, **kwargs)
+
+
+class AbortableHTTPConnection(_Abortable):
+    """A connection whose requests can be cut off."""
+
+
+class AbortableHTTPSConnection(_Abortable, HTTPSConnection):
+    """A TLS connection whose requests can be cut off."""
+
+
+class AbortableHTTPPool(HTTPConnectionPool):
+    ConnectionCls = AbortableHTTPConnection
+
+
+class AbortableHTTPSPool(HTTPSConnectionPool):
+    ConnectionCls = AbortableHTTPSConnection

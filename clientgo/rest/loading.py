@@ -1,0 +1,236 @@
+"""Finding out how to reach the API server.
+
+Promises one :class:`RestConfig`, or one :class:`ConfigError` that says what to do. Kubeconfigs,
+exec plugins, the pod's service account and the refresh of tokens are understood by the
+``kubernetes`` package, which is imported only here and only when it is needed: that takes half a
+second.
+
+A kubeconfig passed explicitly comes first, then ``$KUBECONFIG``, the pod's service account, and
+``~/.kube/config``. Upstream: client-go ``tools/clientcmd`` BuildConfigFromFlags, ``rest``
+InClusterConfig.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, Final
+from urllib.parse import urlsplit
+from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.rest.config import ConfigError, RestConfig, TLSSettings
+from clientgo.rest.credentials import Credentials, Identity
+from clientgo.rest.kubeconfig import select_context
+
+_log = logging.getLogger("clientgo.rest")
+
+_DEFAULT_PATH: Final = "~/.kube/config"
+_RELOAD_INTERVAL: Final = 10.0
+"""How often refused credentials may be looked for anew: that may run a plugin."""
+
+
+def load_config(
+    kubeconfig: str | None = None, context: str | None = None, master: str | None = None
+) -> RestConfig:
+    """The configuration of this machine or pod.
+
+    ``kubeconfig`` is a path, ``context`` selects one of its contexts, ``master`` is the server's
+    URL in place of the configured one. Blocks while a credential plugin runs. Raises
+    :class:`ConfigError`.
+    """
+    paths = _kubeconfig_paths(kubeconfig)
+    if paths is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+        config = _from_service_account()
+    elif paths or os.path.exists(os.path.expanduser(_DEFAULT_PATH)):
+        config = _from_files(paths or [os.path.expanduser(_DEFAULT_PATH)], context)
+    elif master:
+        return RestConfig(server=master)
+    elif paths is not None:
+        raise ConfigError(
+            f"KUBECONFIG is {os.environ['KUBECONFIG']!r}, but there is no such file",
+            advice="correct the variable or unset it",
+        )
+    else:
+        raise ConfigError(
+            f"no cluster is configured: KUBECONFIG is not set, this is no pod, and there is no "
+            f"{_DEFAULT_PATH}",
+            advice="pass the path of a kubeconfig or the server's URL",
+        )
+    return replace(config, server=master) if master else config
+
+
+def rest_config_of(source: Any = None) -> RestConfig:
+    """The configuration that ``source`` stands for.
+
+    That is a :class:`RestConfig`, a server's URL, a ``Configuration`` or an ``ApiClient`` of the
+    ``kubernetes`` package, or nothing, which means :func:`load_config`. Raises
+    :class:`ConfigError`; ``TypeError`` for anything else.
+    """
+    if source is None:
+        return load_config()
+    if isinstance(source, RestConfig):
+        return source
+    if isinstance(source, str):
+        return RestConfig(server=source)
+    configuration = getattr(source, "configuration", source)
+    if not (hasattr(configuration, "host") and hasattr(configuration, "auth_settings")):
+        raise TypeError(
+            f"a {type(source).__name__} is no configuration: pass a RestConfig, a URL, or a "
+            "Configuration or ApiClient of the kubernetes package"
+        )
+    return _rest_config(configuration, KubernetesCredentials(configuration))
+
+
+class KubernetesCredentials:
+    """Credentials that the ``kubernetes`` package keeps fresh.
+
+    Its hook is asked at every request, under a lock because it may run a plugin or read a file.
+    ``reload`` makes a new configuration from where the first came from, for a token that the
+    server refused although it had not expired.
+    """
+
+    def __init__(
+        self,
+        configuration: Any,
+        reload: Callable[[], Any] | None = None,
+        *,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._configuration = configuration
+        self._reload = reload
+        self._clock = clock
+        self._last_reload = clock.monotonic()
+
+    def current(self) -> Identity:
+        with self._lock:
+            return self._identity_locked()
+
+    def renew(self, refused: Identity) -> bool:
+        with self._lock:
+            if self._identity_locked() == refused:
+                self._reload_locked()
+            return self._identity_locked() != refused
+
+    def _identity_locked(self) -> Identity:
+        configuration = self._configuration
+        authorization = ""
+        for setting in configuration.auth_settings().values():
+            if setting["in"] == "header" and setting["key"].lower() == "authorization":
+                authorization = (setting["value"] or "").strip()
+        if not authorization and configuration.username:
+            authorization = configuration.get_basic_auth_token()
+        return Identity(
+            authorization=authorization,
+            cert_file=configuration.cert_file or "",
+            key_file=configuration.key_file or "",
+        )
+
+    def _reload_locked(self) -> None:
+        now = self._clock.monotonic()
+        if self._reload is None or now - self._last_reload < _RELOAD_INTERVAL:
+            return
+        self._last_reload = now
+        try:
+            self._configuration = self._reload()
+        except ConfigError as error:
+            _log.warning("Refused credentials stay as they are, new ones cannot be had: %s", error)
+
+
+def _kubeconfig_paths(kubeconfig: str | None) -> list[str] | None:
+    """The files asked for that exist; None where nobody asked. A file passed must exist."""
+    if kubeconfig:
+        path = os.path.expanduser(kubeconfig)
+        if not os.path.isfile(path):
+            raise ConfigError(
+                "there is no such kubeconfig", path=path, advice="check the path that was passed"
+            )
+        return [path]
+    listed = os.environ.get("KUBECONFIG")
+    if not listed:
+        return None
+    paths = [os.path.expanduser(path) for path in listed.split(os.pathsep) if path]
+    return [path for path in paths if os.path.isfile(path)]
+
+
+def _from_files(paths: list[str], context: str | None) -> RestConfig:
+    selected = select_context(paths, context)
+
+    def load() -> Any:
+        from kubernetes import config as kubernetes_config
+        from kubernetes.client import Configuration
+
+        configuration = Configuration()
+        try:
+            kubernetes_config.load_kube_config(  # type: ignore[no-untyped-call]
+                config_file=os.pathsep.join(paths),
+                context=selected.name,
+                client_configuration=configuration,
+            )
+        except (kubernetes_config.ConfigException, OSError, ValueError, KeyError) as error:
+            raise ConfigError(
+                f"context {selected.name!r} cannot be used: {error}",
+                path=selected.path,
+                advice="correct its cluster or user",
+            ) from error
+        return configuration
+
+    configuration = load()
+    credentials = KubernetesCredentials(configuration, load)
+    if "exec" in selected.user and credentials.current() == Identity():
+        command = selected.user["exec"].get("command", "")
+        raise ConfigError(
+            f"the credential plugin {command!r} of context {selected.name!r} gave no credentials",
+            path=selected.path,
+            advice="run it by hand to see why",
+        )
+    return _rest_config(configuration, credentials)
+
+
+def _from_service_account() -> RestConfig:
+    def load() -> Any:
+        from kubernetes import config as kubernetes_config
+        from kubernetes.client import Configuration
+
+        configuration = Configuration()
+        try:
+            kubernetes_config.load_incluster_config(  # type: ignore[no-untyped-call]
+                client_configuration=configuration
+            )
+        except (kubernetes_config.ConfigException, OSError) as error:
+            raise ConfigError(
+                f"the pod's service account cannot be used: {error}",
+                advice="mount its token (automountServiceAccountToken), or set KUBECONFIG",
+            ) from error
+        return configuration
+
+    configuration = load()
+    return _rest_config(configuration, KubernetesCredentials(configuration, load))
+
+
+def _rest_config(configuration: Any, credentials: Credentials) -> RestConfig:
+    return RestConfig(
+        server=configuration.host,
+        credentials=credentials,
+        tls=TLSSettings(
+            ca_file=configuration.ssl_ca_cert or "",
+            ca_data=getattr(configuration, "ca_cert_data", None) or "",
+            server_name=getattr(configuration, "tls_server_name", None) or "",
+            insecure=not configuration.verify_ssl,
+        ),
+        proxy=_proxy_for(configuration),
+    )
+
+
+def _proxy_for(configuration: Any) -> str:
+    if not configuration.proxy:
+        return ""
+    host = urlsplit(configuration.host).netloc
+    if proxy_bypass_environment(host, {"no": configuration.no_proxy or ""}):
+        return ""
+    proxy: str = configuration.proxy
+    return proxy

@@ -1,0 +1,123 @@
+"""A client of one API group and version: where requests are built and what they share.
+
+Promises that everything that goes to one server through one configuration shares its connections;
+a rate limiter may be shared too. Upstream: client-go ``rest`` RESTClient, RESTClientFor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from urllib.parse import quote, urlsplit
+
+from urllib3 import HTTPHeaderDict
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.flowcontrol import RateLimiter, TokenBucketRateLimiter
+from clientgo.meta import GroupVersion
+from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.rest.config import DEFAULT_BURST, DEFAULT_QPS, Impersonation, RestConfig
+from clientgo.rest.request import Request
+from clientgo.rest.request_metrics import RequestMetrics
+from clientgo.rest.sending import Means
+from clientgo.rest.server_warnings import WarningHandler, default_warning_handler
+from clientgo.rest.throttling import ThrottlingLog
+from clientgo.rest.transport import Headers, Transport
+
+_HEADER_CHARACTERS = "!#$&'*+-.^_`|~"
+"""What may stand in a header's name as it is; the rest is escaped with percent signs."""
+
+
+def limiter_of(config: RestConfig, *, clock: Clock = REAL_CLOCK) -> RateLimiter | None:
+    """The rate limiter that a configuration asks for; None where it asks for none."""
+    if config.limiter is not None:
+        return config.limiter
+    if config.qps < 0:
+        return None
+    return TokenBucketRateLimiter(
+        config.qps or DEFAULT_QPS, config.burst or DEFAULT_BURST, clock=clock
+    )
+
+
+def api_path(group_version: GroupVersion) -> str:
+    """Where a group and version is served: ``/api/v1`` or ``/apis/apps/v1``."""
+    return f"/apis/{group_version}" if group_version.group else f"/api/{group_version}"
+
+
+class RestClient:
+    """Builds and sends requests; thread-safe.
+
+    ``api_path`` is where resources are looked for, such as ``/apis/apps/v1``. Without a
+    ``transport`` it has one of its own; ``limiter`` None means that nothing is held back.
+    """
+
+    def __init__(
+        self,
+        config: RestConfig,
+        *,
+        api_path: str = "",
+        transport: Transport | None = None,
+        limiter: RateLimiter | None = None,
+        clock: Clock = REAL_CLOCK,
+        metrics: MetricsProvider | None = None,
+    ) -> None:
+        self.config = config
+        self.api_path = api_path
+        self.headers = _headers(config)
+        self.means = Means(
+            transport=transport if transport is not None else Transport(config),
+            limiter=limiter,
+            throttling=ThrottlingLog(clock),
+            metrics=RequestMetrics(
+                metrics if metrics is not None else default_provider(),
+                urlsplit(config.server).netloc,
+            ),
+            clock=clock,
+        )
+
+    @property
+    def warning_handler(self) -> WarningHandler:
+        """Where warnings go that no request has a handler for."""
+        return self.config.warning_handler or default_warning_handler()
+
+    def request(self, method: str) -> Request:
+        """Begin a request with any HTTP method."""
+        return Request(self, method)
+
+    def get(self) -> Request:
+        return Request(self, "GET")
+
+    def post(self) -> Request:
+        return Request(self, "POST")
+
+    def put(self) -> Request:
+        return Request(self, "PUT")
+
+    def patch(self) -> Request:
+        return Request(self, "PATCH")
+
+    def delete(self) -> Request:
+        return Request(self, "DELETE")
+
+    def close(self) -> None:
+        """Close idle connections, also for whoever shares the transport."""
+        self.means.transport.close()
+
+
+def _headers(config: RestConfig) -> Headers:
+    """What every request says unless it says otherwise."""
+    headers: Headers = {"Accept": "application/json", "User-Agent": config.user_agent}
+    if config.impersonate is not None:
+        headers = HTTPHeaderDict(headers)
+        headers.extend(_impersonation_headers(config.impersonate))
+    return headers
+
+
+def _impersonation_headers(someone: Impersonation) -> Iterator[tuple[str, str]]:
+    yield "Impersonate-User", someone.user
+    if someone.uid:
+        yield "Impersonate-Uid", someone.uid
+    for group in someone.groups:
+        yield "Impersonate-Group", group
+    for key, values in someone.extra.items():
+        for value in values:
+            yield f"Impersonate-Extra-{quote(key, safe=_HEADER_CHARACTERS)}", value

@@ -1,0 +1,243 @@
+"""The attempts of one call: throttled, sent, and tried again where that is safe.
+
+Promises, for each attempt: a token of the client's rate limiter first (the first attempt of a
+watch needs none), then the request; an answer of 429 or 5xx with a whole number of seconds in
+``Retry-After`` is tried again after that time, whatever the method; a lost connection after one
+second, for a GET, and for a watch also when the server fell silent. All ends as soon as the stop
+event is set. When the attempts run out the last answer or error stands.
+
+Does not retry what may have been carried out: a write whose connection broke is the caller's to
+judge. Upstream: client-go ``rest`` withRetry, Request.request, Request.Watch, Request.Stream.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import threading
+from dataclasses import dataclass
+from typing import Final
+
+from clientgo.clock import Clock
+from clientgo.flowcontrol import NotAcceptedError, RateLimiter
+from clientgo.meta import StatusError
+from clientgo.rest.errors import (
+    ConnectionLostError,
+    RequestStoppedError,
+    ThrottledError,
+    TransportError,
+    TransportTimeoutError,
+)
+from clientgo.rest.failure import retry_after
+from clientgo.rest.request_metrics import NO_ANSWER, RequestMetrics
+from clientgo.rest.throttling import OWN_LIMIT, ThrottlingLog
+from clientgo.rest.transport import Answer, Headers, RequestBody, Transport
+
+_log = logging.getLogger("clientgo.rest")
+
+DEFAULT_MAX_RETRIES: Final = 10
+_PAUSE_AFTER_LOSS: Final = 1.0
+_WORTH_READING: Final = 2048
+"""Bytes of a refused answer that are read so that its connection can be used again."""
+
+
+class CallKind(enum.Enum):
+    """What is done with the answer, which decides what may be retried."""
+
+    PLAIN = enum.auto()
+    STREAM = enum.auto()
+    WATCH = enum.auto()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One request as it goes out. ``timeout`` bounds a plain call with its retries; 0 does not."""
+
+    kind: CallKind
+    method: str
+    url: str
+    headers: Headers
+    body: RequestBody = None
+    timeout: float = 0.0
+    read_timeout: float | None = None
+    max_retries: int = DEFAULT_MAX_RETRIES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Means:
+    """What every call of a client shares."""
+
+    transport: Transport
+    limiter: RateLimiter | None
+    throttling: ThrottlingLog
+    metrics: RequestMetrics
+    clock: Clock
+
+
+class Sending:
+    """Carries out one call, in one thread."""
+
+    def __init__(self, call: Call, means: Means, stop: threading.Event | None) -> None:
+        self._call = call
+        self._means = means
+        self._stop = stop
+        self._deadline: float | None = None
+        self._attempts = 0
+        self._previous: TransportError | int | None = None
+
+    def open(self) -> Answer:
+        """Send until there is an answer to keep, good or bad, and return it with its body unread.
+
+        Raises :class:`~clientgo.rest.errors.TransportError`.
+        """
+        throttled_for = "" if self._call.kind is CallKind.WATCH else OWN_LIMIT
+        while True:
+            if throttled_for:
+                self._throttle(throttled_for)
+            if self._attempts == 0 and self._call.kind is CallKind.PLAIN and self._call.timeout:
+                self._deadline = self._means.clock.monotonic() + self._call.timeout
+            try:
+                answer = self._attempt()
+            except TransportError as error:
+                if not self._may_follow(error):
+                    self._mention_previous(error)
+                    raise
+                pause, self._previous = _PAUSE_AFTER_LOSS, error
+            else:
+                seconds = self._asked_to_wait(answer)
+                if seconds is None:
+                    return answer
+                pause, self._previous = float(seconds), answer.status
+                self._discard(answer)
+            throttled_for = f"a retry after {self._previous}"
+            _log.debug("%s %s: trying again in %s s", self._call.method, self._call.url, pause)
+            if self._means.clock.sleep(pause, self._stop):
+                raise self._stopped()
+
+    def read(self, answer: Answer) -> bytes:
+        """The whole body of an answer, within the deadline of the call."""
+        pieces = []
+        while piece := answer.read(self._patience()):
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def mention_previous(self, error: StatusError) -> None:
+        """Add to the text of the last error what was different before."""
+        if self._previous is not None and self._previous != error.code:
+            self._add_previous(error)
+
+    def _attempt(self) -> Answer:
+        call = self._call
+        if self._stop is not None and self._stop.is_set():
+            raise self._stopped()
+        self._attempts += 1
+        code: int | str = NO_ANSWER
+        try:
+            answer = self._means.transport.send(
+                call.method,
+                call.url,
+                headers=call.headers,
+                body=call.body,
+                read_timeout=self._patience(),
+                stop=self._stop,
+            )
+            code = answer.status
+            return answer
+        finally:
+            self._means.metrics.attempt(call.method, code)
+            if self._attempts > 1:
+                self._means.metrics.retry(call.method, code)
+
+    def _throttle(self, reason: str) -> None:
+        means, call = self._means, self._call
+        if means.limiter is None:
+            return
+        before = means.clock.monotonic()
+        try:
+            means.limiter.wait(timeout=self._remaining(), stop=self._stop)
+        except NotAcceptedError as error:
+            if self._stop is not None and self._stop.is_set():
+                raise self._stopped() from error
+            raise ThrottledError(
+                call.method, call.url, f"{error}; raise qps or the timeout of the client"
+            ) from error
+        waited = means.clock.monotonic() - before
+        means.throttling.waited(waited, reason, call.method, call.url)
+        means.metrics.throttled(call.method, waited)
+
+    def _may_follow(self, error: TransportError) -> bool:
+        """Whether another attempt may follow this error."""
+        call = self._call
+        if call.kind is CallKind.WATCH:
+            retriable = is_end_of_watch(error)
+        else:
+            retriable = (
+                call.kind is CallKind.PLAIN
+                and call.method == "GET"
+                and isinstance(error, ConnectionLostError)
+            )
+        return retriable and self._has_attempts_left(_PAUSE_AFTER_LOSS)
+
+    def _asked_to_wait(self, answer: Answer) -> int | None:
+        """After how many seconds to try again; None where the answer stands."""
+        if answer.status != 429 and answer.status < 500:
+            return None
+        seconds = retry_after(answer.headers)
+        if seconds is None or not self._has_attempts_left(seconds):
+            return None
+        return seconds
+
+    def _has_attempts_left(self, pause: float) -> bool:
+        remaining = self._remaining()
+        return (
+            self._attempts <= max(self._call.max_retries, 0)
+            and isinstance(self._call.body, bytes | None)
+            and (remaining is None or pause < remaining)
+        )
+
+    def _discard(self, answer: Answer) -> None:
+        """Close an answer; a short body is read, so that its connection can be used again."""
+        left = _WORTH_READING
+        try:
+            while left > 0 and (piece := answer.read(self._patience())):
+                left -= len(piece)
+        except TransportError as error:
+            _log.debug("%s", error)
+        answer.close()
+
+    def _remaining(self) -> float | None:
+        if self._deadline is None:
+            return None
+        return self._deadline - self._means.clock.monotonic()
+
+    def _patience(self) -> float | None:
+        """How long the next read may block."""
+        remaining = self._remaining()
+        if remaining is None:
+            return self._call.read_timeout
+        if remaining <= 0:
+            raise TransportTimeoutError(
+                self._call.method,
+                self._call.url,
+                f"not done within its timeout of {self._call.timeout} s; allow more",
+            )
+        longest = self._call.read_timeout
+        return remaining if longest is None else min(remaining, longest)
+
+    def _stopped(self) -> RequestStoppedError:
+        return RequestStoppedError(self._call.method, self._call.url, "stopped before it was sent")
+
+    def _mention_previous(self, error: TransportError) -> None:
+        if self._previous is not None and type(error) is not type(self._previous):
+            self._add_previous(error)
+
+    def _add_previous(self, error: Exception) -> None:
+        before = (
+            f"HTTP {self._previous}" if isinstance(self._previous, int) else str(self._previous)
+        )
+        error.args = (f"{error} (the attempt before ended otherwise: {before})",)
+
+
+def is_end_of_watch(error: Exception) -> bool:
+    """Whether a watch that met this error may simply be opened again where it was."""
+    return isinstance(error, ConnectionLostError | TransportTimeoutError)

@@ -1,0 +1,256 @@
+"""Connections to one API server: pooled, kept alive, secured, and cut off when told to.
+
+Promises: one exchange per :meth:`Transport.send`; idle connections are used again; a peer that
+died is found by TCP keep-alive within a minute; credentials and certificate files are looked at
+for every request, so that they may rotate; every failure is a typed
+:class:`~clientgo.rest.errors.TransportError`.
+
+Does not retry, throttle or interpret answers: :mod:`clientgo.rest.request` does. Redirects are not
+followed, an API server sends none. HTTP/1.1 only: a watch has its connection to itself, so that a
+slow reader of one never holds up another, and no library for HTTP/2 is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import os
+import socket
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from http import HTTPStatus
+from typing import Any, Final, TypeAlias
+
+import urllib3
+from urllib3.exceptions import HTTPError
+
+from clientgo.rest.body import Body
+from clientgo.rest.chunked import MalformedChunkError
+from clientgo.rest.config import RestConfig
+from clientgo.rest.credentials import Identity
+from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, transport_error
+from clientgo.rest.in_flight import AbortableHTTPPool, AbortableHTTPSPool, InFlight, carrying
+
+Headers: TypeAlias = dict[str, str] | urllib3.HTTPHeaderDict
+"""The second where a header is there several times."""
+
+RequestBody: TypeAlias = bytes | Iterable[bytes] | None
+"""What is sent: bytes, or something that can be read once, as an open file."""
+
+_KEEP_ALIVE_AFTER: Final = 30
+_KEEP_ALIVE_INTERVAL: Final = 5
+_KEEP_ALIVE_PROBES: Final = 3
+"""A dead peer is noticed 45 seconds after its last byte, as with client-go's HTTP/2 pings."""
+
+
+class Answer:
+    """The beginning of an answer, with the body still to be read. For one thread at a time.
+
+    Whoever has it must call :meth:`close` (or use it as a context manager), which gives back the
+    connection: to the pool if the body was read to its end, else to the operating system.
+    """
+
+    __slots__ = ("_in_flight", "_response", "body", "headers", "method", "status", "url")
+
+    def __init__(
+        self, method: str, url: str, response: urllib3.BaseHTTPResponse, in_flight: InFlight
+    ) -> None:
+        self.method = method
+        self.url = url
+        self.status = response.status
+        self.headers = response.headers
+        self._response = response
+        self._in_flight = in_flight
+        self.body = Body(_raw(response), gzip=response.headers.get("Content-Encoding") == "gzip")
+
+    @property
+    def aborted(self) -> bool:
+        return self._in_flight.aborted
+
+    def read(self, timeout: float | None) -> bytes:
+        """What arrives next, waiting for at most ``timeout`` seconds; empty at the end.
+
+        Raises :class:`~clientgo.rest.errors.TransportError`.
+        """
+        try:
+            self._in_flight.set_timeout(timeout)
+            return self.body.read()
+        except (OSError, EOFError, ValueError, zlib.error) as error:
+            if self._in_flight.aborted:
+                raise RequestStoppedError(self.method, self.url, "stopped in its answer") from error
+            if isinstance(error, MalformedChunkError | zlib.error):
+                raise ConnectionLostError(
+                    self.method, self.url, f"the answer is garbled: {error}; is a proxy between?"
+                ) from error
+            raise transport_error(self.method, self.url, error) from error
+
+    def abort(self) -> None:
+        """End a blocked read, from any thread."""
+        self._in_flight.abort()
+
+    def close(self) -> None:
+        """Give the connection back. Idempotent; waits for a read in another thread to return."""
+        if not self._in_flight.release():
+            return
+        if self.body.ended and not self._in_flight.aborted:
+            _raw(self._response).close()
+        else:
+            self._response.close()
+        self._response.release_conn()
+
+    def __enter__(self) -> Answer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Transport:
+    """The connections to the server of one configuration; thread-safe, shared by all clients.
+
+    At most ``max_idle_connections`` are kept when idle; there is no limit to how many are in use.
+    """
+
+    def __init__(self, config: RestConfig) -> None:
+        self._config = config
+        self._lock = threading.Lock()
+        self._pools: urllib3.PoolManager | None = None
+        self._pools_key: tuple[Any, ...] | None = None
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Headers,
+        body: RequestBody = None,
+        read_timeout: float | None = None,
+        stop: threading.Event | None = None,
+    ) -> Answer:
+        """Send a request and return when the headers of its answer are there.
+
+        After an answer of 401 the same is asked once more if the credentials can be renewed and
+        the body can be sent again. ``stop`` cuts off the request and the reading of its answer.
+        Blocks; raises :class:`~clientgo.rest.errors.TransportError`.
+        """
+        credentials = self._config.credentials
+        identity = credentials.current()
+        answer = self._exchange(method, url, headers, body, read_timeout, stop, identity)
+        if (
+            answer.status == HTTPStatus.UNAUTHORIZED
+            and isinstance(body, bytes | None)
+            and credentials.renew(identity)
+        ):
+            answer.close()
+            identity = credentials.current()
+            answer = self._exchange(method, url, headers, body, read_timeout, stop, identity)
+        return answer
+
+    def close(self) -> None:
+        """Close idle connections; those in use are closed when their request ends."""
+        with self._lock:
+            pools, self._pools = self._pools, None
+        if pools is not None:
+            for key in pools.pools.keys():  # noqa: SIM118 - this container is no mapping to iterate
+                pool = pools.pools.get(key)
+                if pool is not None:
+                    pool.close()
+
+    def _exchange(
+        self,
+        method: str,
+        url: str,
+        headers: Headers,
+        body: RequestBody,
+        read_timeout: float | None,
+        stop: threading.Event | None,
+        identity: Identity,
+    ) -> Answer:
+        if identity.authorization:
+            headers = headers.copy()
+            headers["Authorization"] = identity.authorization
+        connect_timeout = self._config.connect_timeout
+        if read_timeout is not None:
+            connect_timeout = min(connect_timeout, read_timeout)
+        in_flight = InFlight(stop)
+        try:
+            with carrying(in_flight):
+                response = self._pools_for(identity).urlopen(
+                    method,
+                    url,
+                    body=body,
+                    headers=headers,
+                    timeout=urllib3.Timeout(connect=connect_timeout, read=read_timeout),
+                    redirect=False,
+                    retries=False,
+                    preload_content=False,
+                )
+        except BaseException as error:
+            in_flight.release()
+            if not isinstance(error, HTTPError | OSError | http.client.HTTPException):
+                raise
+            if in_flight.aborted:
+                raise RequestStoppedError(method, url, "stopped before the answer came") from error
+            raise transport_error(method, url, error) from error
+        return Answer(method, url, response, in_flight)
+
+    def _pools_for(self, identity: Identity) -> urllib3.PoolManager:
+        """The pools for a client certificate, made anew when a file they were made from changed."""
+        tls = self._config.tls
+        files = (identity.cert_file, identity.key_file, tls.ca_file)
+        key = (files, _versions(files))
+        with self._lock:
+            if self._pools is None or key != self._pools_key:
+                # Not closed: another thread may be about to use the old ones. Their idle
+                # connections are closed once the last of their answers is.
+                self._pools = _make_pools(self._config, identity)
+                self._pools_key = key
+            return self._pools
+
+
+def _raw(response: urllib3.BaseHTTPResponse) -> http.client.HTTPResponse:
+    """The ``http.client`` answer inside urllib3's, which keeps the framing and the stream."""
+    raw: http.client.HTTPResponse = response._fp  # type: ignore[attr-defined]
+    return raw
+
+
+def _versions(files: Iterable[str]) -> tuple[int, ...]:
+    versions = []
+    for file in files:
+        with contextlib.suppress(OSError):  # a missing file is reported when it is needed
+            versions.append(os.stat(file).st_mtime_ns if file else 0)
+    return tuple(versions)
+
+
+def _make_pools(config: RestConfig, identity: Identity) -> urllib3.PoolManager:
+    options: dict[str, Any] = {
+        "num_pools": 1,
+        "maxsize": config.max_idle_connections,
+        "socket_options": list(_socket_options()),
+        "cert_reqs": "CERT_NONE" if config.tls.insecure else "CERT_REQUIRED",
+        "ca_certs": config.tls.ca_file or None,
+        "ca_cert_data": config.tls.ca_data or None,
+        "cert_file": identity.cert_file or None,
+        "key_file": identity.key_file or None,
+        "server_hostname": config.tls.server_name or None,
+    }
+    pools: urllib3.PoolManager
+    if config.proxy:
+        pools = urllib3.ProxyManager(config.proxy, **options)
+    else:
+        pools = urllib3.PoolManager(**options)
+    pools.pool_classes_by_scheme = {"http": AbortableHTTPPool, "https": AbortableHTTPSPool}
+    return pools
+
+
+def _socket_options() -> Iterator[tuple[int, int, int]]:
+    yield socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+    yield socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1
+    for name, value in (
+        ("TCP_KEEPIDLE", _KEEP_ALIVE_AFTER),
+        ("TCP_KEEPINTVL", _KEEP_ALIVE_INTERVAL),
+        ("TCP_KEEPCNT", _KEEP_ALIVE_PROBES),
+    ):
+        if hasattr(socket, name):
+            yield socket.IPPROTO_TCP, getattr(socket, name), value

@@ -1,0 +1,177 @@
+"""Reading a watch: from the bytes of one long answer to batches of events.
+
+Promises that :meth:`HTTPWatchStream.read` returns, in order and as soon as they are there, all
+events that one read of the connection brought in; lines may be split anywhere; blank lines are
+skipped; an object that does not decode is an event like the others, with an
+:class:`~clientgo.meta.Undecodable`. A connection that falls silent beyond its deadline, breaks, or
+ends in the middle of a line is a :class:`~clientgo.rest.errors.TransportError`; a line that is no
+event at all is a :class:`~clientgo.meta.DecodeError`, raised after the events before it were
+handed out, because going on would leave a gap. The connection is closed on every way out.
+
+Differs from client-go (apimachinery ``watch`` StreamWatcher, ``rest/watch`` Decoder), which hands
+events out one by one through a channel and reports a broken connection as a clean end.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, Final
+
+from clientgo.clock import Clock
+from clientgo.meta import Codec, DecodeError, WatchEvent
+from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, TransportTimeoutError
+from clientgo.rest.transport import Answer
+
+_LONGEST_EVENT: Final = 64 * 1024 * 1024
+"""Far beyond any object that a server stores; more without a line end is no watch."""
+
+
+class LineCutter:
+    """Feed what arrived, get the lines that are complete now, without their ends."""
+
+    __slots__ = ("_rest", "_rest_size")
+
+    def __init__(self) -> None:
+        self._rest: list[bytes] = []
+        self._rest_size = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The complete lines; raises ``DecodeError`` for a line that does not end."""
+        lines = data.split(b"\n")
+        if self._rest:
+            self._rest.append(lines[0])
+            if len(lines) == 1:
+                self._rest_size += len(data)
+                self._check_size()
+                return []
+            lines[0] = b"".join(self._rest)
+        last = lines.pop()
+        self._rest = [last] if last else []
+        self._rest_size = len(last)
+        return lines
+
+    def rest(self) -> bytes:
+        """What came after the last line end."""
+        return b"".join(self._rest)
+
+    def _check_size(self) -> None:
+        if self._rest_size > _LONGEST_EVENT:
+            raise DecodeError(f"not a watch: {self._rest_size} bytes without the end of a line")
+
+
+class HTTPWatchStream:
+    """An open watch; made by :meth:`clientgo.rest.Request.watch`.
+
+    ``read`` is for one thread at a time, ``stop`` and the properties for any.
+    """
+
+    def __init__(
+        self,
+        answer: Answer,
+        codec: Codec[Any],
+        *,
+        idle_timeout: float | None,
+        deadline: float | None,
+        clock: Clock,
+    ) -> None:
+        self._answer = answer
+        self._decode_event = codec.decode_event
+        self._lines = LineCutter()
+        self._idle_timeout = idle_timeout
+        self._deadline = deadline
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._closed = False
+        self._failure: Exception | None = None
+        self._last_byte_time = clock.monotonic()
+
+    @property
+    def last_byte_time(self) -> float:
+        """When the server last said anything, on the clock's ``monotonic`` scale."""
+        return self._last_byte_time
+
+    def read(self) -> Sequence[WatchEvent[Any]]:
+        """The events that came next; empty at the clean end of the stream and after ``stop``.
+
+        Blocks. Raises :class:`~clientgo.rest.errors.TransportError` or
+        :class:`~clientgo.meta.DecodeError`, once; after that the stream is at its end.
+        """
+        try:
+            while not self._closed:
+                if self._failure is not None:
+                    raise self._failure  # noqa: TRY301 - its events have been handed out by now
+                data = self._answer.read(self._patience())
+                self._last_byte_time = self._clock.monotonic()
+                if not data:
+                    events = self._decode_rest()
+                    self._close()
+                    return events
+                if events := self._decode(self._lines.feed(data)):
+                    return events
+        except RequestStoppedError:
+            self._close()
+        except BaseException:
+            self._close()
+            raise
+        return ()
+
+    def stop(self) -> None:
+        """End the stream: a blocked ``read`` returns, the connection is closed. Idempotent."""
+        if not self._closed:
+            self._answer.abort()
+            self._close()
+
+    def _close(self) -> None:
+        with self._lock:
+            if self._closed:
+                return
+            self._closed = True
+        self._answer.close()
+
+    def _patience(self) -> float | None:
+        if self._deadline is None:
+            return self._idle_timeout
+        remaining = self._deadline - self._clock.monotonic()
+        if remaining <= 0:
+            raise TransportTimeoutError(
+                self._answer.method, self._answer.url, "the server did not end the watch in time"
+            )
+        return remaining if self._idle_timeout is None else min(remaining, self._idle_timeout)
+
+    def _decode(self, lines: list[bytes]) -> list[WatchEvent[Any]]:
+        events = []
+        try:
+            for line in lines:
+                # A blank line is at most a stray carriage return or space.
+                if len(line) > 2 or line.strip():
+                    events.append(self._decode_event(line))  # noqa: PERF401 - keeps what came before
+        except DecodeError as error:
+            if not events:
+                raise
+            self._failure = error
+        return events
+
+    def _decode_rest(self) -> list[WatchEvent[Any]]:
+        """A stream may end without a line end, but not within an event."""
+        rest = self._lines.rest()
+        if not rest.strip():
+            return []
+        try:
+            return [self._decode_event(rest)]
+        except DecodeError as error:
+            raise ConnectionLostError(
+                self._answer.method, self._answer.url, f"it ended within an event: {rest[-80:]!r}"
+            ) from error
+
+
+class EndedWatch:
+    """A watch that is over before it began: the server was lost and may be asked again."""
+
+    __slots__ = ()
+
+    def read(self) -> Sequence[WatchEvent[Any]]:
+        return ()
+
+    def stop(self) -> None:
+        """Nothing is open."""
