@@ -27,18 +27,39 @@ from clientgo.meta.patches.strategic_merge.schema import MergeStrategy, PatchFie
 Node = Mapping[str, Any]
 
 
+class Definitions:
+    """Named schemas that refer to each other, each wrapped once."""
+
+    def __init__(self, nodes: Mapping[str, Node]) -> None:
+        self.nodes = nodes
+        """The schemas as they are written, by name (``io.k8s.api.apps.v1.Deployment``)."""
+        self._types: dict[str, OpenAPIType] = {}
+
+    def type(self, name: str) -> OpenAPIType:
+        """Return a named type; raises ``KeyError`` if there is none of that name."""
+        known = self._types.get(name)
+        if known is None:
+            known = self._types[name] = OpenAPIType(self.nodes[name], self)
+        return known
+
+    def wrap(self, node: Node) -> OpenAPIType:
+        """Return the type that `node` describes or refers to."""
+        name = referenced_name(node)
+        if name is None:
+            return OpenAPIType(node, self)
+        own = {key: value for key, value in node.items() if key not in ("$ref", "allOf")}
+        return OpenAPIType({**self.nodes[name], **own}, self) if own else self.type(name)
+
+
 class OpenAPIType:
     """A type, or the type of a field, as an OpenAPI document describes it.
 
     It is a `PatchSchema`, so that it can drive strategic merge patches.
     """
 
-    __slots__ = ("_definitions", "_fields", "node")
-
-    def __init__(self, node: Node, definitions: Mapping[str, Node]) -> None:
-        """Wrap `node`; references in it name entries of `definitions`."""
-        self.node = _resolved(node, definitions)
-        """The schema with its own reference resolved; references further down are not."""
+    def __init__(self, node: Node, definitions: Definitions) -> None:
+        self.node = node
+        """The schema, its own reference resolved; references further down are not."""
         self._definitions = definitions
         self._fields: dict[str, OpenAPIType] = {}
 
@@ -53,12 +74,12 @@ class OpenAPIType:
         """The declared fields of an object; empty for maps."""
         return tuple(self.node.get("properties", ()))
 
-    @property
+    @functools.cached_property
     def items(self) -> OpenAPIType | None:
         """The type of a list's items."""
         return self._wrap(self.node.get("items"))
 
-    @property
+    @functools.cached_property
     def values(self) -> OpenAPIType | None:
         """The type of a map's values, if they are declared."""
         return self._wrap(self.node.get("additionalProperties"))
@@ -67,10 +88,10 @@ class OpenAPIType:
         """Return the type of field `name`, be it declared or a key of a map; None if unknown."""
         known = self._fields.get(name)
         if known is None:
-            declared = self.node.get("properties", {}).get(name)
-            known = self.values if declared is None else self._wrap(declared)
-            if known is not None:
-                self._fields[name] = known
+            declared = self._wrap(self.node.get("properties", {}).get(name))
+            if declared is None:
+                return self.values
+            known = self._fields[name] = declared
         return known
 
     def patch_field(self, name: str) -> PatchField | None:
@@ -93,7 +114,7 @@ class OpenAPIType:
         )
 
     def _wrap(self, node: Any) -> OpenAPIType | None:
-        return OpenAPIType(node, self._definitions) if isinstance(node, dict) else None
+        return self._definitions.wrap(node) if isinstance(node, dict) else None
 
 
 class OpenAPIDocument:
@@ -101,7 +122,6 @@ class OpenAPIDocument:
 
     def __init__(self, file: Traversable) -> None:
         self._file = file
-        self._types: dict[tuple[str, str, str], OpenAPIType] = {}
 
     @functools.cached_property
     def compressed(self) -> bytes:
@@ -114,25 +134,19 @@ class OpenAPIDocument:
         return gzip.decompress(self.compressed)
 
     @functools.cached_property
-    def definitions(self) -> Mapping[str, Node]:
-        """The schemas by name (``io.k8s.api.apps.v1.Deployment``)."""
-        components = msgspec.json.decode(self.text, type=_Document).components
-        schemas: Mapping[str, Node] = components.get("schemas", {})
-        return schemas
+    def definitions(self) -> Definitions:
+        """The schemas of the document."""
+        return Definitions(msgspec.json.decode(self.text, type=_Document).components["schemas"])
 
-    def type_of(self, group: str, version: str, kind: str) -> OpenAPIType | None:
-        """Return the type of a kind, or None if the document does not have it."""
-        known = self._types.get((group, version, kind))
-        if known is None and (name := self._names.get((group, version, kind))):
-            known = OpenAPIType(self.definitions[name], self.definitions)
-            self._types[group, version, kind] = known
-        return known
+    def definition_of(self, group: str, version: str, kind: str) -> str | None:
+        """Return the name of the definition of a kind, or None if the document lacks it."""
+        return self._names.get((group, version, kind))
 
     @functools.cached_property
     def _names(self) -> Mapping[tuple[str, str, str], str]:
         return {
             (entry["group"], entry["version"], entry["kind"]): name
-            for name, node in self.definitions.items()
+            for name, node in self.definitions.nodes.items()
             for entry in node.get("x-kubernetes-group-version-kind", ())
         }
 
@@ -150,9 +164,30 @@ def builtin_type(api_version: str, kind: str) -> OpenAPIType | None:
     >>> builtin_type("apps/v1", "Deployment").field("spec").field("replicas").type
     'integer'
     """
+    found = builtin_definition(api_version, kind)
+    return None if found is None else found[0].type(found[1])
+
+
+def builtin_definition(api_version: str, kind: str) -> tuple[Definitions, str] | None:
+    """Return the definitions among which a built-in kind is, and its name among them."""
     group, _slash, version = api_version.rpartition("/")
     document = openapi_documents().get(f"{'apis' if group else 'api'}/{api_version}")
-    return None if document is None else document.type_of(group, version, kind)
+    if document is None:
+        return None
+    name = document.definition_of(group, version, kind)
+    return None if name is None else (document.definitions, name)
+
+
+def referenced_name(node: Node) -> str | None:
+    """Return the definition that `node` refers to, if it does.
+
+    A reference that stands beside other keywords is wrapped in an ``allOf`` of one.
+    """
+    reference = node.get("$ref")
+    alternatives = node.get("allOf", ())
+    if reference is None and len(alternatives) == 1:
+        reference = alternatives[0].get("$ref")
+    return None if reference is None else reference.rpartition("/")[2]
 
 
 class _Document(msgspec.Struct):
@@ -170,16 +205,3 @@ def _documents_below(directory: Traversable, prefix: str) -> Iterator[tuple[str,
             yield from _documents_below(entry, f"{prefix}{entry.name}/")
         elif entry.name.endswith(_SUFFIX):
             yield prefix + entry.name.removesuffix(_SUFFIX), OpenAPIDocument(entry)
-
-
-def _resolved(node: Node, definitions: Mapping[str, Node]) -> Node:
-    """Follow ``$ref``, also where it is wrapped in ``allOf`` to stand beside other keywords."""
-    reference = node.get("$ref")
-    alternatives = node.get("allOf", ())
-    if reference is None and len(alternatives) == 1:
-        reference = alternatives[0].get("$ref")
-    if reference is None:
-        return node
-    target = definitions[reference.rpartition("/")[2]]
-    own = {key: value for key, value in node.items() if key not in ("$ref", "allOf")}
-    return {**target, **own}

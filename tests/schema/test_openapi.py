@@ -10,10 +10,10 @@ from clientgo.schema.openapi import OpenAPIType, builtin_type, openapi_documents
 def test_every_document_decodes_and_every_reference_in_it_resolves() -> None:
     for document in openapi_documents().values():
         assert gzip.decompress(document.compressed) == document.text
-        text = json.dumps(document.definitions)
+        text = json.dumps(document.definitions.nodes)
         for reference in text.split('"$ref": "')[1:]:
             name = reference.partition('"')[0].rpartition("/")[2]
-            assert name in document.definitions
+            assert name in document.definitions.nodes
 
 
 def test_a_field_of_a_field_is_reached_through_references_and_lists() -> None:

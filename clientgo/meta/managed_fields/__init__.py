@@ -1,0 +1,59 @@
+"""Server-side apply: every field of an object knows who owns it.
+
+::
+
+    live object ──┐
+                  ├─ FieldManager.apply / .update ──► object to store, with its managedFields
+    what was sent ┘            │
+                         OwnershipRules: merge, prune, compare, conflicts
+                               │
+                           FieldType: what is one field, and what is made of several
+
+Everything works on plain JSON values and changes none. Types come from `DEDUCED`, or from
+`clientgo.schema.field_types` for built-in kinds and custom resources.
+
+Upstream: ``k8s.io/apimachinery/pkg/util/managedfields`` and
+``sigs.k8s.io/structured-merge-diff``.
+"""
+
+from clientgo.meta.managed_fields.entries import ManagedFieldsError, decode_managers
+from clientgo.meta.managed_fields.extract import extract_applied
+from clientgo.meta.managed_fields.field_manager import ApplyConflictError, FieldManager
+from clientgo.meta.managed_fields.field_path import Path, field_path, format_path
+from clientgo.meta.managed_fields.field_set import FieldSet
+from clientgo.meta.managed_fields.field_types import (
+    DEDUCED,
+    UNTYPED,
+    FieldType,
+    ListType,
+    MapType,
+    ScalarKind,
+)
+from clientgo.meta.managed_fields.ownership import FieldConflict
+from clientgo.meta.managed_fields.typed_values import TypedValueError
+from clientgo.meta.managed_fields.upgrade import (
+    upgrade_managed_fields,
+    upgrade_managed_fields_patch,
+)
+
+__all__ = [
+    "FieldManager",
+    "ApplyConflictError",
+    "FieldConflict",
+    "TypedValueError",
+    "ManagedFieldsError",
+    "extract_applied",
+    "upgrade_managed_fields",
+    "upgrade_managed_fields_patch",
+    "decode_managers",
+    "FieldSet",
+    "Path",
+    "field_path",
+    "format_path",
+    "FieldType",
+    "MapType",
+    "ListType",
+    "ScalarKind",
+    "DEDUCED",
+    "UNTYPED",
+]

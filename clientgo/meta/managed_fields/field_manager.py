@@ -1,0 +1,327 @@
+"""Server-side apply and the bookkeeping of every other write, as an API server does them.
+
+Promises: `FieldManager.apply` and `FieldManager.update` take the live object and what a client sent
+and return the object to store, ``metadata.managedFields`` included. Neither changes its arguments.
+An instance is immutable and safe to share between threads; one is needed for each kind, version and
+subresource.
+
+Does not promise defaulting, validation or admission, which a server does around it. Objects are
+converted between versions by relabelling them.
+
+Upstream: ``FieldManager`` in ``k8s.io/apimachinery/pkg/util/managedfields``, a chain of nine
+managers that wrap each other there; here the steps follow one another.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from clientgo.meta.errors import BadRequestError, ConflictError
+from clientgo.meta.json_values import JSONObject, copy_json
+from clientgo.meta.managed_fields.entries import (
+    APPLY,
+    UPDATE,
+    ManagedFieldsError,
+    ManagerId,
+    Managers,
+    Ownership,
+    decode_managers,
+    encode_managers,
+    seconds_of,
+)
+from clientgo.meta.managed_fields.field_path import field_path, format_path
+from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.field_types import FieldType
+from clientgo.meta.managed_fields.last_applied import (
+    allowed_conflicts,
+    has_last_applied,
+    with_last_applied,
+)
+from clientgo.meta.managed_fields.ownership import (
+    FieldConflict,
+    OwnershipConflictError,
+    OwnershipRules,
+    TypeLookup,
+)
+from clientgo.meta.managed_fields.typed_values import TypedValueError, check_value
+from clientgo.meta.status import Status, StatusCause, StatusDetails
+from clientgo.meta.timestamps import format_time
+
+MAX_UPDATE_MANAGERS = 10
+"""Entries of updates beyond this number are merged, oldest first; appliers have no limit."""
+
+ANCIENT_CHANGES = "ancient-changes"
+BEFORE_FIRST_APPLY = "before-first-apply"
+KUBECTL = "kubectl"
+
+UNOWNED = FieldSet.of(
+    [
+        field_path("apiVersion"),
+        field_path("kind"),
+        field_path("metadata"),
+        *(
+            field_path("metadata", name)
+            for name in (
+                "name",
+                "namespace",
+                "creationTimestamp",
+                "selfLink",
+                "uid",
+                "clusterName",
+                "generation",
+                "managedFields",
+                "resourceVersion",
+            )
+        ),
+    ]
+)
+"""What identifies an object belongs to nobody."""
+
+
+class ApplyConflictError(ConflictError):
+    """An apply would change fields that other managers own; `conflicts` says which and whose.
+
+    Apply with force to take the fields over, or leave them out to give them up.
+    """
+
+    def __init__(self, conflicts: Iterable[FieldConflict]) -> None:
+        self.conflicts = tuple(conflicts)
+        causes = [
+            StatusCause(
+                reason="FieldManagerConflict",
+                message=f"conflict with {conflict.manager}",
+                field_=format_path(conflict.path),
+            )
+            for conflict in self.conflicts
+        ]
+        super().__init__(
+            Status(
+                kind="Status",
+                api_version="v1",
+                status="Failure",
+                reason=self.default_reason,
+                code=self.default_code,
+                message=_conflict_message(self.conflicts),
+                details=StatusDetails(causes=causes),
+            )
+        )
+
+
+class FieldManager:
+    """Keeps ``managedFields`` of the objects of one kind, version and subresource."""
+
+    def __init__(
+        self,
+        *,
+        api_version: str,
+        kind: str,
+        types: TypeLookup,
+        subresource: str = "",
+        reset_fields: FieldSet = EMPTY,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        """Set up for objects of `kind`.
+
+        `types` returns the type of an API version and kind, or None; it is `DEDUCED` where there
+        are no schemas. `reset_fields` are those that the server overwrites on this subresource, and
+        that a client therefore can't own. `now` returns Unix seconds. Raises ``ValueError`` if
+        there is no type for `api_version` and `kind`.
+        """
+        self._api_version = api_version
+        self._kind = kind
+        self._types = types
+        self._subresource = subresource
+        self._rules = OwnershipRules(types, api_version, kind, reset_fields)
+        self._now = now
+
+    def update(self, live: JSONObject, new: JSONObject, manager: str) -> JSONObject:
+        """Return `new` with the owners of its fields after `manager` has written it.
+
+        `live` is the stored object; for a creation, one with nothing but apiVersion and kind.
+        An object that was created without owners gets none. Raises `TypedValueError` if an object
+        does not fit its type: a server then keeps the ``managedFields`` of `live`.
+        """
+        managers = self._managers_for_update(live, new)
+        live, new = _without_entries(live), _without_entries(new)
+        if managers.owners or not _metadata(live).get("uid"):
+            managers = self._updated(live, new, managers, manager)
+        return _with_entries(new, managers)
+
+    def apply(
+        self, live: JSONObject, config: JSONObject, manager: str, *, force: bool = False
+    ) -> JSONObject:
+        """Return `live` with `config` applied to it by `manager`.
+
+        Raises `ApplyConflictError` if that would change what others own and `force` is not set;
+        `BadRequestError` if `config` is of another kind or version, or has ``managedFields``;
+        `TypedValueError` if it does not fit its type; `ManagedFieldsError` if the entries of `live`
+        are malformed.
+        """
+        self._check_config(config)
+        managers = decode_managers(_metadata(live).get("managedFields") or [])
+        live = _without_entries(live)
+        if not managers.owners:
+            nothing = {"apiVersion": self._api_version, "kind": self._kind}
+            managers = self._updated(nothing, live, managers, BEFORE_FIRST_APPLY)
+        try:
+            applied, managers = self._applied(live, config, managers, manager, force=force)
+        except OwnershipConflictError as error:
+            conflicts = error.conflicts
+            if manager == KUBECTL:
+                allowed = allowed_conflicts(live, self._api_version, self._rules.field_type)
+                conflicts = tuple(c for c in conflicts if c.path not in allowed)
+            if conflicts:
+                raise ApplyConflictError(conflicts) from None
+            applied, managers = self._applied(live, config, managers, manager, force=True)
+        if manager == KUBECTL and has_last_applied(applied):
+            applied = with_last_applied(applied, config)
+        return _with_entries(applied, managers)
+
+    def _managers_for_update(self, live: JSONObject, new: JSONObject) -> Managers:
+        """Return the owners that an update starts from.
+
+        A client may send other entries than the live ones, and none at all to forget them. Entries
+        that don't decode count as none.
+        """
+        stored = _metadata(live).get("managedFields") or []
+        sent = _metadata(new).get("managedFields")
+        if not self._subresource:
+            if sent in ([], [{}]):
+                return Managers()
+            managers = _decoded_or_none(sent or [])
+            if managers.owners:
+                return managers
+        return _decoded_or_none(stored)
+
+    def _updated(
+        self, live: JSONObject, new: JSONObject, managers: Managers, manager: str
+    ) -> Managers:
+        self._check(new, "new")
+        self._check(live, "live")
+        # Only what this very write changed counts; it joins what the manager changed before.
+        operation = ManagerId("current-operation", UPDATE)
+        owners = self._rules.update(live, new, managers.owners, operation)
+        times = dict(managers.times)
+        changed = owners.pop(operation, None)
+        if changed and (owned := changed.fields - UNOWNED):
+            identity = self._identify(manager, UPDATE)
+            before = owners[identity].fields if identity in owners else EMPTY
+            owners[identity] = replace(changed, fields=owned | before)
+            times[identity] = format_time(self._now())
+        return _capped(Managers(owners, times))
+
+    def _applied(
+        self,
+        live: JSONObject,
+        config: JSONObject,
+        managers: Managers,
+        manager: str,
+        *,
+        force: bool,
+    ) -> tuple[JSONObject, Managers]:
+        self._check(config, "patch", allow_duplicates=False)
+        self._check(live, "live")
+        identity = self._identify(manager, APPLY)
+        changed, owners = self._rules.apply(live, config, managers.owners, identity, force=force)
+        ownership = owners.pop(identity, None)
+        if ownership and (owned := ownership.fields - UNOWNED):
+            owners[identity] = replace(ownership, fields=owned)
+        times = dict(managers.times)
+        if changed is not None:
+            times[identity] = format_time(self._now())
+        return (live if changed is None else changed), Managers(owners, times)
+
+    def _identify(self, manager: str, operation: str) -> ManagerId:
+        name = manager or "unknown"
+        return ManagerId.of(name, operation, self._api_version, self._subresource)
+
+    def _check_config(self, config: JSONObject) -> None:
+        api_version, kind = config.get("apiVersion", ""), config.get("kind", "")
+        if (api_version, kind) != (self._api_version, self._kind):
+            group, slash, version = str(api_version).rpartition("/")
+            raise BadRequestError.of(
+                f"invalid object type: {group}{slash or '/'}{version}, Kind={kind}"
+            )
+        if _metadata(config).get("managedFields") is not None:
+            raise BadRequestError.of("metadata.managedFields must be nil")
+
+    def _check(self, obj: JSONObject, role: str, *, allow_duplicates: bool = True) -> None:
+        kind = obj.get("kind", "")
+        try:
+            check_value(obj, self._type_of(kind), allow_duplicates=allow_duplicates)
+        except TypedValueError as error:
+            metadata = _metadata(obj)
+            name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
+            raise TypedValueError(
+                f"failed to create typed {role} object "
+                f"({name}; {self._api_version}, Kind={kind}): {error}"
+            ) from None
+
+    def _type_of(self, kind: str) -> FieldType:
+        field_type = self._types(self._api_version, kind)
+        if field_type is None:
+            raise TypedValueError(f"there is no type for {self._api_version}, kind {kind}")
+        return field_type
+
+
+def _capped(managers: Managers) -> Managers:
+    """Merge the oldest entries of updates until there are no more than the maximum."""
+    owners, times = dict(managers.owners), dict(managers.times)
+    updaters = [manager for manager in owners if not manager.applies]
+    excess = len(updaters) - MAX_UPDATE_MANAGERS
+    updaters.sort(key=lambda manager: (seconds_of(times.get(manager)), manager))
+    first_of_version: dict[str, ManagerId] = {}
+    for manager in updaters:
+        if excess <= 0:
+            break
+        version = owners[manager].api_version
+        first = first_of_version.setdefault(version, manager)
+        if first == manager:
+            continue  # two entries are needed to make one of them
+        bucket = ManagerId.of(ANCIENT_CHANGES, UPDATE, version, "")
+        if bucket not in owners:
+            owners[bucket] = owners.pop(first)
+        merged = owners.pop(manager).fields | owners[bucket].fields
+        owners[bucket] = Ownership(merged, version)
+        if manager in times:
+            times[bucket] = times[manager]
+        excess -= 1
+    return Managers(owners, times)
+
+
+def _decoded_or_none(entries: list[Any]) -> Managers:
+    try:
+        return decode_managers(entries)
+    except ManagedFieldsError:
+        return Managers()
+
+
+def _conflict_message(conflicts: tuple[FieldConflict, ...]) -> str:
+    if len(conflicts) == 1:
+        manager, path = conflicts[0]
+        return f"Apply failed with 1 conflict: conflict with {manager}: {format_path(path)}"
+    lines = []
+    for manager in sorted({conflict.manager for conflict in conflicts}):
+        lines.append(f"conflicts with {manager}:")
+        lines += [f"- {format_path(c.path)}" for c in conflicts if c.manager == manager]
+    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
+
+
+def _metadata(obj: JSONObject) -> Mapping[str, Any]:
+    metadata = obj.get("metadata")
+    return metadata if isinstance(metadata, dict) else {}
+
+
+def _without_entries(obj: JSONObject) -> JSONObject:
+    metadata = {k: v for k, v in _metadata(obj).items() if k != "managedFields"}
+    return obj if len(metadata) == len(_metadata(obj)) else obj | {"metadata": metadata}
+
+
+def _with_entries(obj: JSONObject, managers: Managers) -> JSONObject:
+    result: JSONObject = copy_json(obj)
+    if entries := encode_managers(managers):
+        result.setdefault("metadata", {})["managedFields"] = entries
+    return result

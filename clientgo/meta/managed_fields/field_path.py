@@ -1,0 +1,148 @@
+"""Where a field is in an object: the steps from the root down to it.
+
+Promises: path elements are hashable and totally ordered, told apart as the API does it (80 is 80.0
+but not "80", true is not 1), and written in the two forms of the API: ``.spec.ports[port=80]`` for
+people and ``k:{"port":80}`` in ``fieldsV1``.
+
+Upstream: ``PathElement`` and ``Path`` in ``sigs.k8s.io/structured-merge-diff/fieldpath``. A struct
+of four pointers there; a tuple here, so that Python's own comparison and hashing do.
+"""
+
+from __future__ import annotations
+
+import enum
+import json
+from typing import Any, NamedTuple, TypeAlias
+
+from clientgo.meta.json_values import JSONObject, JSONValue
+
+
+class ElementKind(enum.IntEnum):
+    """What a path element selects by. The order is that of the API."""
+
+    FIELD = 0
+    """A member of an object, by its name."""
+    KEY = 1
+    """An item of a list, by the values of its key fields."""
+    VALUE = 2
+    """An item of a set, by its value."""
+    INDEX = 3
+    """An item of an atomic list, by its position; only errors name those."""
+
+
+class _Scalar(NamedTuple):
+    """A scalar that compares with every other scalar; numbers come first, then text, booleans."""
+
+    rank: int
+    value: Any
+
+
+class PathElement(NamedTuple):
+    """One step. Made by `field_element`, `key_element`, `value_element` and `index_element`."""
+
+    kind: ElementKind
+    selector: Any
+
+    def __str__(self) -> str:
+        match self.kind:
+            case ElementKind.FIELD:
+                return f".{self.selector}"
+            case ElementKind.KEY:
+                pairs = (f"{name}={_text(scalar.value)}" for name, scalar in self.selector)
+                return f"[{','.join(pairs)}]"
+            case ElementKind.VALUE:
+                return f"[={_text(self.selector.value)}]"
+            case _:
+                return f"[{self.selector}]"
+
+    def serialize(self) -> str:
+        """Return the form in which ``fieldsV1`` has the element as a member name."""
+        match self.kind:
+            case ElementKind.FIELD:
+                return f"f:{self.selector}"
+            case ElementKind.KEY:
+                return f"k:{_encoded({name: scalar.value for name, scalar in self.selector})}"
+            case ElementKind.VALUE:
+                return f"v:{_encoded(self.selector.value)}"
+            case _:
+                return f"i:{self.selector}"
+
+
+Path: TypeAlias = tuple[PathElement, ...]
+
+
+def field_element(name: str) -> PathElement:
+    """Select a member of an object."""
+    return PathElement(ElementKind.FIELD, name)
+
+
+def key_element(keys: JSONObject) -> PathElement:
+    """Select the item of a list whose key fields have these values."""
+    pairs = tuple((name, _scalar(keys[name])) for name in sorted(keys))
+    return PathElement(ElementKind.KEY, pairs)
+
+
+def value_element(value: JSONValue) -> PathElement:
+    """Select an item of a set."""
+    return PathElement(ElementKind.VALUE, _scalar(value))
+
+
+def index_element(index: int) -> PathElement:
+    """Select an item of an atomic list."""
+    return PathElement(ElementKind.INDEX, index)
+
+
+def field_path(*names: str) -> Path:
+    """Return the path of nested fields: ``field_path("metadata", "labels")``."""
+    return tuple(map(field_element, names))
+
+
+def format_path(path: Path) -> str:
+    """Write a path for people: ``.spec.containers[name="web"].image``."""
+    return "".join(map(str, path))
+
+
+def parse_element(text: str) -> PathElement | None:
+    """Read a member name of ``fieldsV1``; None for a kind that this version does not know.
+
+    Raises ``ValueError`` for text that is malformed.
+    """
+    kind, colon, content = text[:1], text[1:2], text[2:]
+    if colon != ":":
+        raise ValueError(f"{text!r} is not a path element: a letter and a colon come first")
+    match kind:
+        case "f":
+            return field_element(content)
+        case "v":
+            return value_element(json.loads(content))
+        case "k":
+            keys = json.loads(content)
+            if not isinstance(keys, dict):
+                raise ValueError(f"{text!r} is not a path element: keys are an object")  # noqa: TRY004
+            return key_element(keys)
+        case "i":
+            return index_element(int(content))
+    return None
+
+
+def _scalar(value: JSONValue) -> _Scalar:
+    match value:
+        case bool():
+            return _Scalar(2, value)
+        case int() | float():
+            return _Scalar(0, value)
+        case str():
+            return _Scalar(1, value)
+        case None:
+            return _Scalar(5, False)
+    # Lists and objects are no legal keys, but they can be written; their text tells them apart.
+    return _Scalar(3, _encoded(value))
+
+
+def _encoded(value: JSONValue) -> str:
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+
+
+def _text(value: JSONValue) -> str:
+    return json.dumps(value, ensure_ascii=False)
