@@ -1,0 +1,55 @@
+"""Events: telling people what happened to an object, where they look for it.
+
+::
+
+    recorder.event(foo, "Normal", "Synced", "Foo synced")
+        │ never blocks
+        ▼
+    broadcaster ──► queue ──► log
+                └─► queue ──► correlator ──► writer ──► sink ──► API server
+                              combines, counts, silences
+
+::
+
+    broadcaster = EventBroadcaster()
+    broadcaster.start_recording_to_sink(EventsOfCluster(client.resource(Event)))
+    recorder = broadcaster.new_recorder("foo-controller")
+    ...
+    broadcaster.shutdown()
+"""
+
+from clientgo.record.broadcaster import BroadcasterStatistics, EventBroadcaster
+from clientgo.record.correlator import (
+    CorrelatorOptions,
+    CorrelatorStatistics,
+    EventCorrelator,
+    combined_message,
+    similar_events,
+    spam_by_object,
+    spam_by_reason,
+)
+from clientgo.record.event_watch import EventWatch, EventWatchStatistics
+from clientgo.record.recorder import NORMAL, WARNING, EventRecorder
+from clientgo.record.references import NoReferenceError, get_partial_reference, get_reference
+from clientgo.record.sink import EventSink
+
+__all__ = [
+    "EventBroadcaster",
+    "BroadcasterStatistics",
+    "EventRecorder",
+    "NORMAL",
+    "WARNING",
+    "EventSink",
+    "EventWatch",
+    "EventWatchStatistics",
+    "EventCorrelator",
+    "CorrelatorOptions",
+    "CorrelatorStatistics",
+    "similar_events",
+    "combined_message",
+    "spam_by_object",
+    "spam_by_reason",
+    "get_reference",
+    "get_partial_reference",
+    "NoReferenceError",
+]
