@@ -12,7 +12,7 @@
 ::
 
     broadcaster = EventBroadcaster()
-    broadcaster.start_recording_to_sink(EventsOfCluster(client.resource(Event)))
+    broadcaster.start_recording_to_sink(EventSink(client))
     recorder = broadcaster.new_recorder("foo-controller")
     ...
     broadcaster.shutdown()
@@ -31,7 +31,7 @@ from clientgo.record.correlator import (
 from clientgo.record.event_watch import EventWatch, EventWatchStatistics
 from clientgo.record.recorder import NORMAL, WARNING, EventRecorder
 from clientgo.record.references import NoReferenceError, get_partial_reference, get_reference
-from clientgo.record.sink import EventSink
+from clientgo.record.sink import EventSink, Sink
 
 __all__ = [
     "EventBroadcaster",
@@ -40,6 +40,7 @@ __all__ = [
     "NORMAL",
     "WARNING",
     "EventSink",
+    "Sink",
     "EventWatch",
     "EventWatchStatistics",
     "EventCorrelator",

@@ -21,8 +21,9 @@ from clientgo.api.core_v1 import Event
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.event_watch import EventWatch
+from clientgo.record.event_writer import RETRY_INTERVAL, EventWriter
 from clientgo.record.recorder import EventRecorder
-from clientgo.record.sink import RETRY_INTERVAL, EventSink, EventWriter
+from clientgo.record.sink import Sink
 from clientgo.wait import Registration, call_when_set
 
 _log = logging.getLogger("clientgo.record")
@@ -87,7 +88,7 @@ class EventBroadcaster:
         """A recorder whose events name ``component`` as their source."""
         return EventRecorder(self.publish, component, host, clock=self._clock)
 
-    def start_recording_to_sink(self, sink: EventSink) -> EventWatch:
+    def start_recording_to_sink(self, sink: Sink) -> EventWatch:
         """Write events to ``sink`` from now on, with a correlator of its own."""
         correlator = EventCorrelator(self._correlator_options, clock=self._clock)
         writer = EventWriter(
