@@ -78,13 +78,18 @@ _READY, _PROCESSING, _DIRTY = _State.READY, _State.PROCESSING, _State.DIRTY
 
 @dataclass(frozen=True, slots=True)
 class QueueStatistics:
-    """A queue at one instant. `dirty` counts the items in hand that need work again."""
+    """A queue at one instant.
+
+    Items: `ready` to be taken, `processing` in hand, and `dirty`, those in hand that need work
+    again. Threads: `idle_getters` in `get`, `drains` in `shut_down_with_drain`.
+    """
 
     name: str
     ready: int
     processing: int
     dirty: int
     idle_getters: int
+    drains: int
     shutting_down: bool
 
 
@@ -125,6 +130,7 @@ class Queue(Generic[T]):
         self._idle_getters = 0
         self._getter_on_its_way = False
         self._drained = threading.Condition(self._lock)
+        self._drains = 0
         self._shutting_down = False
         self._forced_shutdowns = 0
         self._metrics: QueueMetrics | None = QueueMetrics.build(name, metrics, clock, self._lock)
@@ -209,10 +215,12 @@ class Queue(Generic[T]):
             forced_shutdowns = self._forced_shutdowns
         self._join_threads()
         with self._lock:
+            self._drains += 1
             while self._forced_shutdowns == forced_shutdowns and (
                 self._in_hand_locked() or (until_empty and self._ready)
             ):
-                self._drained.wait()
+                self._clock.wait(self._drained, None)
+            self._drains -= 1
 
     @property
     def shutting_down(self) -> bool:
@@ -290,7 +298,7 @@ class Queue(Generic[T]):
                 self._metrics.forget_items()
         self._idle_getters += 1
         try:
-            self._getter_needed.wait()
+            self._clock.wait(self._getter_needed, None)
         finally:
             self._idle_getters -= 1
             self._getter_on_its_way = False
@@ -326,5 +334,6 @@ class Queue(Generic[T]):
             "processing": self._in_hand_locked(),
             "dirty": self._dirty,
             "idle_getters": self._idle_getters,
+            "drains": self._drains,
             "shutting_down": self._shutting_down,
         }

@@ -1,0 +1,92 @@
+"""A named queue reports what client-go's does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientgo.metrics import Metric, names
+from clientgo.testing import FakeClock
+from clientgo.workqueue import DelayingQueue
+from tests.vectors.loader import params
+from tests.vectors.workqueue_replay import WorkqueueReplay
+
+UPSTREAM_NAMES = {
+    names.WORKQUEUE_ADDS: "adds",
+    names.WORKQUEUE_DEPTH: "depth",
+    names.WORKQUEUE_QUEUE_DURATION: "latency",
+    names.WORKQUEUE_WORK_DURATION: "work_duration",
+    names.WORKQUEUE_UNFINISHED_WORK: "unfinished_work_seconds",
+    names.WORKQUEUE_LONGEST_RUNNING: "longest_running_processor_seconds",
+    names.WORKQUEUE_RETRIES: "retries",
+}
+
+
+class RecordingInstrument:
+    """Counts, keeps the value that was set and lists what was observed."""
+
+    def __init__(self) -> None:
+        self.value = 0.0
+        self.observed: list[float] = []
+
+    def inc(self, amount: float = 1.0, /) -> None:
+        self.value += amount
+
+    def dec(self, amount: float = 1.0, /) -> None:
+        self.value -= amount
+
+    def set(self, value: float, /) -> None:
+        self.value = value
+
+    def observe(self, value: float, /) -> None:
+        self.observed.append(value)
+
+    def remove(self) -> None:
+        """The last values stay to be compared."""
+
+
+class RecordingProvider:
+    def __init__(self) -> None:
+        self.instruments: dict[tuple[str, str], RecordingInstrument] = {}
+
+    def counter(self, metric: Metric, /, **labels: str) -> RecordingInstrument:
+        instrument = RecordingInstrument()
+        if metric in UPSTREAM_NAMES:
+            self.instruments[UPSTREAM_NAMES[metric], labels["name"]] = instrument
+        return instrument
+
+    gauge = histogram = summary = counter
+
+
+class MetricsReplay(WorkqueueReplay):
+    def __init__(self, name: str, clock: FakeClock) -> None:
+        self._name = name
+        self._provider = RecordingProvider()
+        queue: DelayingQueue[str] = DelayingQueue(name=name, metrics=self._provider, clock=clock)
+        super().__init__(queue, clock, threads=1 if name else 0)
+
+    def apply(self, step: dict[str, Any]) -> dict[str, Any]:
+        if step["op"] == "created":
+            seen = {"len": len(self.queue)}
+        else:
+            seen = super().apply(step)
+        for (upstream_name, _), instrument in self._provider.instruments.items():
+            seen[upstream_name] = pytest.approx(instrument.value)
+            seen[f"{upstream_name}_observed"] = pytest.approx(list(instrument.observed))
+            instrument.observed.clear()
+        seen["metrics_created_any_order"] = sorted(map(" ".join, self._provider.instruments))
+        return seen
+
+    def check(self, step: dict[str, Any], seen: dict[str, Any]) -> None:
+        super().check(step, seen)
+        for name, value in seen.items():
+            if name.endswith("_observed") and name not in step["expect"]:
+                assert value == []
+
+
+@pytest.mark.parametrize("case", params("workqueue_metrics"))
+def test_queue_reports_as_recorded(case: dict[str, Any]) -> None:
+    """MET-02 to MET-06."""
+    clock = FakeClock()
+    MetricsReplay(case["config"].get("name", ""), clock).run(case["steps"])
