@@ -13,7 +13,7 @@ The embedded API server puts every custom resource through this line; built-in k
 ['n: Invalid value: "string": n in body must be of type integer: "string"']
 """
 
-from .field_errors import FieldError, FieldErrorReason, aggregate_message
+from .field_errors import FieldError, FieldErrorReason, Verbatim, aggregate_message
 from .json_schema import JSONSchema
 from .structural_schema import SchemaError, StructuralSchema
 
@@ -23,5 +23,6 @@ __all__ = [
     "JSONSchema",
     "SchemaError",
     "StructuralSchema",
+    "Verbatim",
     "aggregate_message",
 ]

@@ -57,6 +57,13 @@ OMITTED: Final = _Omitted.OMITTED
 
 
 @dataclass(frozen=True, slots=True)
+class Verbatim:
+    """A bad value whose text is given, because it is more than plain JSON upstream."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class FieldError:
     """One mistake in one field. Immutable; made by the constructors below."""
 
@@ -156,6 +163,8 @@ def aggregate_message(errors: Iterable[FieldError]) -> str:
 
 
 def _display(value: Any) -> str:
+    if isinstance(value, Verbatim):
+        return value.text
     if isinstance(value, str):
         return go_format.quote(value)
     if isinstance(value, bool):

@@ -17,6 +17,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from .durations import parse_duration
 from .request_uri import RequestURIError, parse_request_uri
 
 FormatCheck = Callable[[str], bool]
@@ -28,12 +29,6 @@ _HOST_LABEL = re.compile(r"[^\W_](?:(?:[^\W_]|-)*[^\W_])?")
 _MAC = re.compile(
     r"[0-9a-f]{2}(?P<sep>[:-])(?:[0-9a-f]{2}(?P=sep)){4}(?:[0-9a-f]{2}(?:(?P=sep)[0-9a-f]{2}){2})?"
     r"(?:[0-9a-f]{2})?|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?:\.[0-9a-f]{4})?",
-    re.IGNORECASE,
-)
-_GO_DURATION = re.compile(r"[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)")
-_WORDY_DURATION = re.compile(r"\d+\s*([A-Za-zµ]+)")
-_DURATION_UNITS = re.compile(
-    r"ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*",
     re.IGNORECASE,
 )
 _CREDIT_CARD = re.compile(
@@ -75,9 +70,11 @@ def _is_date_time(text: str) -> bool:
 
 
 def _is_duration(text: str) -> bool:
-    if _GO_DURATION.fullmatch(text):
-        return True
-    return any(_DURATION_UNITS.fullmatch(unit) for unit in _WORDY_DURATION.findall(text))
+    try:
+        parse_duration(text)
+    except ValueError:
+        return False
+    return True
 
 
 def without_leading_zeros(text: str) -> str:

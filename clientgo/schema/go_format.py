@@ -11,8 +11,11 @@ Unlike client-go, whose language prints this way by itself, we have to spell the
 from __future__ import annotations
 
 import json
+import math
+from decimal import Decimal
 from typing import Any
 
+_FIRST_LARGE_EXPONENT = 6  # from here on %v uses scientific notation
 _ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",
@@ -49,17 +52,24 @@ def number(value: float) -> str:
     """Return a number as Go's ``%v`` prints an int64 or a float64."""
     if isinstance(value, int):
         return str(value)
-    if value.is_integer() and abs(value) < 1e21:
-        return str(int(value))
-    mantissa, separator, exponent = repr(value).partition("e")
-    if not separator:
-        return mantissa
-    return f"{mantissa}e{exponent[0] if exponent[0] in '+-' else '+'}{exponent.lstrip('+-'):0>2}"
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf"
+    shortest = Decimal(repr(value)).normalize()
+    exponent = shortest.adjusted()
+    if shortest.is_zero() or -4 <= exponent < _FIRST_LARGE_EXPONENT:
+        return f"{shortest:f}"
+    mantissa = f"{shortest.scaleb(-exponent):f}"
+    return f"{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02}"
 
 
-def compact_json(value: Any) -> str:
-    """Return `value` as Go's ``json.Marshal`` prints it: sorted keys, HTML characters escaped."""
-    text = json.dumps(_integral(value), ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+def compact_json(value: Any, *, sort_keys: bool = True) -> str:
+    """Return `value` as Go's ``json.Marshal`` prints it, with HTML characters escaped.
+
+    Go sorts the keys of a map; the fields of a struct come as they are declared.
+    """
+    text = json.dumps(
+        _integral(value), ensure_ascii=False, separators=(",", ":"), sort_keys=sort_keys
+    )
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 

@@ -43,6 +43,11 @@ def is_number(value: Any) -> bool:
     return type(value) is int or type(value) is float
 
 
+def is_whole(value: float) -> bool:
+    """Tell whether a number has no fraction."""
+    return isinstance(value, int) or value.is_integer()
+
+
 def json_equal(left: Any, right: Any) -> bool:
     """Tell whether two JSON values are the same; 1 equals 1.0, but nothing else crosses types."""
     if left is right:

@@ -18,8 +18,9 @@ from typing import Any
 import msgspec
 
 from . import defaulting, field_path
+from .cel_rules import RuleNode, Warn, compile_rules
 from .embedded_resources import validate_embedded_resources
-from .field_errors import FieldError, aggregate_message
+from .field_errors import FieldError, FieldErrorReason, aggregate_message
 from .json_schema import JSONSchema
 from .json_value import MISSING, json_equal
 from .list_types import validate_list_types
@@ -29,6 +30,25 @@ from .validation import validate_value
 
 SCHEMA_PATH = "spec.validation.openAPIV3Schema"
 """Where causes find the schema of a CustomResourceDefinition whose versions share one schema."""
+
+
+_BLOCKING = frozenset(
+    {
+        FieldErrorReason.NOT_SUPPORTED,
+        FieldErrorReason.REQUIRED,
+        FieldErrorReason.TOO_LONG,
+        FieldErrorReason.TOO_MANY,
+        FieldErrorReason.TYPE_INVALID,
+    }
+)
+_RULES_NOT_CHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the existing "
+    "errors to complete validation"
+)
+
+
+def _ignore(_: str) -> None:
+    """Take a warning that nobody wants."""
 
 
 class SchemaError(ValueError):
@@ -42,11 +62,12 @@ class SchemaError(ValueError):
 class StructuralSchema:
     """A checked schema. Immutable and safe to share between threads; nothing here blocks."""
 
-    __slots__ = ("_root",)
+    __slots__ = ("_root", "_rules")
 
-    def __init__(self, root: JSONSchema) -> None:
-        """Wrap a schema that has been checked; use `parse` for one that has not."""
+    def __init__(self, root: JSONSchema, rules: RuleNode | None) -> None:
+        """Bring together what `parse` has checked and compiled."""
         self._root = root
+        self._rules = rules
 
     @classmethod
     def parse(cls, openapi_v3_schema: Any, *, path: str = SCHEMA_PATH) -> StructuralSchema:
@@ -59,27 +80,36 @@ class StructuralSchema:
             root = JSONSchema.parse(openapi_v3_schema)
         except msgspec.ValidationError as error:
             raise SchemaError([FieldError.invalid(path, "", str(error))]) from error
-        causes = check_schema(root, path) or list(_check_defaults(root, path))
-        if causes:
-            raise SchemaError(causes)
-        return cls(root)
+        _refuse(check_schema(root, path))
+        rules, causes = compile_rules(root, path)
+        _refuse([*_check_defaults(root, path), *causes])
+        if rules is not None:
+            _refuse(list(_check_defaults_by_rules(rules, path)))
+        return cls(root, rules)
 
     @property
     def root(self) -> JSONSchema:
         """The schema as a tree, for those who walk it themselves (apply, OpenAPI)."""
         return self._root
 
-    def validate(self, value: Any, old: Any = None, path: str = "") -> list[FieldError]:
+    def validate(
+        self, value: Any, old: Any = None, path: str = "", *, warn: Warn = _ignore
+    ) -> list[FieldError]:
         """Return what is wrong with `value`, in an update of `old` if that is given.
 
-        Parts that an update leaves as they were are forgiven mistakes.
+        Parts that an update leaves as they were are forgiven their mistakes; where a CEL rule is
+        forgiven, `warn` is told. Rules run only if nothing else makes them meaningless.
         """
         before = MISSING if old is None else old
         errors = [error.below(path) for error in validate_value(value, self._root, before)]
         errors.extend(validate_embedded_resources(value, self._root, path))
         if old is None or not validate_list_types(old, self._root, path):
             errors.extend(validate_list_types(value, self._root, path))
-        return errors
+        if self._rules is None:
+            return errors
+        if any(error.reason in _BLOCKING for error in errors):
+            return [*errors, FieldError.invalid(path, None, _RULES_NOT_CHECKED)]
+        return [*errors, *self._rules.validate(value, before, path, warn)]
 
     def prune(self, value: Any) -> tuple[Any, list[str]]:
         """Return `value` without unknown fields, and the paths of these, sorted."""
@@ -88,6 +118,11 @@ class StructuralSchema:
     def default(self, value: Any) -> Any:
         """Return `value` with defaults filled in and disallowed nulls removed."""
         return defaulting.apply_defaults(value, self._root)
+
+
+def _refuse(causes: Sequence[FieldError]) -> None:
+    if causes:
+        raise SchemaError(causes)
 
 
 def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:
@@ -103,3 +138,16 @@ def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:
         yield from _check_defaults(schema.item_schema, f"{path}.items")
     for name, member in schema.properties.items():
         yield from _check_defaults(member, field_path.key(f"{path}.properties", name))
+
+
+def _check_defaults_by_rules(node: RuleNode, path: str) -> Iterator[FieldError]:
+    """Return what the rules of the schema find wrong with its defaults."""
+    default = node.schema.default
+    if default is not None:
+        where = f"{path}.default"
+        for old in (default, MISSING):  # it may arrive by an update or by a creation
+            yield from node.validate(default, old, where, _ignore)
+    if node.items is not None:
+        yield from _check_defaults_by_rules(node.items, f"{path}.items")
+    for name, member in node.properties.items():
+        yield from _check_defaults_by_rules(member, field_path.key(f"{path}.properties", name))

@@ -24,8 +24,8 @@ from .field_errors import FieldError
 from .formats import format_check
 from .go_regexp import compile_go_regexp
 from .json_schema import JSONSchema
-from .json_value import MISSING, is_number, json_equal, type_name
-from .list_types import list_map_key
+from .json_value import MISSING, is_number, is_whole, json_equal, type_name
+from .old_items import OldItems
 
 _MAX_FLOAT32 = 3.4028235677973366e38
 _VALUE_FORMATS = {bool: "", int: "int64", float: "float64", dict: ""}
@@ -73,7 +73,7 @@ def _check_type(value: Any, schema: JSONSchema, path: str, errors: list[FieldErr
     actual = type_name(value)
     if actual in types or (actual == "integer" and "number" in types):
         return
-    if actual == "number" and "integer" in types and float(value).is_integer():
+    if actual == "number" and "integer" in types and is_whole(value):
         return
     expected = ",".join(types)
     if type(value) in _VALUE_FORMATS and _enforced_format(schema):
@@ -130,21 +130,27 @@ def _check_number(value: float, schema: JSONSchema, path: str, errors: list[Fiel
         value > schema.maximum or (schema.exclusive_maximum and value == schema.maximum)
     ):
         bound = "less than" if schema.exclusive_maximum else "less than or equal to"
-        detail = f"{path} in body should be {bound} {go_format.number(schema.maximum)}"
+        detail = f"{path} in body should be {bound} {_limit_text(schema.maximum, value)}"
         errors.append(FieldError.invalid(path, value, detail))
     if schema.minimum is not None and (
         value < schema.minimum or (schema.exclusive_minimum and value == schema.minimum)
     ):
         bound = "greater than" if schema.exclusive_minimum else "greater than or equal to"
-        detail = f"{path} in body should be {bound} {go_format.number(schema.minimum)}"
+        detail = f"{path} in body should be {bound} {_limit_text(schema.minimum, value)}"
         errors.append(FieldError.invalid(path, value, detail))
+
+
+def _limit_text(limit: float, value: float) -> str:
+    """Return a limit as a number of the kind of `value`, which is what it is compared with."""
+    whole = is_whole(limit) and isinstance(value, int)
+    return go_format.number(int(limit) if whole else float(limit))
 
 
 def _fits_range(value: float, schema: JSONSchema) -> bool:
     match schema.types:
         case ("integer",):
             limit = 2**31 if schema.format == "int32" else 2**63
-            return float(value).is_integer() and -limit <= value < limit
+            return is_whole(value) and -limit <= value < limit
         case ("number",):
             return schema.format != "float" or abs(value) <= _MAX_FLOAT32
     return True
@@ -155,12 +161,12 @@ def _multiple_problem(value: float, factor: float | None) -> str | None:
         return None
     if factor <= 0:
         return f"factor MultipleOf must be positive: {go_format.number(factor)}"
-    if isinstance(value, int) and float(factor).is_integer():
+    if isinstance(value, int) and is_whole(factor):
         fits = value % int(factor) == 0
     else:
         quotient = value / factor
-        fits = math.isclose(quotient, round(quotient), rel_tol=1e-9)
-    return None if fits else f"should be a multiple of {go_format.number(factor)}"
+        fits = math.isfinite(quotient) and math.isclose(quotient, round(quotient), rel_tol=1e-9)
+    return None if fits else f"should be a multiple of {_limit_text(factor, value)}"
 
 
 def _check_object(
@@ -210,29 +216,6 @@ def _check_list(
         item_path = f"{path}[{position}]"
         applied += _validate(item, item_schema, item_path, errors, correlate.find(item))
     return applied
-
-
-class OldItems:
-    """The items of a list before an update, found by the key that a new item has.
-
-    Only the items of a list map can be found: elsewhere nothing tells which old item a new one was.
-    """
-
-    __slots__ = ("_by_key", "_key_names")
-
-    def __init__(self, old: Any, schema: JSONSchema) -> None:
-        self._key_names = schema.list_map_keys
-        self._by_key: dict[str, Any] = {}
-        if schema.list_type == "map" and isinstance(old, list):
-            for item in old:
-                self._by_key.setdefault(self._key(item), item)
-
-    def find(self, item: Any) -> Any:
-        """Return the old item with the key of `item`, or MISSING."""
-        return self._by_key.get(self._key(item), MISSING) if self._by_key else MISSING
-
-    def _key(self, item: Any) -> str:
-        return go_format.compact_json(list_map_key(item, self._key_names))
 
 
 def _check_junctors(value: Any, schema: JSONSchema, path: str, errors: list[FieldError]) -> int:

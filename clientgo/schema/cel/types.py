@@ -1,0 +1,140 @@
+"""The types of CEL expressions.
+
+Promises: immutable values; two types are equal if they are written alike, except that an object
+type is equal only to itself. `unify` tells whether an argument fits a parameter and binds type
+variables; `join` gives the type of a choice.
+
+Does not promise: subtyping, which CEL does not have; `DYN` fits everything, checked when run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CelType:
+    """A type: its name and, for lists, maps and optionals, what they hold."""
+
+    name: str
+    parameters: tuple[CelType, ...] = ()
+    is_variable: bool = False
+
+    def __str__(self) -> str:
+        if not self.parameters:
+            return self.name
+        return f"{self.name}({', '.join(map(str, self.parameters))})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectType(CelType):
+    """The type of an object whose fields are known."""
+
+    fields: Mapping[str, CelType] | None = None
+
+
+DYN = CelType("dyn")
+NULL = CelType("null_type")
+BOOL = CelType("bool")
+INT = CelType("int")
+UINT = CelType("uint")
+DOUBLE = CelType("double")
+STRING = CelType("string")
+BYTES = CelType("bytes")
+TIMESTAMP = CelType("google.protobuf.Timestamp")
+DURATION = CelType("google.protobuf.Duration")
+TYPE = CelType("type")
+
+T = CelType("T", is_variable=True)
+K = CelType("K", is_variable=True)
+V = CelType("V", is_variable=True)
+
+LIST_NAME = "list"
+MAP_NAME = "map"
+OPTIONAL_NAME = "optional_type"
+
+
+def list_of(item: CelType) -> CelType:
+    """Return the type of a list."""
+    return CelType(LIST_NAME, (item,))
+
+
+def map_of(key: CelType, value: CelType) -> CelType:
+    """Return the type of a map."""
+    return CelType(MAP_NAME, (key, value))
+
+
+def optional_of(value: CelType) -> CelType:
+    """Return the type of a value that may be absent."""
+    return CelType(OPTIONAL_NAME, (value,))
+
+
+NAMED_TYPES: Mapping[str, CelType] = {
+    named.name: named
+    for named in (
+        *(NULL, BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIMESTAMP, DURATION, TYPE),
+        *(CelType(LIST_NAME), CelType(MAP_NAME), CelType(OPTIONAL_NAME)),
+    )
+}
+"""The types that an expression can name, as in ``type(x) == int``."""
+
+Bindings = dict[str, CelType]
+
+
+def unify(parameter: CelType, argument: CelType, bindings: Bindings) -> bool:
+    """Tell whether `argument` fits `parameter`; type variables met are bound in `bindings`."""
+    if parameter.is_variable:
+        bound = bindings.get(parameter.name)
+        joined = argument if bound is None else join(bound, argument)
+        if joined is None:
+            return False
+        bindings[parameter.name] = joined
+        return True
+    if DYN in (parameter, argument) or parameter == argument:
+        return True
+    if argument == NULL:
+        return _takes_null(parameter)
+    return (
+        parameter.name == argument.name
+        and not isinstance(parameter, ObjectType)
+        and len(parameter.parameters) == len(argument.parameters)
+        and all(
+            unify(wanted, given, bindings)
+            for wanted, given in zip(parameter.parameters, argument.parameters, strict=True)
+        )
+    )
+
+
+def substitute(pattern: CelType, bindings: Bindings) -> CelType:
+    """Return `pattern` with its type variables replaced; an unbound one can be anything."""
+    if pattern.is_variable:
+        return bindings.get(pattern.name, DYN)
+    if not pattern.parameters:
+        return pattern
+    return CelType(pattern.name, tuple(substitute(part, bindings) for part in pattern.parameters))
+
+
+def join(left: CelType, right: CelType) -> CelType | None:
+    """Return the type of a value that is of either type; None if the two exclude each other."""
+    if left == right:
+        return left
+    if DYN in (left, right):
+        return DYN
+    if left == NULL:
+        return right if _takes_null(right) else None
+    if right == NULL:
+        return left if _takes_null(left) else None
+    if left.name != right.name or len(left.parameters) != len(right.parameters):
+        return None
+    if isinstance(left, ObjectType) or isinstance(right, ObjectType):
+        return None
+    joined = [join(a, b) for a, b in zip(left.parameters, right.parameters, strict=True)]
+    parameters = tuple(part for part in joined if part is not None)
+    return CelType(left.name, parameters) if len(parameters) == len(joined) else None
+
+
+def _takes_null(cel_type: CelType) -> bool:
+    return cel_type not in (BOOL, INT, UINT, DOUBLE, STRING, BYTES, TYPE) and (
+        cel_type.name not in (LIST_NAME, MAP_NAME)
+    )

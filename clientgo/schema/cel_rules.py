@@ -1,0 +1,334 @@
+"""Validation rules in CEL (``x-kubernetes-validations``): compiled once, evaluated per object.
+
+Promises: `compile_rules` turns all rules of a schema into a tree of the nodes that have any, or
+reports those that do not compile; `RuleNode.validate` gives the causes of the rules that an object
+breaks. Transition rules (those that use ``oldSelf``) run where the old value can be told: through
+fields, map entries and items of keyed lists. A rule broken by a part that an update leaves as it
+was is passed to `warn` instead.
+
+Does not promise: cost estimation. A rule over unbounded lists that a cluster would refuse when it
+is created is bounded here only when it runs.
+
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import field_path, go_format, rule_path
+from .cel import (
+    BOOL,
+    BudgetExceededError,
+    CelCompileError,
+    CelEvaluationError,
+    Environment,
+    NoSuchOverloadError,
+    Program,
+    optional_of,
+)
+from .cel.schema_types import Converter, declare
+from .cel.types import STRING
+from .cel.values import ABSENT, Optional
+from .field_errors import OMITTED, FieldError, FieldErrorReason, Verbatim
+from .json_schema import JSONSchema, ValidationRule
+from .json_value import MISSING, json_equal
+from .old_items import OldItems
+
+_MAX_MESSAGE_BYTES = 5 * 1024
+
+Warn = Callable[[str], None]
+"""Takes the text of a warning for whoever sent the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    """One compiled rule."""
+
+    source: ValidationRule
+    program: Program
+    message: Program | None
+    field_path: str
+
+    @property
+    def uses_old_self(self) -> bool:
+        return "oldSelf" in self.program.variables
+
+    @property
+    def has_optional_old_self(self) -> bool:
+        return bool(self.source.optional_old_self)
+
+    @property
+    def description(self) -> str:
+        """What the rule is called in errors about it."""
+        return (self.source.message or self.source.rule).strip()
+
+
+@dataclass(slots=True)
+class RuleNode:
+    """The rules of a schema node and of the nodes below. Not changed once compiled."""
+
+    schema: JSONSchema
+    convert: Converter
+    rules: list[_Rule] = field(default_factory=list)
+    properties: dict[str, RuleNode] = field(default_factory=dict)
+    values: RuleNode | None = None
+    items: RuleNode | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no rule here or below."""
+        return not (self.rules or self.properties or self.values or self.items)
+
+    def validate(
+        self, value: Any, old: Any, path: str, warn: Warn, *, parent_unchanged: bool = False
+    ) -> list[FieldError]:
+        """Return the causes of the rules that `value` breaks; `old` is MISSING if not known."""
+        errors: list[FieldError] = []
+        self._validate(value, old, path, errors, warn, parent_unchanged)
+        return errors
+
+    def _validate(
+        self,
+        value: Any,
+        old: Any,
+        path: str,
+        errors: list[FieldError],
+        warn: Warn,
+        parent_unchanged: bool,
+    ) -> None:
+        if value is None:
+            return
+        unchanged = json_equal(value, old) if old is not MISSING else parent_unchanged
+        if self.rules:
+            self._check_rules(value, old, path, errors, warn if unchanged else None)
+        if isinstance(value, dict):
+            old_members = old if isinstance(old, dict) else {}
+            for name, member in value.items():
+                node, member_path = self.properties.get(name), field_path.child(path, name)
+                if node is None and self.values is not None:
+                    node, member_path = self.values, field_path.key(path, name)
+                if node is not None:
+                    old_member = old_members.get(name, MISSING)
+                    node._validate(member, old_member, member_path, errors, warn, unchanged)
+        elif isinstance(value, list) and self.items is not None:
+            old_items = OldItems(old, self.schema)
+            for position, item in enumerate(value):
+                item_path = field_path.index(path, position)
+                old_item = old_items.find(item)
+                self.items._validate(item, old_item, item_path, errors, warn, unchanged)
+
+    def _check_rules(
+        self, value: Any, old: Any, path: str, errors: list[FieldError], warn: Warn | None
+    ) -> None:
+        """Evaluate the rules of this node; with `warn`, broken ones are forgiven but for a word."""
+        has_old = old is not MISSING and old is not None
+        try:
+            new_self = self.convert(value)
+            old_self = self.convert(old) if has_old else None
+        except CelEvaluationError as error:
+            errors.append(FieldError.invalid(path, self.schema.type or "", str(error)))
+            return
+        for rule in self.rules:
+            if rule.uses_old_self and not has_old and not rule.has_optional_old_self:
+                continue
+            variables = {"self": new_self, "oldSelf": old_self}
+            if rule.has_optional_old_self:
+                variables["oldSelf"] = Optional(old_self) if has_old else ABSENT
+            try:
+                if rule.program.evaluate(variables) is True:
+                    continue
+            except BudgetExceededError as error:
+                detail = (
+                    f"'{error}': no further validation rules will be run due to call cost exceeds "
+                    f"limit for rule: {rule.description}"
+                )
+                errors.append(FieldError.invalid(path, self.schema.type or "", detail))
+                return
+            except CelEvaluationError as error:
+                detail = _failure(error, rule)
+                errors.append(FieldError.invalid(path, self.schema.type or "", detail))
+                continue
+            broken = self._broken(rule, value, variables, path)
+            if warn is not None and not rule.uses_old_self:
+                warn(str(broken))
+            else:
+                errors.append(broken)
+
+    def _broken(
+        self, rule: _Rule, value: Any, variables: Mapping[str, Any], path: str
+    ) -> FieldError:
+        where = field_path.child(path, rule.field_path) if rule.field_path else path
+        detail = _evaluated_message(rule, variables) or (
+            rule.source.message.strip() or f"failed rule: {rule.description}"
+        )
+        shown = OMITTED if self.schema.type in ("object", "array") else value
+        match rule.source.reason:
+            case FieldErrorReason.FORBIDDEN:
+                return FieldError.forbidden(where, detail)
+            case FieldErrorReason.REQUIRED:
+                return FieldError.required(where, detail)
+            case FieldErrorReason.DUPLICATE:
+                return FieldError.duplicate(where, shown)
+        return FieldError.invalid(where, shown, detail)
+
+
+def _failure(error: CelEvaluationError, rule: _Rule) -> str:
+    if isinstance(error, NoSuchOverloadError):
+        return (
+            f"'{error}': call arguments did not match a supported operator, function or macro "
+            f"signature for rule: {rule.description}"
+        )
+    return f"{error} evaluating rule: {rule.description}"
+
+
+def _evaluated_message(rule: _Rule, variables: Mapping[str, Any]) -> str | None:
+    """Return what the message expression says; None if it fails or says nothing usable."""
+    if rule.message is None:
+        return None
+    try:
+        message = rule.message.evaluate(variables)
+    except CelEvaluationError:
+        return None
+    if not isinstance(message, str):
+        return None
+    message = message.strip()
+    usable = len(message.encode()) <= _MAX_MESSAGE_BYTES and "\n" not in message
+    return message if usable else None
+
+
+def compile_rules(root: JSONSchema, path: str) -> tuple[RuleNode | None, list[FieldError]]:
+    """Compile all rules of the schema of a resource, found at `path`.
+
+    Returns the tree of rules, None if there are none, and the causes for those that do not compile.
+    """
+    errors: list[FieldError] = []
+    node = _compile_node(root, path, errors, is_resource=True, uncorrelated=None)
+    return node, errors
+
+
+def _compile_node(
+    schema: JSONSchema,
+    path: str,
+    errors: list[FieldError],
+    *,
+    is_resource: bool,
+    uncorrelated: str | None,
+) -> RuleNode | None:
+    """Compile a node; `uncorrelated` is the path of the list below which no old value is known."""
+    node = RuleNode(schema, convert=lambda value: value)
+    for name, member in schema.properties.items():
+        member_path = field_path.key(f"{path}.properties", name)
+        compiled = _compile_below(member, member_path, errors, uncorrelated)
+        if compiled is not None:
+            node.properties[name] = compiled
+    if schema.value_schema is not None:
+        values_path = f"{path}.additionalProperties"
+        node.values = _compile_below(schema.value_schema, values_path, errors, uncorrelated)
+    if schema.item_schema is not None:
+        below = uncorrelated or (path if schema.list_type != "map" else None)
+        node.items = _compile_below(schema.item_schema, f"{path}.items", errors, below)
+    if schema.validations:
+        _compile_own(node, path, errors, is_resource=is_resource, uncorrelated=uncorrelated)
+    return None if node.is_empty else node
+
+
+def _compile_below(
+    schema: JSONSchema, path: str, errors: list[FieldError], uncorrelated: str | None
+) -> RuleNode | None:
+    return _compile_node(
+        schema, path, errors, is_resource=schema.embedded_resource, uncorrelated=uncorrelated
+    )
+
+
+def _compile_own(
+    node: RuleNode,
+    path: str,
+    errors: list[FieldError],
+    *,
+    is_resource: bool,
+    uncorrelated: str | None,
+) -> None:
+    where = f"{path}.x-kubernetes-validations"
+    declared = declare(node.schema, is_resource=is_resource)
+    if declared is None:
+        detail = "failed to retrieve type information for x-kubernetes-validations"
+        errors.append(FieldError.internal(where, detail))
+        return
+    node.convert = declared.convert
+    plain = Environment({"self": declared.type, "oldSelf": declared.type})
+    optional = Environment({"self": declared.type, "oldSelf": optional_of(declared.type)})
+    for position, source in enumerate(node.schema.validations):
+        environment = optional if source.optional_old_self else plain
+        rule_errors: list[FieldError] = []
+        rule = _compile_rule(
+            source, node.schema, environment, field_path.index(where, position), rule_errors
+        )
+        if rule is not None:
+            rule_errors.extend(_misused_old_self(rule, f"{where}[{position}]", uncorrelated))
+            node.rules.append(rule)
+        errors.extend(rule_errors)
+
+
+def _compile_rule(
+    source: ValidationRule,
+    schema: JSONSchema,
+    environment: Environment,
+    path: str,
+    errors: list[FieldError],
+) -> _Rule | None:
+    try:
+        program = environment.compile(source.rule)
+    except CelCompileError as error:
+        detail = f"compilation failed: {error}"
+        errors.append(FieldError.invalid(f"{path}.rule", _shown(source), detail))
+        return None
+    if program.result_type != BOOL:
+        detail = "cel expression must evaluate to a bool"
+        errors.append(FieldError.invalid(f"{path}.rule", _shown(source), detail))
+        return None
+    message = None
+    if source.message_expression:
+        try:
+            message = environment.compile(source.message_expression)
+        except CelCompileError as error:
+            detail = f"messageExpression compilation failed: {error}"
+            where = f"{path}.messageExpression"
+            errors.append(FieldError.invalid(where, _shown(source), detail))
+            return None
+        if message.result_type != STRING:
+            detail = "messageExpression must evaluate to a string"
+            where = f"{path}.messageExpression"
+            errors.append(FieldError.invalid(where, _shown(source), detail))
+            return None
+    where = rule_path.resolve(source.field_path, schema) if source.field_path else ""
+    return _Rule(source, program, message, where)
+
+
+def _misused_old_self(rule: _Rule, path: str, uncorrelated: str | None) -> list[FieldError]:
+    if rule.uses_old_self and uncorrelated is not None:
+        detail = (
+            "oldSelf cannot be used on the uncorrelatable portion of the schema within "
+            f"{uncorrelated}"
+        )
+        return [FieldError.invalid(f"{path}.rule", rule.source.rule, detail)]
+    if not rule.uses_old_self and rule.source.optional_old_self is not None:
+        detail = "may not be set if oldSelf is not used in rule"
+        where = f"{path}.optionalOldSelf"
+        return [FieldError.invalid(where, rule.source.optional_old_self, detail)]
+    return []
+
+
+def _shown(rule: ValidationRule) -> Verbatim:
+    """Return a rule as an API server shows it: its internal form, in order of declaration."""
+    fields = {
+        "Rule": rule.rule,
+        "Message": rule.message,
+        "MessageExpression": rule.message_expression,
+        "Reason": rule.reason,
+        "FieldPath": rule.field_path,
+        "OptionalOldSelf": rule.optional_old_self,
+    }
+    return Verbatim(go_format.compact_json(fields, sort_keys=False))
