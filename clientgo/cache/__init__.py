@@ -11,9 +11,19 @@ Data goes one way: a :class:`Queue` takes what the API server reports, its consu
 :class:`Indexer` and tells the event handlers, everybody else reads.
 """
 
+from clientgo.cache.controller import Controller
 from clientgo.cache.delta_fifo import DeltaFIFO
 from clientgo.cache.deltas import Delta, Deltas, DeltaType, Replacement, newest, oldest
 from clientgo.cache.done_checker import DoneChecker
+from clientgo.cache.expiration_cache import ExpirationCache, ExpirationPolicy, ttl_policy
+from clientgo.cache.fifo import FIFO
+from clientgo.cache.handlers import (
+    FilteringHandler,
+    HandlerFuncs,
+    ResourceEventHandler,
+    last_known_state,
+)
+from clientgo.cache.heap import Heap
 from clientgo.cache.indexer import Indexer
 from clientgo.cache.keys import (
     NAMESPACE_INDEX,
@@ -27,8 +37,27 @@ from clientgo.cache.keys import (
     meta_namespace_key,
 )
 from clientgo.cache.list_watch import ListerWatcher, ListWatch, WatchStream
-from clientgo.cache.queue import ChangeError, Queue, QueueClosedError, QueueStatistics
+from clientgo.cache.listener import HighWater, ListenerStatistics
+from clientgo.cache.listers import Lister, list_all, list_by_namespace
+from clientgo.cache.mutation_cache import MutationCache
+from clientgo.cache.pager import ListPager
+from clientgo.cache.queue import (
+    ChangeError,
+    Queue,
+    QueueClosedError,
+    QueueMetrics,
+    QueueStatistics,
+)
+from clientgo.cache.queue_choice import DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE, QueueChoice
 from clientgo.cache.real_fifo import RealFIFO
+from clientgo.cache.reflector import Reflector
+from clientgo.cache.reflector_health import ReflectorStatistics
+from clientgo.cache.shared_informer import (
+    InformerStateError,
+    InformerStatistics,
+    Registration,
+    SharedIndexInformer,
+)
 from clientgo.cache.store import (
     IndexConflictError,
     IndexFuncError,
@@ -39,6 +68,9 @@ from clientgo.cache.store import (
 )
 from clientgo.cache.thread_safe_store import ThreadSafeStore
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.cache.undelta_store import UndeltaStore
+from clientgo.cache.wait_for_cache_sync import CacheSyncError, SyncResult, wait_for_cache_sync
+from clientgo.cache.watch_list_options import watch_list_options
 
 __all__ = [
     # keys
@@ -55,6 +87,8 @@ __all__ = [
     "ListerWatcher",
     "ListWatch",
     "WatchStream",
+    "ListPager",
+    "watch_list_options",
     # queues
     "Queue",
     "DeltaFIFO",
@@ -70,6 +104,9 @@ __all__ = [
     "ChangeError",
     "QueueClosedError",
     "QueueStatistics",
+    "QueueMetrics",
+    "FIFO",
+    "Heap",
     # stores
     "Store",
     "Indexer",
@@ -79,4 +116,35 @@ __all__ = [
     "UnknownIndexError",
     "TransactionError",
     "StoreStatistics",
+    "ExpirationCache",
+    "ExpirationPolicy",
+    "ttl_policy",
+    "UndeltaStore",
+    "MutationCache",
+    # reading
+    "Lister",
+    "list_all",
+    "list_by_namespace",
+    # informers
+    "SharedIndexInformer",
+    "Registration",
+    "InformerStatistics",
+    "InformerStateError",
+    "QueueChoice",
+    "DELTA_FIFO",
+    "REAL_FIFO",
+    "REAL_FIFO_SINGLE",
+    "ResourceEventHandler",
+    "HandlerFuncs",
+    "FilteringHandler",
+    "last_known_state",
+    "HighWater",
+    "ListenerStatistics",
+    "wait_for_cache_sync",
+    "SyncResult",
+    "CacheSyncError",
+    # what informers are made of
+    "Reflector",
+    "ReflectorStatistics",
+    "Controller",
 ]

@@ -106,15 +106,15 @@ class Index:
             by_value.setdefault(value, {})[key] = obj
         if kept:
             self._values[key] = new
-        elif old:
-            del self._values[key]
+        else:
+            self._values.pop(key, None)
 
 
 _NO_OBJECTS: Final[Mapping[str, Any]] = {}
 
 
 def _as_tuple(values: IndexValues) -> tuple[str, ...]:
-    return (values,) if type(values) is str else values  # type: ignore[return-value]
+    return values if isinstance(values, tuple) else (values,)
 
 
 def _distinct(values: Iterable[str]) -> IndexValues:

@@ -21,10 +21,9 @@ from clientgo.cache.keys import (
     KeyFuncError,
     deletion_handling_meta_namespace_key,
 )
+from clientgo.cache.resource_versions import version_of
 from clientgo.cache.store import IndexFuncError, StoreStatistics, TransactionError
 from clientgo.cache.thread_safe_store import ThreadSafeStore
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
-from clientgo.meta import NoMetadataError, metadata_of
 
 T = TypeVar("T")
 
@@ -61,7 +60,7 @@ class Indexer(Generic[T]):
         key = self._key_of(obj)
         if self._transformer is not None:
             obj = self._transformer(obj)
-        self._storage.apply([key], [obj], _version_of(obj))
+        self._storage.apply([key], [obj], version_of(obj))
 
     def update(self, obj: T) -> None:
         """The same as :meth:`add`."""
@@ -72,7 +71,7 @@ class Indexer(Generic[T]):
 
         Raises :class:`~clientgo.cache.keys.KeyFuncError`.
         """
-        self._storage.apply([self._key_of(obj)], [None], _version_of(obj))
+        self._storage.apply([self._key_of(obj)], [None], version_of(obj))
 
     def apply(
         self, changes: Sequence[tuple[DeltaType, Any]]
@@ -194,7 +193,7 @@ class Indexer(Generic[T]):
                 objs.append(None if kind is deleted else obj)
         except Exception as error:
             raise KeyFuncError(obj, error) from error
-        return self._storage.apply(keys, objs, _version_of(changes[-1][1]))
+        return self._storage.apply(keys, objs, version_of(changes[-1][1]))
 
     def _apply_sound(
         self, changes: Sequence[tuple[DeltaType, Any]]
@@ -220,13 +219,3 @@ class Indexer(Generic[T]):
             return self._key_func(obj)
         except Exception as error:
             raise KeyFuncError(obj, error) from error
-
-
-def _version_of(obj: Any) -> str | None:
-    """The object's resource version; ``None`` for a tombstone or a value without metadata."""
-    if type(obj) is DeletedFinalStateUnknown:
-        return None
-    try:
-        return metadata_of(obj).resource_version or ""
-    except NoMetadataError:
-        return None

@@ -72,13 +72,13 @@ class IndexConflictError(ValueError):
 
 
 class IndexFuncError(ValueError):
-    """An index function failed for an object, which was therefore not stored.
+    """An index function failed for an object; the call that needed it changed nothing.
 
     The function's own error is the ``__cause__``.
     """
 
     def __init__(self, index: str, key: str, cause: Exception) -> None:
-        super().__init__(f"index {index!r} failed for {key!r}, which is not stored: {cause}")
+        super().__init__(f"index {index!r} failed for {key!r}, nothing was changed: {cause}")
         self.index = index
         self.key = key
 

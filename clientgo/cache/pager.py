@@ -1,0 +1,199 @@
+"""Listing in pages, so that neither side has to hold the whole list as one answer.
+
+Promises: the first page is asked for as the caller wants it, later ones by the server's continue
+token alone; when that has expired, one full list makes up for it; objects of a page don't keep the
+page alive.
+
+Does not promise one instant after such a fallback: it is a newer list than the pages before it,
+which are dropped.
+
+Differs from client-go (``tools/pager`` ListPager): :meth:`ListPager.each_item`, too, leaves the
+resource version out of later requests, where the server would refuse it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from clientgo.meta import ExpiredError, ListMeta, ListOptions, ObjectList
+from clientgo.wait import WaitCancelledError, call_when_set
+
+PageFunc: TypeAlias = Callable[[ListOptions, threading.Event], ObjectList[Any]]
+"""Asks the server for one list or page; ends soon after the event is set."""
+
+DEFAULT_PAGE_SIZE: Final = 500
+"""The chunk size of the API's own clients."""
+
+DEFAULT_PREFETCH: Final = 10
+"""Pages that are fetched ahead of the one being visited."""
+
+
+class ListPager:
+    """Lists through a function that returns pages. Thread-safe; holds no state.
+
+    ``page_size`` is used where the options ask for no limit; 0 means no limit.
+    """
+
+    def __init__(
+        self,
+        page_fn: PageFunc,
+        *,
+        page_size: int = DEFAULT_PAGE_SIZE,
+        prefetch: int = DEFAULT_PREFETCH,
+        full_list_if_expired: bool = True,
+    ) -> None:
+        if prefetch < 0:
+            raise ValueError(f"prefetch is a number of pages, not {prefetch}")
+        self._page_fn = page_fn
+        self._page_size = page_size
+        self._prefetch = prefetch
+        self._full_list_if_expired = full_list_if_expired
+
+    def list(self, options: ListOptions, stop: threading.Event) -> tuple[ObjectList[Any], bool]:
+        """All items, and whether they came in more than one page.
+
+        Blocks. A single page is returned as it came; several become one list with the resource
+        version of the first. Raises :class:`~clientgo.wait.WaitCancelledError` when ``stop`` is
+        set before a page, ``TypeError`` for an answer that is no list, and what the page function
+        raises.
+        """
+        options = self._with_limit(options)
+        pages = self._pages(options, stop)
+        first = next(pages)
+        if not first.metadata.continue_:
+            return first, False
+        merged: ObjectList[Any] = ObjectList(
+            metadata=ListMeta(resource_version=first.metadata.resource_version), items=[]
+        )
+        _append(merged, first)
+        del first
+        try:
+            for page in pages:
+                _append(merged, page)
+        except ExpiredError:
+            if not self._full_list_if_expired:
+                raise
+            full = msgspec.structs.replace(options, limit=0, continue_="")
+            return self._page(full, stop), True
+        return merged, True
+
+    def each_item(
+        self, options: ListOptions, visit: Callable[[Any], object], stop: threading.Event
+    ) -> None:
+        """Call ``visit`` with each item, while further pages are being fetched.
+
+        Blocks. What ``visit`` raises ends the listing and is raised. What the page function raises
+        is raised after the items before it have been visited; there is no fallback to a full list.
+        When ``stop`` is set, the page in hand is visited to its end, then
+        :class:`~clientgo.wait.WaitCancelledError` is raised.
+        """
+        with _Prefetcher(
+            lambda child: self._pages(self._with_limit(options), child), self._prefetch, stop
+        ) as pages:
+            for page in pages:
+                for item in page.items:
+                    visit(item)
+
+    def _pages(self, options: ListOptions, stop: threading.Event) -> Iterator[ObjectList[Any]]:
+        while True:
+            page = self._page(options, stop)
+            token = page.metadata.continue_
+            yield page
+            del page
+            if not token:
+                return
+            options = msgspec.structs.replace(
+                options, continue_=token, resource_version="", resource_version_match=""
+            )
+
+    def _page(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
+        if stop.is_set():
+            raise WaitCancelledError("the listing was stopped before its next page")
+        page = self._page_fn(options, stop)
+        if not isinstance(page, ObjectList):
+            raise TypeError(f"a page must be an ObjectList, not a {type(page).__name__}")
+        return page
+
+    def _with_limit(self, options: ListOptions) -> ListOptions:
+        if options.limit:
+            return options
+        return msgspec.structs.replace(options, limit=self._page_size)
+
+
+def _append(merged: ObjectList[Any], page: ObjectList[Any]) -> None:
+    merged.items.extend(page.items)
+    merged.undecodable.extend(page.undecodable)
+
+
+class _Prefetcher:
+    """Iterates pages that a thread of its own fetches, ``ahead`` of the iteration and one more."""
+
+    def __init__(
+        self,
+        pages: Callable[[threading.Event], Iterator[ObjectList[Any]]],
+        ahead: int,
+        stop: threading.Event,
+    ) -> None:
+        self._fetch_pages = pages
+        self._capacity = ahead + 1
+        self._outer_stop = stop
+        self._stop = threading.Event()
+        self._changed = threading.Condition(threading.Lock())
+        self._fetched: deque[ObjectList[Any]] = deque()
+        self._ended = False
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._fetch, name="pager-prefetch", daemon=True)
+
+    def __enter__(self) -> _Prefetcher:
+        self._registration = call_when_set(self._outer_stop, self._cancel)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._registration.cancel()
+        self._cancel()
+        self._thread.join()
+
+    def __iter__(self) -> Iterator[ObjectList[Any]]:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._fetched or self._ended)
+                if not self._fetched:
+                    break
+                page = self._fetched.popleft()
+                self._changed.notify()
+            if self._stop.is_set():
+                raise WaitCancelledError("the listing was stopped before its next page")
+            yield page
+            del page
+        if self._error is not None:
+            raise self._error
+
+    def _cancel(self) -> None:
+        self._stop.set()
+        with self._changed:
+            self._changed.notify_all()
+
+    def _fetch(self) -> None:
+        try:
+            for page in self._fetch_pages(self._stop):
+                self._hand_over(page)
+        except Exception as error:  # noqa: BLE001 - raised again where the pages are iterated
+            self._error = error
+        with self._changed:
+            self._ended = True
+            self._changed.notify()
+
+    def _hand_over(self, page: ObjectList[Any]) -> None:
+        """Pass a page on and wait until another one may be fetched."""
+        with self._changed:
+            self._fetched.append(page)
+            self._changed.notify()
+            self._changed.wait_for(
+                lambda: len(self._fetched) < self._capacity or self._stop.is_set()
+            )

@@ -1,0 +1,36 @@
+"""Turning the options of a list into those of a watch that streams the same list.
+
+Promises to say no where the stream could not mean the same. Upstream: ``util/watchlist``.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from clientgo.meta import ListOptions
+
+NOT_OLDER_THAN = "NotOlderThan"
+EXACT = "Exact"
+
+
+def watch_list_options(options: ListOptions) -> ListOptions | None:
+    """The options of a watch that begins with the state a list with ``options`` would show.
+
+    ``None`` if there is none: pages, an exact resource version and options that the server would
+    refuse for a list can't be streamed.
+    """
+    if options.continue_ or options.send_initial_events is not None:
+        return None
+    # The server's cache ignores a limit at resource version 0, so the answer is the whole list.
+    if options.limit and options.resource_version != "0":
+        return None
+    match = options.resource_version_match
+    if match and (match != NOT_OLDER_THAN or not options.resource_version):
+        return None
+    return msgspec.structs.replace(
+        options,
+        limit=0,
+        resource_version_match=NOT_OLDER_THAN,
+        allow_watch_bookmarks=True,
+        send_initial_events=True,
+    )
