@@ -12,6 +12,7 @@ because ``True == 1`` would otherwise make a boolean equal to a number.
 
 from __future__ import annotations
 
+import json
 from typing import Any, TypeAlias
 
 JSONValue: TypeAlias = Any
@@ -55,3 +56,13 @@ def json_equal(left: JSONValue, right: JSONValue) -> bool:
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     return bool(left == right)
+
+
+def canonical_json(value: JSONValue) -> str:
+    """Return `value` as Go's encoder writes it: compact, keys sorted, ``<``, ``>``, ``&`` escaped.
+
+    Texts that API objects carry inside themselves (managed fields, the annotation of ``kubectl
+    apply``) are compared as text, so they must be written as the API server writes them.
+    """
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
+    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")

@@ -90,12 +90,11 @@ class _Walk:
     def _compare_maps(self, old: JSONValue, new: JSONValue, map_type: MapType, path: Path) -> None:
         before, after = as_map(old), as_map(new)
         for name in before | after:
-            self.compare(
-                before.get(name, ABSENT),
-                after.get(name, ABSENT),
-                map_type.member(name) or UNTYPED,
-                (*path, field_element(name)),
-            )
+            had, has = before.get(name, ABSENT), after.get(name, ABSENT)
+            if type(had) is type(has) and type(had) in _SCALAR_TYPES and had == has:
+                continue  # most fields are like this
+            member_type = map_type.member(name) or UNTYPED
+            self.compare(had, has, member_type, (*path, field_element(name)))
 
     def _compare_lists(
         self, old: JSONValue, new: JSONValue, list_type: ListType, path: Path
@@ -126,6 +125,9 @@ class _Walk:
             self.added.append(path)
         else:
             self.compare(old[0] if old else ABSENT, new[0] if new else ABSENT, item_type, path)
+
+
+_SCALAR_TYPES = frozenset({str, int, float, bool, type(None)})
 
 
 def _by_element(items: JSONValue, list_type: ListType) -> dict[PathElement, list[JSONValue]]:

@@ -11,10 +11,11 @@ of four pointers there; a tuple here, so that Python's own comparison and hashin
 from __future__ import annotations
 
 import enum
+import functools
 import json
 from typing import Any, NamedTuple, TypeAlias
 
-from clientgo.meta.json_values import JSONObject, JSONValue
+from clientgo.meta.json_values import JSONObject, JSONValue, canonical_json
 
 
 class ElementKind(enum.IntEnum):
@@ -29,12 +30,24 @@ class ElementKind(enum.IntEnum):
     INDEX = 3
     """An item of an atomic list, by its position; only errors name those."""
 
+    __hash__ = int.__hash__  # the one of enums is slow, and path elements are hashed all the time
+
 
 class _Scalar(NamedTuple):
-    """A scalar that compares with every other scalar; numbers come first, then text, booleans."""
+    """A scalar that compares with every other scalar; numbers come first, then text, booleans.
+
+    Lists and objects are no legal keys, but they can be written; they are told apart by their text.
+    """
 
     rank: int
-    value: Any
+    comparable: Any
+
+    @property
+    def value(self) -> JSONValue:
+        return json.loads(self.comparable) if self.rank == _COMPOUND else self.comparable
+
+
+_NUMBER, _TEXT, _BOOLEAN, _COMPOUND, _NULL = range(5)
 
 
 class PathElement(NamedTuple):
@@ -61,9 +74,9 @@ class PathElement(NamedTuple):
             case ElementKind.FIELD:
                 return f"f:{self.selector}"
             case ElementKind.KEY:
-                return f"k:{_encoded({name: scalar.value for name, scalar in self.selector})}"
+                return f"k:{canonical_json({name: scalar.value for name, scalar in self.selector})}"
             case ElementKind.VALUE:
-                return f"v:{_encoded(self.selector.value)}"
+                return f"v:{canonical_json(self.selector.value)}"
             case _:
                 return f"i:{self.selector}"
 
@@ -71,6 +84,7 @@ class PathElement(NamedTuple):
 Path: TypeAlias = tuple[PathElement, ...]
 
 
+@functools.lru_cache(maxsize=4096)
 def field_element(name: str) -> PathElement:
     """Select a member of an object."""
     return PathElement(ElementKind.FIELD, name)
@@ -128,20 +142,14 @@ def parse_element(text: str) -> PathElement | None:
 def _scalar(value: JSONValue) -> _Scalar:
     match value:
         case bool():
-            return _Scalar(2, value)
+            return _Scalar(_BOOLEAN, value)
         case int() | float():
-            return _Scalar(0, value)
+            return _Scalar(_NUMBER, value)
         case str():
-            return _Scalar(1, value)
+            return _Scalar(_TEXT, value)
         case None:
-            return _Scalar(5, False)
-    # Lists and objects are no legal keys, but they can be written; their text tells them apart.
-    return _Scalar(3, _encoded(value))
-
-
-def _encoded(value: JSONValue) -> str:
-    text = json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False)
-    return text.replace("<", r"\u003c").replace(">", r"\u003e").replace("&", r"\u0026")
+            return _Scalar(_NULL, None)
+    return _Scalar(_COMPOUND, canonical_json(value))
 
 
 def _text(value: JSONValue) -> str:

@@ -13,7 +13,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.meta.json_values import JSONObject
+from clientgo.meta.json_values import JSONObject, canonical_json
 from clientgo.meta.managed_fields.compare import compare_values
 from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
 from clientgo.meta.managed_fields.field_types import FieldType
@@ -63,7 +63,7 @@ def _encoded(config: JSONObject) -> str:
     if LAST_APPLIED in (metadata.get("annotations") or {}):
         annotations = {k: v for k, v in metadata["annotations"].items() if k != LAST_APPLIED}
         config = config | {"metadata": metadata | {"annotations": annotations}}
-    return json.dumps(config, separators=(",", ":"), sort_keys=True, ensure_ascii=False) + "\n"
+    return canonical_json(config) + "\n"
 
 
 def _annotations(obj: JSONObject) -> Mapping[str, Any]:

@@ -9,18 +9,22 @@ Upstream: ``TypedValue.Validate`` and ``ToFieldSet`` in ``sigs.k8s.io/structured
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from clientgo.meta.json_values import JSONValue
+from clientgo.meta.json_values import JSONObject, JSONValue
 from clientgo.meta.managed_fields.field_path import (
-    Path,
     PathElement,
     field_element,
-    format_path,
     index_element,
 )
-from clientgo.meta.managed_fields.field_set import FieldSet
-from clientgo.meta.managed_fields.field_types import FieldType, ListType, MapType, ScalarKind
+from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.field_types import (
+    UNTYPED,
+    FieldType,
+    ListType,
+    MapType,
+    ScalarKind,
+)
 from clientgo.meta.managed_fields.shapes import (
     ElementError,
     Shape,
@@ -41,45 +45,55 @@ def check_value(value: JSONValue, field_type: FieldType, *, allow_duplicates: bo
     Items of lists may share their key only if `allow_duplicates` is set: stored objects may have
     such lists, applied ones may not.
     """
-    if problems := list(_problems(value, field_type, (), allow_duplicates)):
-        raise TypedValueError("\n".join(problems))
+    if problems := _problems(value, field_type, allow_duplicates):
+        raise TypedValueError("\n".join(f"{where}: {text}" for where, text in problems))
 
 
 def fields_of(value: JSONValue, field_type: FieldType) -> FieldSet:
     """Return the fields that `value`, which is of `field_type`, sets."""
-    return FieldSet.of(_paths(value, field_type, ()))
+    return _fields(value, field_type) or EMPTY
+
+
+_Problem = tuple[str, str]
+"""Where something is wrong, below the value in question, and what."""
 
 
 def _problems(
-    value: JSONValue, field_type: FieldType, path: Path, allow_duplicates: bool
-) -> Iterator[str]:
+    value: JSONValue, field_type: FieldType, allow_duplicates: bool
+) -> Sequence[_Problem]:
     if value is None:
-        return
-    shape = shape_of(value, field_type)
-    if shape is Shape.MAP and field_type.map:
-        if not isinstance(value, dict):
-            yield _problem(path, f"expected map, got {value!r:.80}")
-            return
-        for name, member in value.items():
-            member_type = field_type.map.member(name)
-            below = (*path, field_element(name))
-            if member_type is None:
-                yield _problem(below, "field not declared in schema")
-            else:
-                yield from _problems(member, member_type, below, allow_duplicates)
-    elif shape is Shape.SCALAR and field_type.scalar:
-        if not _SCALARS[field_type.scalar](value):
-            yield _problem(path, f"expected {field_type.scalar.value}, got {value!r:.80}")
-    elif field_type.list:
-        if isinstance(value, list):
-            yield from _list_problems(value, field_type.list, path, allow_duplicates)
-        else:
-            yield _problem(path, f"expected list, got {value!r:.80}")
+        return ()
+    if isinstance(value, dict):
+        if map_type := field_type.map:
+            return _map_problems(value, map_type, allow_duplicates)
+    elif isinstance(value, list):
+        if list_type := field_type.list:
+            return _list_problems(value, list_type, allow_duplicates)
+    elif scalar := field_type.scalar:
+        if _SCALARS[scalar](value):
+            return ()
+        return [("", f"expected {scalar.value}, got {value!r:.80}")]
+    expected = "map" if field_type.map else "list" if field_type.list else "scalar"
+    return [("", f"expected {expected}, got {value!r:.80}")]
+
+
+def _map_problems(
+    value: JSONObject, map_type: MapType, allow_duplicates: bool
+) -> Sequence[_Problem]:
+    problems: list[_Problem] = []
+    for name, member in value.items():
+        member_type = map_type.member(name)
+        if member_type is None:
+            problems.append((f".{name}", "field not declared in schema"))
+        elif below := _problems(member, member_type, allow_duplicates):
+            problems += ((f".{name}{where}", text) for where, text in below)
+    return problems
 
 
 def _list_problems(
-    items: list[JSONValue], list_type: ListType, path: Path, allow_duplicates: bool
-) -> Iterator[str]:
+    items: list[JSONValue], list_type: ListType, allow_duplicates: bool
+) -> Sequence[_Problem]:
+    problems: list[_Problem] = []
     seen: set[PathElement] = set()
     for index, item in enumerate(items):
         element = index_element(index)
@@ -87,47 +101,45 @@ def _list_problems(
             try:
                 element = item_element(item, list_type)
             except ElementError as error:
-                yield _problem(path, f"element {index}: {error}")
-                return
+                return [*problems, ("", f"element {index}: {error}")]
             if element in seen and not allow_duplicates:
-                yield _problem(path, f"duplicate entries for key {element}")
+                problems.append(("", f"duplicate entries for key {element}"))
             seen.add(element)
-        yield from _problems(item, list_type.element, (*path, element), allow_duplicates)
+        if below := _problems(item, list_type.element, allow_duplicates):
+            problems += ((f"{element}{where}", text) for where, text in below)
+    return problems
 
 
-def _paths(value: JSONValue, field_type: FieldType, path: Path) -> Iterator[Path]:
+def _fields(value: JSONValue, field_type: FieldType) -> FieldSet | None:
+    """Return the fields in `value`, or None if it is one field itself."""
     shape = shape_of(value, field_type)
-    if shape is Shape.MAP and field_type.map:
-        if field_type.map.atomic:
-            yield path
-        else:
-            yield from _map_paths(value, field_type.map, path)
-    elif shape is Shape.LIST and field_type.list:
-        if field_type.list.atomic:
-            yield path
-        else:
-            yield from _list_paths(as_list(value), field_type.list, path)
-    else:
-        yield path
+    if shape is Shape.MAP and (map_type := field_type.map):
+        return None if map_type.atomic else _map_fields(as_map(value), map_type)
+    if shape is Shape.LIST and (list_type := field_type.list):
+        return None if list_type.atomic else _list_fields(as_list(value), list_type)
+    return None
 
 
-def _map_paths(value: JSONValue, map_type: MapType, path: Path) -> Iterator[Path]:
-    for name, member in as_map(value).items():
-        below = (*path, field_element(name))
-        if member_type := map_type.member(name):
-            yield from _paths(member, member_type, below)
-        if member is None or member == {} or not map_type.declared(name):
-            yield below
+def _map_fields(value: JSONObject, map_type: MapType) -> FieldSet:
+    members, children = set(), {}
+    for name, member in value.items():
+        element = field_element(name)
+        below = _fields(member, map_type.member(name) or UNTYPED)
+        if below:
+            children[element] = below
+        if below is None or member is None or member == {} or not map_type.declared(name):
+            members.add(element)
+    return FieldSet(frozenset(members), children)
 
 
-def _list_paths(items: list[JSONValue], list_type: ListType, path: Path) -> Iterator[Path]:
+def _list_fields(items: list[JSONValue], list_type: ListType) -> FieldSet:
     elements = [item_element(item, list_type) for item in items]
     counts = Counter(elements)
+    children = {}
     for element, item in zip(elements, items, strict=True):
-        below = (*path, element)
-        yield below
-        if counts[element] == 1:
-            yield from _paths(item, list_type.element, below)
+        if counts[element] == 1 and (below := _fields(item, list_type.element)):
+            children[element] = below
+    return FieldSet(frozenset(elements), children)
 
 
 def _is_number(value: JSONValue) -> bool:
@@ -140,7 +152,3 @@ _SCALARS: Mapping[ScalarKind, Callable[[JSONValue], bool]] = {
     ScalarKind.STRING: lambda value: isinstance(value, str),
     ScalarKind.BOOLEAN: lambda value: isinstance(value, bool),
 }
-
-
-def _problem(path: Path, text: str) -> str:
-    return f"{format_path(path)}: {text}" if path else text

@@ -12,12 +12,11 @@ Upstream: ``github.com/evanphx/json-patch`` v4 as used by ``k8s.io/apiserver``.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.meta.json_values import JSONObject, JSONValue, copy_json
+from clientgo.meta.json_values import JSONObject, JSONValue, canonical_json, copy_json
 from clientgo.meta.patches.errors import InapplicablePatchError, MalformedPatchError
 
 
@@ -86,9 +85,9 @@ def _test(root: Any, step: JSONObject) -> Any:
     path = _path(step, "path")
     actual = _member(*_parent(root, path)) if path else root
     expected = step.get("value")
-    if _encoding(actual) != _encoding(expected):
+    if canonical_json(actual) != canonical_json(expected):
         raise InapplicablePatchError(
-            f"test failed: {path!r} is {_encoding(actual)}, not {_encoding(expected)}"
+            f"test failed: {path!r} is {canonical_json(actual)}, not {canonical_json(expected)}"
         )
     return root
 
@@ -167,10 +166,6 @@ def _index(key: str, length: int) -> int:
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-
-
-def _encoding(value: JSONValue) -> str:
-    return json.dumps(value, sort_keys=True, ensure_ascii=False)
 
 
 def _kind(value: JSONValue) -> str:
