@@ -78,6 +78,11 @@ from clientgo.meta.objects import (
     resource,
     resource_of,
 )
+from clientgo.meta.owner_references import (
+    get_controller_of,
+    is_controlled_by,
+    new_controller_ref,
+)
 from clientgo.meta.partial_metadata import PartialObjectMetadata
 from clientgo.meta.scheme import Scheme
 from clientgo.meta.status import Status, StatusCause, StatusDetails
@@ -102,6 +107,10 @@ __all__ = [
     "annotations_of",
     "NoMetadataError",
     "ObjectDecodeError",
+    # owners
+    "get_controller_of",
+    "is_controlled_by",
+    "new_controller_ref",
     # names
     "ObjectName",
     "ExplicitKey",
