@@ -77,7 +77,7 @@ class RestConfig:
     server: str
     credentials: Credentials = field(default=ANONYMOUS)
     tls: TLSSettings = field(default_factory=TLSSettings)
-    proxy: str = ""
+    proxy: str = field(default="", repr=False)  # may hold a password
     impersonate: Impersonation | None = None
     user_agent: str = field(default_factory=default_user_agent)
     qps: float = 0.0
@@ -89,6 +89,7 @@ class RestConfig:
     watch_idle_timeout: float | None = None
     watch_grace: float = 30.0
     max_idle_connections: int = 100
+    disable_compression: bool = False
     warning_handler: WarningHandler | None = None
 
     def __post_init__(self) -> None:

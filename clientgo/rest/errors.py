@@ -62,6 +62,8 @@ def transport_error(method: str, url: str, error: Exception) -> TransportError:
         return UnreachableError(method, url, f"the proxy failed: {root}; check the proxy's URL")
     if isinstance(root, ssl.SSLError) and not isinstance(root, ssl.SSLEOFError):
         return TLSError(method, url, _tls_problem(root))
+    if isinstance(root, FileNotFoundError | PermissionError):
+        return TLSError(method, url, f"a certificate file cannot be read: {root}; check its path")
     if isinstance(root, ConnectionRefusedError):
         return ServerRefusedError(
             method, url, "connection refused; is the API server up, and is this its address?"
@@ -106,4 +108,4 @@ def _tls_problem(error: ssl.SSLError) -> str:
         )
     if error.reason == "WRONG_VERSION_NUMBER":
         return "the server does not speak TLS; write http:// in its URL, or check the port"
-    return f"no TLS connection: {error}; check the client certificate and the server's port"
+    return f"no TLS connection: {error}; check the certificates in the kubeconfig and the port"

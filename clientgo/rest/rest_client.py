@@ -105,7 +105,11 @@ class RestClient:
 
 def _headers(config: RestConfig) -> Headers:
     """What every request says unless it says otherwise."""
-    headers: Headers = {"Accept": "application/json", "User-Agent": config.user_agent}
+    headers: Headers = {
+        "Accept": "application/json",
+        "Accept-Encoding": "identity" if config.disable_compression else "gzip",
+        "User-Agent": config.user_agent,
+    }
     if config.impersonate is not None:
         headers = HTTPHeaderDict(headers)
         headers.extend(_impersonation_headers(config.impersonate))

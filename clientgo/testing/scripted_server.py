@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,6 +55,10 @@ Answer: TypeAlias = Script | Callable[[RecordedRequest], Script]
 
 class _HungUpError(Exception):
     """The script has closed the connection."""
+
+
+class _NotHTTPError(Exception):
+    """What came in is no request; it may be TLS."""
 
 
 class Gate:
@@ -158,9 +163,10 @@ class ScriptedServer:
     """Listens on a port of 127.0.0.1; a context manager. Thread-safe.
 
     A path without a script is answered with 404. Requests on one connection are answered in turn.
+    With ``tls`` it speaks HTTPS, for the name ``localhost``.
     """
 
-    def __init__(self, port: int = 0) -> None:
+    def __init__(self, port: int = 0, *, tls: ssl.SSLContext | None = None) -> None:
         self._changed = threading.Condition()
         self._scripts: dict[str, list[Answer]] = {}
         self._requests: list[RecordedRequest] = []
@@ -171,7 +177,8 @@ class ScriptedServer:
         self._threads: list[threading.Thread] = []
         self._listener = socket.create_server(("127.0.0.1", port))
         self.port: int = self._listener.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
+        self._tls = tls
+        self.url = f"https://localhost:{self.port}" if tls else f"http://127.0.0.1:{self.port}"
         acceptor = threading.Thread(target=self._accept, name="scripted-server", daemon=True)
         self._threads.append(acceptor)
         acceptor.start()
@@ -273,15 +280,28 @@ class ScriptedServer:
 
     def _converse(self, sock: socket.socket, number: int) -> None:
         try:
-            with contextlib.suppress(OSError, _HungUpError), sock.makefile("rb") as incoming:
-                while (request := _read_request(incoming, number)) is not None:
-                    for step in self._script_for(request):
-                        step(sock)
+            with contextlib.suppress(OSError, _HungUpError):
+                self._answer_all(self._secured(sock), number)
         finally:
             with self._changed:
                 self._open.discard(sock)
                 sock.close()
                 self._changed.notify_all()
+
+    def _secured(self, sock: socket.socket) -> socket.socket:
+        if self._tls is None:
+            return sock
+        # A duplicate is wrapped, because the original has to stay usable for closing.
+        return self._tls.wrap_socket(sock.dup(), server_side=True)
+
+    def _answer_all(self, sock: socket.socket, number: int) -> None:
+        with sock, sock.makefile("rb") as incoming:
+            try:
+                while (request := _read_request(incoming, number)) is not None:
+                    for step in self._script_for(request):
+                        step(sock)
+            except _NotHTTPError:
+                sock.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
 
     def _script_for(self, request: RecordedRequest) -> Script:
         with self._changed:
@@ -299,7 +319,10 @@ def _read_request(incoming: Any, connection: int) -> RecordedRequest | None:
     first = incoming.readline()
     if not first:
         return None
-    method, target, _ = first.decode().split()
+    try:
+        method, target, _ = first.decode().split()
+    except ValueError as error:
+        raise _NotHTTPError from error
     lines = []
     while (line := incoming.readline().decode().rstrip("\r\n")) != "":
         name, _, value = line.partition(":")

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from clientgo.clock import REAL_CLOCK
+from clientgo.flowcontrol import AlwaysRateLimiter
+from clientgo.rest import (
+    ConfigError,
+    Identity,
+    RestConfig,
+    StaticCredentials,
+    basic_auth,
+    bearer_token,
+    limiter_of,
+)
+from clientgo.testing import AutoClock
+
+
+@pytest.mark.parametrize(
+    ("given", "url"),
+    [
+        ("https://host:6443", "https://host:6443"),
+        ("https://host:6443/", "https://host:6443"),
+        ("http://127.0.0.1:8001", "http://127.0.0.1:8001"),
+        ("localhost:8080", "http://localhost:8080"),
+        ("https://host/k8s/clusters/c-1/", "https://host/k8s/clusters/c-1"),
+        ("https://[::1]:6443", "https://[::1]:6443"),
+    ],
+)
+def test_a_server_is_a_url(given, url):
+    assert RestConfig(server=given).server == url
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "",
+        "http://",
+        "ftp://host",
+        "https://host:port",
+        "https://host:99999",
+        "https://h?a=b",
+        "https://h#f",
+    ],
+)
+def test_what_is_no_url_is_refused_at_once(given):
+    with pytest.raises(ConfigError, match="write it like https://"):
+        RestConfig(server=given)
+
+
+def test_replacing_a_field_checks_it_too():
+    with pytest.raises(ConfigError):
+        dataclasses.replace(RestConfig(server="http://host"), server="nonsense://")
+
+
+@pytest.mark.parametrize("credentials", [bearer_token("s3cret"), basic_auth("user", "s3cret")])
+def test_no_text_form_shows_a_secret(credentials):
+    """REST-21."""
+    config = RestConfig(server="http://host", credentials=credentials)
+
+    for text in (repr(config), str(config), repr(credentials), repr(credentials.current())):
+        assert "s3cret" not in text
+        assert "czNjcmV0" not in text
+        assert "dXNlcjpzM2NyZXQ" not in text
+
+
+def test_proxy_credentials_are_not_shown_either():
+    """REST-21."""
+    assert "pass" not in repr(RestConfig(server="http://host", proxy="http://user:pass@proxy:3128"))
+
+
+def test_certificate_files_may_be_shown():
+    identity = Identity(cert_file="/a.crt", key_file="/a.key")
+
+    assert "/a.crt" in repr(StaticCredentials(identity))
+
+
+@pytest.mark.parametrize(
+    ("qps", "burst", "through"), [(0, 0, 10), (0, 3, 3), (7, 0, 10), (7, 2, 2)]
+)
+def test_zero_means_the_default_rate(qps, burst, through):
+    """REST-01: 5 a second with bursts of 10."""
+    clock = AutoClock()
+    limiter = limiter_of(RestConfig(server="http://host", qps=qps, burst=burst), clock=clock)
+
+    assert limiter is not None
+    assert limiter.qps == (qps or 5.0)
+    assert [limiter.try_accept() for _ in range(through + 1)] == [True] * through + [False]
+
+
+def test_a_negative_rate_means_no_limit():
+    """REST-01."""
+    assert limiter_of(RestConfig(server="http://host", qps=-1), clock=REAL_CLOCK) is None
+
+
+def test_an_explicit_limiter_wins():
+    """REST-01."""
+    limiter = AlwaysRateLimiter()
+
+    assert limiter_of(RestConfig(server="http://host", qps=-1, limiter=limiter)) is limiter
