@@ -211,12 +211,14 @@ def test_a_proxy_of_the_environment_is_used_unless_the_host_is_exempt(tmp_path, 
         ),
         (
             "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
-            "clusters: [{name: c, cluster: {server: 'https://h', certificate-authority: gone.crt}}]",
+            "clusters: [{name: c, cluster: {server: 'https://h',"
+            " certificate-authority: gone.crt}}]",
             "File does not exist.*gone.crt",
         ),
         (
             "current-context: a\ncontexts: [{name: a, context: {cluster: c}}]\n"
-            "clusters: [{name: c, cluster: {server: 'https://h', certificate-authority-data: 'x'}}]",
+            "clusters: [{name: c, cluster: {server: 'https://h',"
+            " certificate-authority-data: 'x'}}]",
             "context 'a' cannot be used",
         ),
         (
@@ -257,7 +259,7 @@ def test_a_variable_that_points_nowhere_is_named(monkeypatch):
 
 
 def test_nothing_configured_at_all_says_what_to_do():
-    with pytest.raises(ConfigError, match="no cluster is configured.*pass the path"):
+    with pytest.raises(ConfigError, match=r"no cluster is configured.*pass the path"):
         load_config()
 
 
@@ -265,7 +267,7 @@ def test_a_pod_without_its_token_is_told_so(monkeypatch):
     monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     monkeypatch.setenv("KUBERNETES_SERVICE_PORT", "443")
 
-    with pytest.raises(ConfigError, match="service account cannot be used.*mount its token"):
+    with pytest.raises(ConfigError, match=r"service account cannot be used.*mount its token"):
         load_config()
 
 

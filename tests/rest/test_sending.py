@@ -187,7 +187,7 @@ def test_a_watch_that_keeps_losing_its_server_is_an_ended_watch(server, clock, f
 def test_a_refused_connection_is_never_retried(clock, kind):
     """REST-08."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = "http://127.0.0.1:%d" % listener.getsockname()[1]
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     request = RestClient(RestConfig(server=url), clock=clock).get().absolute_path("/x")
 
     with pytest.raises(ServerRefusedError):
@@ -235,7 +235,7 @@ def test_the_final_error_mentions_a_different_one_before_it(server, clock):
     )
 
     with pytest.raises(
-        StatusError, match="boom.*the attempt before ended otherwise: HTTP 503"
+        StatusError, match=r"boom.*the attempt before ended otherwise: HTTP 503"
     ) as caught:
         client_of(server, clock).get().resource("foos").do()
     assert caught.value.code == 500
@@ -316,7 +316,7 @@ def test_a_stop_during_the_wait_for_a_token_is_not_called_throttling(server):
 
 def test_a_limiter_that_refuses_is_named(server, clock):
     """REST-03."""
-    with pytest.raises(ThrottledError, match="GET http.*rate limiter.*raise qps"):
+    with pytest.raises(ThrottledError, match=r"GET http.*rate limiter.*raise qps"):
         client_of(server, clock, NeverRateLimiter()).get().resource("foos").do()
 
 

@@ -276,7 +276,7 @@ def test_a_finished_request_does_not_hear_of_a_later_stop(server):
 def test_silence_within_a_request_is_detected(server):
     server.on(PATH, stay_silent())
 
-    with pytest.raises(TransportTimeoutError, match="GET http://.*silent"):
+    with pytest.raises(TransportTimeoutError, match=r"GET http://.*silent"):
         get(client_of(server, read_timeout=0.05))
 
 
@@ -304,7 +304,7 @@ def test_an_answer_that_is_not_http_is_said_to_be_so(server):
 
 
 def test_a_certificate_of_an_unknown_authority_is_a_tls_error(secure_server):
-    with pytest.raises(TLSError, match="not trusted.*certificate-authority"):
+    with pytest.raises(TLSError, match=r"not trusted.*certificate-authority"):
         get(client_of(secure_server))
 
 
