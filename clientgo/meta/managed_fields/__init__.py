@@ -16,9 +16,10 @@ Upstream: ``k8s.io/apimachinery/pkg/util/managedfields`` and
 ``sigs.k8s.io/structured-merge-diff``.
 """
 
+from clientgo.meta.managed_fields.conflicts import ApplyConflictError, FieldConflict
 from clientgo.meta.managed_fields.entries import ManagedFieldsError, decode_managers
 from clientgo.meta.managed_fields.extract import extract_applied
-from clientgo.meta.managed_fields.field_manager import ApplyConflictError, FieldManager
+from clientgo.meta.managed_fields.field_manager import FieldManager
 from clientgo.meta.managed_fields.field_path import Path, field_path, format_path
 from clientgo.meta.managed_fields.field_set import FieldSet
 from clientgo.meta.managed_fields.field_types import (
@@ -29,7 +30,6 @@ from clientgo.meta.managed_fields.field_types import (
     MapType,
     ScalarKind,
 )
-from clientgo.meta.managed_fields.ownership import FieldConflict
 from clientgo.meta.managed_fields.typed_values import TypedValueError
 from clientgo.meta.managed_fields.upgrade import (
     upgrade_managed_fields,

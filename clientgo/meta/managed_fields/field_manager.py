@@ -15,12 +15,13 @@ managers that wrap each other there; here the steps follow one another.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from clientgo.meta.errors import BadRequestError, ConflictError
+from clientgo.meta.errors import BadRequestError
 from clientgo.meta.json_values import JSONObject, copy_json
+from clientgo.meta.managed_fields.conflicts import ApplyConflictError, OwnershipConflictError
 from clientgo.meta.managed_fields.entries import (
     APPLY,
     UPDATE,
@@ -32,7 +33,7 @@ from clientgo.meta.managed_fields.entries import (
     encode_managers,
     seconds_of,
 )
-from clientgo.meta.managed_fields.field_path import field_path, format_path
+from clientgo.meta.managed_fields.field_path import field_path
 from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
 from clientgo.meta.managed_fields.field_types import FieldType
 from clientgo.meta.managed_fields.last_applied import (
@@ -41,13 +42,10 @@ from clientgo.meta.managed_fields.last_applied import (
     with_last_applied,
 )
 from clientgo.meta.managed_fields.ownership import (
-    FieldConflict,
-    OwnershipConflictError,
     OwnershipRules,
     TypeLookup,
 )
 from clientgo.meta.managed_fields.typed_values import TypedValueError, check_value
-from clientgo.meta.status import Status, StatusCause, StatusDetails
 from clientgo.meta.timestamps import format_time
 
 MAX_UPDATE_MANAGERS = 10
@@ -79,35 +77,6 @@ UNOWNED = FieldSet.of(
     ]
 )
 """What identifies an object belongs to nobody."""
-
-
-class ApplyConflictError(ConflictError):
-    """An apply would change fields that other managers own; `conflicts` says which and whose.
-
-    Apply with force to take the fields over, or leave them out to give them up.
-    """
-
-    def __init__(self, conflicts: Iterable[FieldConflict]) -> None:
-        self.conflicts = tuple(conflicts)
-        causes = [
-            StatusCause(
-                reason="FieldManagerConflict",
-                message=f"conflict with {conflict.manager}",
-                field_=format_path(conflict.path),
-            )
-            for conflict in self.conflicts
-        ]
-        super().__init__(
-            Status(
-                kind="Status",
-                api_version="v1",
-                status="Failure",
-                reason=self.default_reason,
-                code=self.default_code,
-                message=_conflict_message(self.conflicts),
-                details=StatusDetails(causes=causes),
-            )
-        )
 
 
 class FieldManager:
@@ -297,17 +266,6 @@ def _decoded_or_none(entries: list[Any]) -> Managers:
         return decode_managers(entries)
     except ManagedFieldsError:
         return Managers()
-
-
-def _conflict_message(conflicts: tuple[FieldConflict, ...]) -> str:
-    if len(conflicts) == 1:
-        manager, path = conflicts[0]
-        return f"Apply failed with 1 conflict: conflict with {manager}: {format_path(path)}"
-    lines = []
-    for manager in sorted({conflict.manager for conflict in conflicts}):
-        lines.append(f"conflicts with {manager}:")
-        lines += [f"- {format_path(c.path)}" for c in conflicts if c.manager == manager]
-    return f"Apply failed with {len(conflicts)} conflicts: " + "\n".join(lines)
 
 
 def _metadata(obj: JSONObject) -> Mapping[str, Any]:

@@ -11,13 +11,12 @@ Upstream: ``Updater`` in ``sigs.k8s.io/structured-merge-diff/merge``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
 
 from clientgo.meta.json_values import JSONObject, json_equal
 from clientgo.meta.managed_fields.compare import Comparison, compare_values
+from clientgo.meta.managed_fields.conflicts import FieldConflict, OwnershipConflictError
 from clientgo.meta.managed_fields.entries import ManagerId, Ownership
-from clientgo.meta.managed_fields.field_path import Path
 from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
 from clientgo.meta.managed_fields.field_types import FieldType
 from clientgo.meta.managed_fields.merge import merge_values, remove_fields
@@ -27,21 +26,6 @@ from clientgo.meta.managed_fields.typed_values import fields_of
 Owners = dict[ManagerId, Ownership]
 TypeLookup = Callable[[str, str], FieldType | None]
 """Returns the type of an API version and kind, or None if there is none (any more)."""
-
-
-class FieldConflict(NamedTuple):
-    """A field that an apply would take from its owner."""
-
-    manager: ManagerId
-    path: Path
-
-
-class OwnershipConflictError(Exception):
-    """An apply that is not forced would change fields that others own."""
-
-    def __init__(self, conflicts: Iterable[FieldConflict]) -> None:
-        self.conflicts = tuple(conflicts)
-        super().__init__(f"{len(self.conflicts)} fields are owned by others")
 
 
 class OwnershipRules:
