@@ -20,7 +20,16 @@ from clientgo.meta import (
     Unstructured,
     resource_of,
 )
-from clientgo.rest import RestClient, RestConfig, Transport, api_path, limiter_of, rest_config_of
+from clientgo.rest import (
+    ConfigError,
+    RateLimiter,
+    RestClient,
+    RestConfig,
+    Transport,
+    api_path,
+    limiter_of,
+    rest_config_of,
+)
 
 R = TypeVar("R", bound=Resource)
 
@@ -43,9 +52,8 @@ class Client:
         self._transport = Transport(self.config)
         self._lock = threading.Lock()
         self._rests: dict[GroupVersion, RestClient] = {}
-        shared = self.config.qps != 0 or self.config.limiter is not None
-        self._limiter = limiter_of(self.config) if shared else None
-        self._shares_limiter = shared
+        self._shares_limiter = self.config.qps != 0 or self.config.limiter is not None
+        self._limiter = _shared_limiter(self.config) if self._shares_limiter else None
 
     @overload
     def resource(self, kind: type[R]) -> ResourceClient[R]: ...
@@ -94,3 +102,12 @@ class Client:
             codec,
             field_manager=self.field_manager,
         )
+
+
+def _shared_limiter(config: RestConfig) -> RateLimiter | None:
+    if config.limiter is None and config.qps > 0 and config.burst <= 0:
+        raise ConfigError(
+            f"a rate of {config.qps} requests a second for the whole client needs a burst",
+            advice="set burst to a positive number, such as twice the rate",
+        )
+    return limiter_of(config)

@@ -13,6 +13,7 @@ Failures are :class:`~clientgo.meta.StatusError` where the server answered and
 :func:`load_config` needs it.
 """
 
+from clientgo.flowcontrol import RateLimiter
 from clientgo.rest.config import ConfigError, Impersonation, RestConfig, TLSSettings
 from clientgo.rest.credentials import (
     ANONYMOUS,
@@ -72,6 +73,7 @@ __all__ = [
     "HTTPWatchStream",
     "EndedWatch",
     "Transport",
+    "RateLimiter",
     "limiter_of",
     "api_path",
     # failures

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import pytest
+
+from clientgo.client import Client
+from clientgo.flowcontrol import AlwaysRateLimiter
+from clientgo.meta import APIResource, GroupVersion
+from clientgo.rest import ConfigError, RestConfig
+from clientgo.testing.scripted_server import ScriptedServer, answer_json
+
+PODS = APIResource(version="v1", kind="Pod", plural="pods")
+FOOS = APIResource(group="g.io", version="v1", kind="Foo", plural="foos")
+CORE, OTHER = GroupVersion("", "v1"), GroupVersion("g.io", "v1")
+
+
+def limiter(client: Client, group_version: GroupVersion):
+    return client.rest(group_version).means.limiter
+
+
+def test_without_a_rate_every_group_version_has_its_own_bucket():
+    """REST-02: of 5 a second with bursts of 10."""
+    client = Client("http://host")
+    core, other = limiter(client, CORE), limiter(client, OTHER)
+
+    assert core is not other
+    assert limiter(client, CORE) is core
+    assert core.qps == 5.0
+    assert sum(core.try_accept() for _ in range(20)) == 10
+    assert other.try_accept()
+
+
+@pytest.mark.parametrize("config", [{"qps": 50.0, "burst": 100}, {"limiter": AlwaysRateLimiter()}])
+def test_with_a_rate_one_bucket_is_shared(config):
+    """REST-02."""
+    client = Client(RestConfig(server="http://host", **config))
+
+    assert limiter(client, CORE) is limiter(client, OTHER)
+
+
+@pytest.mark.parametrize("burst", [0, -1])
+def test_a_shared_rate_needs_a_burst(burst):
+    """REST-02: burst <= 0 is then an error."""
+    with pytest.raises(ConfigError, match="burst"):
+        Client(RestConfig(server="http://host", qps=50.0, burst=burst))
+
+
+def test_a_negative_rate_means_none():
+    """REST-01."""
+    assert limiter(Client(RestConfig(server="http://host", qps=-1)), CORE) is None
+
+
+def test_all_share_the_connections():
+    with ScriptedServer() as server:
+        server.on("*", answer_json({"items": []}))
+        with Client(server.url) as client:
+            client.resource(PODS).list()
+            client.resource(FOOS).list()
+            assert server.connections == 1
+        server.wait_for_open_connections(0)
+        assert [request.path for request in server.requests] == [
+            "/api/v1/pods",
+            "/apis/g.io/v1/foos",
+        ]
