@@ -2,7 +2,7 @@
 
 ::
 
-    hack/openapi/kubernetes.json ──► openapi_types ──► clientgo/api/*.py
+    OpenAPI documents (clientgo.schema) ──► openapi_types ──► clientgo/api/*.py
 
 ``hack/update-codegen`` writes what is generated and committed, ``hack/verify-codegen`` fails when
 it is stale.

@@ -13,7 +13,7 @@ What the schemas still tell of the Go types decides what is optional here, see
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 from clientgo.codegen.names import attribute_name
@@ -68,13 +68,24 @@ _HEADER = ("apiVersion", "kind", "metadata")
 _SCALARS = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"}
 
 
-def generate_modules(document: Mapping[str, Any]) -> dict[str, str]:
-    """The text of each module by its name, for a document of ``hack/collect_openapi.py``.
+def generate_modules(documents: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The text of each module by its name, for the OpenAPI v3 documents of a server.
 
     Raises ``ValueError`` for a schema that it does not understand.
     """
-    generator = _Generator(document["schemas"], document["resources"].values())
-    return {name: module.text() for name, module in generator.modules().items()}
+    schemas: dict[str, Schema] = {}
+    resources: dict[_Kind, _Served] = {}
+    for document in documents:
+        schemas |= document.get("components", {}).get("schemas", {})
+        resources |= dict(_served_resources(document["paths"]))
+    modules = _Generator(schemas, resources).modules()
+    return {name: module.text() for name, module in modules.items()}
+
+
+class _Kind(NamedTuple):
+    group: str
+    version: str
+    kind: str
 
 
 class _Served(NamedTuple):
@@ -98,7 +109,7 @@ class _Served(NamedTuple):
 class _Generator:
     """Declares every kind, and before it whatever its fields are made of."""
 
-    def __init__(self, schemas: Mapping[str, Schema], resources: Any) -> None:
+    def __init__(self, schemas: Mapping[str, Schema], resources: Mapping[_Kind, _Served]) -> None:
         self._schemas = schemas
         self._kinds = _served_kinds(schemas, resources)
         self._modules: dict[str, Module] = {}
@@ -231,20 +242,32 @@ class _Generator:
             raise ValueError(f"the document refers to {name}, which it does not hold") from None
 
 
-def _served_kinds(schemas: Mapping[str, Schema], resources: Any) -> dict[str, _Served]:
-    """The schemas whose objects are created under a path of their own."""
-    by_kind = {(r["group"], r["version"], r["kind"]): r for r in resources}
-    found = {}
-    for name, schema in schemas.items():
-        if _package(name) not in MODULES:
+def _served_resources(paths: Mapping[str, Any]) -> Iterator[tuple[_Kind, _Served]]:
+    """What the paths of a document serve: ``/api/v1/pods``, ``.../namespaces/{namespace}/pods``.
+
+    Objects are created by POST. That tells collections from all other paths, but for the
+    subresources that lie below an object's name.
+    """
+    for path, operations in paths.items():
+        parts = path.strip("/").split("/")
+        if "post" not in operations or "{name}" in parts:
             continue
-        for said in schema.get("x-kubernetes-group-version-kind", ()):
-            served = by_kind.get((said["group"], said["version"], said["kind"]))
-            if served:
-                found[name] = _Served(
-                    said["group"], said["version"], served["plural"], served["namespaced"]
-                )
-    return found
+        said = operations["post"]["x-kubernetes-group-version-kind"]
+        kind = _Kind(said["group"], said["version"], said["kind"])
+        yield kind, _Served(kind.group, kind.version, parts[-1], "{namespace}" in parts)
+
+
+def _served_kinds(
+    schemas: Mapping[str, Schema], resources: Mapping[_Kind, _Served]
+) -> dict[str, _Served]:
+    """The schemas whose objects are created under a path of their own."""
+    return {
+        name: resources[kind]
+        for name, schema in schemas.items()
+        if _package(name) in MODULES
+        for said in schema.get("x-kubernetes-group-version-kind", ())
+        if (kind := _Kind(said["group"], said["version"], said["kind"])) in resources
+    }
 
 
 def _target(schema: Schema) -> str:

@@ -31,17 +31,18 @@ def _document(**widget_properties: Any) -> dict[str, Any]:
         "x-kubernetes-group-version-kind": [{"group": "apps", "version": "v1", "kind": "Widget"}],
     }
     part = {"type": "object", "properties": {"size": {"type": "integer", "default": 0}}}
-    served = {"group": "apps", "version": "v1", "kind": "Widget", "plural": "widgets"}
+    gvk = {"group": "apps", "version": "v1", "kind": "Widget"}
+    path = "/apis/apps/v1/namespaces/{namespace}/widgets"
     return {
-        "schemas": {f"{_APPS}.Widget": kind, f"{_APPS}.Part": part},
-        "resources": {"apis/apps/v1/widgets": served | {"namespaced": True}},
+        "components": {"schemas": {f"{_APPS}.Widget": kind, f"{_APPS}.Part": part}},
+        "paths": {path: {"post": {"x-kubernetes-group-version-kind": gvk}}},
     }
 
 
 def _widget(document: dict[str, Any]) -> Any:
     module = ModuleType("generated_widget")
     sys.modules[module.__name__] = module
-    exec(generate_modules(document)["apps_v1"], module.__dict__)
+    exec(generate_modules([document])["apps_v1"], module.__dict__)
     return module.Widget  # type: ignore[attr-defined]
 
 
@@ -67,15 +68,15 @@ def test_a_struct_with_an_empty_default_is_always_there() -> None:
 
 def test_the_zero_values_that_a_part_requires_are_filled_in() -> None:
     document = _document(part={"allOf": [_ref(f"{_APPS}.Part")], "default": {}})
-    document["schemas"][f"{_APPS}.Part"]["required"] = ["size"]
+    document["components"]["schemas"][f"{_APPS}.Part"]["required"] = ["size"]
 
     assert _widget(document)().part.size == 0
 
 
 def test_a_part_without_a_zero_value_is_required() -> None:
     document = _document(part={"allOf": [_ref(f"{_APPS}.Part")], "default": {}})
-    document["schemas"][f"{_APPS}.Part"]["required"] = ["size"]
-    del document["schemas"][f"{_APPS}.Part"]["properties"]["size"]["default"]
+    document["components"]["schemas"][f"{_APPS}.Part"]["required"] = ["size"]
+    del document["components"]["schemas"][f"{_APPS}.Part"]["properties"]["size"]["default"]
 
     with pytest.raises(TypeError, match="'part'"):
         _widget(document)()
@@ -92,12 +93,12 @@ def test_a_kind_within_another_object_is_decoded_with_its_body() -> None:
 
 def test_a_schema_that_is_not_understood_is_named() -> None:
     with pytest.raises(ValueError, match=r"apps\.v1\.Widget\.odd\[\].*'null'"):
-        generate_modules(_document(odd={"type": "array", "items": {"type": "null"}}))
+        generate_modules([_document(odd={"type": "array", "items": {"type": "null"}})])
 
 
 def test_a_reference_to_nothing_is_named() -> None:
     with pytest.raises(ValueError, match="Missing"):
-        generate_modules(_document(odd=_ref(f"{_APPS}.Missing")))
+        generate_modules([_document(odd=_ref(f"{_APPS}.Missing"))])
 
 
 def test_what_is_committed_is_what_the_generator_writes() -> None:
