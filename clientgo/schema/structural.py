@@ -208,7 +208,10 @@ def _allows_more(schema: JSONSchema) -> bool:
 def _check_completeness(
     schema: JSONSchema, structure: JSONSchema, path: str, structure_path: str
 ) -> Iterator[FieldError]:
-    """Check that what the junctors of `schema` restrict is specified by `structure`."""
+    """Check that what the junctors of `schema` restrict is specified by `structure`.
+
+    Upstream checks this for the root and what its junctors reach, not for every node.
+    """
     branches = [
         *((f"{path}.allOf[{position}]", branch) for position, branch in enumerate(schema.all_of)),
         *((f"{path}.anyOf[{position}]", branch) for position, branch in enumerate(schema.any_of)),

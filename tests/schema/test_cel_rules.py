@@ -1,0 +1,278 @@
+"""Validation rules in CEL, as an API server applies them to custom resources."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientgo.schema import SchemaError, StructuralSchema
+
+INTEGER = {"type": "integer"}
+STRING = {"type": "string"}
+RULES = "x-kubernetes-validations"
+
+
+def schema_of(spec: dict[str, Any], **root: Any) -> StructuralSchema:
+    return StructuralSchema.parse({"type": "object", "properties": {"spec": spec}, **root})
+
+
+def spec_with(*rules: dict[str, Any], **properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, RULES: list(rules)}
+
+
+def rule(expression: str, **more: Any) -> dict[str, Any]:
+    return {"rule": expression, **more}
+
+
+def problems(schema: StructuralSchema, spec: Any, old: Any = None) -> list[str]:
+    old_object = None if old is None else {"spec": old}
+    return [str(error) for error in schema.validate({"spec": spec}, old_object)]
+
+
+def refusal(spec: dict[str, Any]) -> list[str]:
+    with pytest.raises(SchemaError) as caught:
+        schema_of(spec)
+    return [str(cause) for cause in caught.value.causes]
+
+
+def test_a_broken_rule_is_reported_with_its_message() -> None:
+    schema = schema_of(spec_with(rule("self.n > 1", message="too small"), n=INTEGER))
+
+    assert problems(schema, {"n": 2}) == []
+    assert problems(schema, {"n": 1}) == ["spec: Invalid value: too small"]
+
+
+def test_a_rule_without_message_is_quoted() -> None:
+    schema = schema_of(spec_with(rule(" self.n > 1 "), n=INTEGER))
+
+    assert problems(schema, {"n": 1}) == ["spec: Invalid value: failed rule: self.n > 1"]
+
+
+def test_a_rule_on_a_scalar_shows_the_value() -> None:
+    schema = schema_of(spec_with(n={**INTEGER, RULES: [rule("self > 1", message="no")]}))
+
+    assert problems(schema, {"n": 1}) == ["spec.n: Invalid value: 1: no"]
+
+
+def test_a_message_expression_wins_over_the_message() -> None:
+    shown = rule("self.n > 1", message="no", messageExpression="'n is ' + string(self.n)")
+
+    assert problems(schema_of(spec_with(shown, n=INTEGER)), {"n": 1}) == [
+        "spec: Invalid value: n is 1"
+    ]
+
+
+@pytest.mark.parametrize("expression", ["string(1 / (self.n - 1))", "'a\\nb'", "' '"])
+def test_a_message_expression_that_is_of_no_use_gives_way(expression: str) -> None:
+    shown = rule("self.n > 1", message="no", messageExpression=expression)
+
+    assert problems(schema_of(spec_with(shown, n=INTEGER)), {"n": 1}) == ["spec: Invalid value: no"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "text"),
+    [
+        ("FieldValueForbidden", "spec.n: Forbidden: no"),
+        ("FieldValueRequired", "spec.n: Required value: no"),
+        ("FieldValueDuplicate", "spec.n: Duplicate value"),
+        ("FieldValueInvalid", "spec.n: Invalid value: no"),
+    ],
+)
+def test_a_rule_may_tell_reason_and_field(reason: str, text: str) -> None:
+    told = rule("self.n > 1", message="no", reason=reason, fieldPath=".n")
+
+    assert problems(schema_of(spec_with(told, n=INTEGER)), {"n": 1}) == [text]
+
+
+def test_a_rule_at_the_root_sees_names_of_the_metadata() -> None:
+    schema = schema_of(
+        {"type": "object"}, **{RULES: [rule("self.metadata.name.startsWith('w-')", message="no")]}
+    )
+
+    assert schema.validate({"metadata": {"name": "w-1"}}) == []
+    assert [str(error) for error in schema.validate({"metadata": {"name": "x"}})] == [
+        "<nil>: Invalid value: no"
+    ]
+
+
+def test_rules_run_in_items_map_values_and_below() -> None:
+    inner = {**INTEGER, RULES: [rule("self > 1", message="no")]}
+    schema = schema_of(
+        spec_with(
+            l={"type": "array", "items": inner},
+            m={"type": "object", "additionalProperties": inner},
+        )
+    )
+
+    assert problems(schema, {"l": [2, 1], "m": {"k": 0}}) == [
+        "spec.l[1]: Invalid value: 1: no",
+        "spec.m[k]: Invalid value: 0: no",
+    ]
+
+
+def test_an_expression_that_fails_is_a_cause() -> None:
+    schema = schema_of(spec_with(rule("self.n > 1", message="no"), n=INTEGER))
+
+    assert problems(schema, {}) == [
+        'spec: Invalid value: "object": no such key: n evaluating rule: no'
+    ]
+
+
+def test_rules_wait_until_the_object_makes_sense() -> None:
+    schema = schema_of(
+        spec_with(rule("self.n > 1"), n=INTEGER, m=INTEGER),
+    )
+
+    assert problems(schema, {"n": 1, "m": "x"}) == [
+        'spec.m: Invalid value: "string": spec.m in body must be of type integer: "string"',
+        "<nil>: Invalid value: null: some validation rules were not checked because the object "
+        "was invalid; correct the existing errors to complete validation",
+    ]
+
+
+def test_a_transition_rule_runs_on_updates_only() -> None:
+    schema = schema_of(spec_with(rule("self.n >= oldSelf.n", message="no"), n=INTEGER))
+
+    assert problems(schema, {"n": 1}) == []
+    assert problems(schema, {"n": 1}, {"n": 1}) == []
+    assert problems(schema, {"n": 1}, {"n": 2}) == ["spec: Invalid value: no"]
+
+
+def test_a_transition_rule_with_optional_old_self_runs_always() -> None:
+    optional = rule(
+        "oldSelf.hasValue() ? self.n >= oldSelf.value().n : self.n == 0",
+        message="no",
+        optionalOldSelf=True,
+    )
+    schema = schema_of(spec_with(optional, n=INTEGER))
+
+    assert problems(schema, {"n": 1}) == ["spec: Invalid value: no"]
+    assert problems(schema, {"n": 0}) == []
+    assert problems(schema, {"n": 2}, {"n": 1}) == []
+
+
+def test_items_of_a_keyed_list_know_their_old_value() -> None:
+    item = {
+        "type": "object",
+        "required": ["k"],
+        "properties": {"k": STRING, "n": INTEGER},
+        RULES: [rule("self.n >= oldSelf.n", message="no")],
+    }
+    keyed = {
+        "type": "array",
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+        "items": item,
+    }
+
+    assert problems(
+        schema_of(spec_with(l=keyed)),
+        {"l": [{"k": "b", "n": 1}, {"k": "a", "n": 1}]},
+        {"l": [{"k": "a", "n": 2}]},
+    ) == ["spec.l[1]: Invalid value: no"]
+
+
+def test_an_update_that_does_not_touch_the_broken_part_is_warned() -> None:
+    strict = {**INTEGER, RULES: [rule("self > 1", message="no")]}
+    schema = schema_of(spec_with(n=strict, m=INTEGER))
+    warnings: list[str] = []
+
+    errors = schema.validate(
+        {"spec": {"n": 1, "m": 2}}, {"spec": {"n": 1, "m": 1}}, warn=warnings.append
+    )
+
+    assert errors == []
+    assert warnings == ["spec.n: Invalid value: 1: no"]
+
+
+def test_property_names_are_escaped() -> None:
+    names = {"a-b": INTEGER, "c.d": INTEGER, "e/f": INTEGER, "g__h": INTEGER, "namespace": INTEGER}
+    total = (
+        "self.a__dash__b + self.c__dot__d + self.e__slash__f + self.g__underscores__h + "
+        "self.__namespace__ == 5"
+    )
+
+    assert problems(schema_of(spec_with(rule(total), **names)), dict.fromkeys(names, 1)) == []
+
+
+def test_values_are_of_the_type_that_the_schema_says() -> None:
+    schema = schema_of(
+        spec_with(
+            rule("self.d / 2.0 == 1.5 && type(self.d) == double"),
+            rule("self.i + 1 == 3 && type(self.i) == int"),
+            rule("self.t < timestamp('2025-01-01T00:00:00Z')"),
+            rule("self.s > duration('1h')"),
+            rule("self.b == b'hello'"),
+            rule("type(self.p) == int ? self.p > 1 : self.p == 'http'"),
+            d={"type": "number"},
+            i=INTEGER,
+            t={"type": "string", "format": "date-time"},
+            s={"type": "string", "format": "duration"},
+            b={"type": "string", "format": "byte"},
+            p={"x-kubernetes-int-or-string": True},
+        )
+    )
+    spec = {"d": 3, "i": 2.0, "t": "2024-01-01T00:00:00Z", "s": "2h", "b": "aGVsbG8="}
+
+    assert problems(schema, {**spec, "p": 80}) == []
+    assert problems(schema, {**spec, "p": "http"}) == []
+
+
+def test_sets_and_keyed_lists_compare_without_order() -> None:
+    unordered = {"type": "array", "x-kubernetes-list-type": "set", "items": STRING}
+    schema = schema_of(spec_with(rule("self.s == oldSelf.s", message="no"), s=unordered))
+
+    assert problems(schema, {"s": ["a", "b"]}, {"s": ["b", "a"]}) == []
+    assert problems(schema, {"s": ["a", "b"]}, {"s": ["b", "c"]}) == ["spec: Invalid value: no"]
+
+
+def test_preserved_unknown_fields_are_out_of_sight() -> None:
+    spec = spec_with(rule("has(self.x)"), n=INTEGER)
+    spec["x-kubernetes-preserve-unknown-fields"] = True
+
+    assert "undefined field 'x'" in refusal(spec)[0]
+
+
+INVALID_RULES: list[tuple[dict[str, Any], str]] = [
+    (rule("self.n >"), "compilation failed: ERROR: <input>:1:9: Syntax error: mismatched input"),
+    (rule("self.zz > 1"), "compilation failed: ERROR: <input>:1:5: undefined field 'zz'"),
+    (rule("self.n + 1"), "cel expression must evaluate to a bool"),
+    (rule("true", messageExpression="1"), "messageExpression must evaluate to a string"),
+    (rule("true", messageExpression="("), "messageExpression compilation failed"),
+    (rule("true", optionalOldSelf=True), "may not be set if oldSelf is not used in rule"),
+]
+
+
+@pytest.mark.parametrize(("invalid", "text"), INVALID_RULES)
+def test_a_rule_that_does_not_compile_is_refused(invalid: dict[str, Any], text: str) -> None:
+    (cause,) = refusal(spec_with(invalid, n=INTEGER))
+
+    assert text in cause
+
+
+def test_the_refused_rule_is_shown_as_an_api_server_shows_it() -> None:
+    (cause,) = refusal(spec_with(rule("self.n + 1"), n=INTEGER))
+
+    assert cause == (
+        "spec.validation.openAPIV3Schema.properties[spec].x-kubernetes-validations[0].rule: "
+        'Invalid value: {"Rule":"self.n + 1","Message":"","MessageExpression":"","Reason":null,'
+        '"FieldPath":"","OptionalOldSelf":null}: cel expression must evaluate to a bool'
+    )
+
+
+def test_old_values_are_unknown_below_a_list_without_keys() -> None:
+    items = {**INTEGER, RULES: [rule("self > oldSelf")]}
+
+    (cause,) = refusal(spec_with(l={"type": "array", "items": items}))
+
+    assert cause.endswith(
+        "oldSelf cannot be used on the uncorrelatable portion of the schema within "
+        "spec.validation.openAPIV3Schema.properties[spec].properties[l]"
+    )
+
+
+def test_a_default_must_keep_the_rules() -> None:
+    strict = {**INTEGER, "default": 1, RULES: [rule("self > 1", message="no")]}
+
+    assert "default: Invalid value: 1: no" in refusal(spec_with(n=strict))[0]
