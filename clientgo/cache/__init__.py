@@ -12,6 +12,7 @@ Data goes one way: a :class:`Queue` takes what the API server reports, its consu
 """
 
 from clientgo.cache.controller import Controller
+from clientgo.cache.deleted_object import DeletedObject
 from clientgo.cache.delta_fifo import DeltaFIFO
 from clientgo.cache.deltas import Delta, Deltas, DeltaType, Replacement, newest, oldest
 from clientgo.cache.done_checker import DoneChecker
@@ -97,6 +98,7 @@ __all__ = [
     "Deltas",
     "DeltaType",
     "DeletedFinalStateUnknown",
+    "DeletedObject",
     "Replacement",
     "oldest",
     "newest",

@@ -167,7 +167,7 @@ class _Prefetcher:
                     break
                 page = self._fetched.popleft()
                 self._changed.notify()
-            if self._stop.is_set():
+            if self._outer_stop.is_set():
                 raise WaitCancelledError("the listing was stopped before its next page")
             yield page
             del page
