@@ -115,6 +115,12 @@ class JSONSchema(msgspec.Struct, frozen=True, rename="camel"):
         additional = self.additional_properties
         return additional if isinstance(additional, JSONSchema) else None
 
+    @property
+    def has_rules(self) -> bool:
+        """Whether there is a CEL rule here or below."""
+        below = (*self.properties.values(), self.value_schema, self.item_schema)
+        return bool(self.validations) or any(part.has_rules for part in below if part is not None)
+
     def specifies(self, name: str) -> bool:
         """Tell whether a property or map entry `name` may be there."""
         return name in self.properties or self.additional_properties is not None

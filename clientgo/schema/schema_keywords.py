@@ -14,11 +14,17 @@ import re
 from collections.abc import Iterator
 
 from . import rule_path
-from .field_errors import FieldError
+from .field_errors import OMITTED, FieldError
 from .json_schema import JSONSchema, ValidationRule
 from .pruning import RESOURCE_FIELDS
 
 TYPES = ("array", "boolean", "integer", "number", "object", "string")
+_ALLOWED_AT_ROOT_WITH_STATUS = frozenset(
+    {"description", "type", "format", "title", "maximum", "exclusive_maximum", "minimum"}
+    | {"exclusive_minimum", "max_length", "min_length", "pattern", "max_items", "min_items"}
+    | {"unique_items", "multiple_of", "required", "items", "properties", "validations"}
+    | {"preserve_unknown_fields"}
+)
 _LINE_BREAK = re.compile(r"[\n\r]")
 _RULE_REASONS = (
     "FieldValueDuplicate",
@@ -43,6 +49,28 @@ def has_unsupported_keywords(schema: JSONSchema) -> bool:
         or isinstance(schema.items, list)
         or any(has_unsupported_keywords(part) for _, part in _parts(schema))
     )
+
+
+def check_root_with_status(schema: JSONSchema, path: str) -> Iterator[FieldError]:
+    """Check that a status, taken out of its object, is still validated as a whole."""
+    if schema.type and schema.type != "object":
+        detail = (
+            'only "object" is allowed as the type at the root of the schema if the status '
+            "subresource is enabled"
+        )
+        yield FieldError.invalid(f"{path}.type", schema.type, detail)
+    nothing = JSONSchema()
+    present = {
+        keyword
+        for keyword in schema.__struct_fields__
+        if getattr(schema, keyword) != getattr(nothing, keyword)
+    }
+    if not present <= _ALLOWED_AT_ROOT_WITH_STATUS:
+        detail = (
+            f"only {sorted(_ALLOWED_AT_ROOT_WITH_STATUS)} fields are allowed at the root of the "
+            "schema if the status subresource is enabled"
+        )
+        yield FieldError.invalid(path, OMITTED, detail)
 
 
 def _parts(schema: JSONSchema) -> Iterator[tuple[str, JSONSchema]]:

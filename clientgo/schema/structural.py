@@ -21,7 +21,7 @@ from . import field_path
 from .field_errors import FieldError
 from .go_regexp import GoRegexpError, compile_go_regexp
 from .json_schema import JSONSchema
-from .schema_keywords import check_keywords, has_unsupported_keywords
+from .schema_keywords import check_keywords, check_root_with_status, has_unsupported_keywords
 
 _INT_OR_STRING = [JSONSchema(type="integer"), JSONSchema(type="string")]
 _NESTED_FORBIDDEN_EMPTY = "must be empty to be structural"
@@ -37,9 +37,12 @@ class _Level(enum.Enum):
     FIELD = "for specified object fields"
 
 
-def check_schema(schema: JSONSchema, path: str) -> list[FieldError]:
-    """Return what keeps `schema`, found at `path`, from being the schema of a custom resource."""
-    errors = []
+def check_schema(schema: JSONSchema, path: str, *, has_status: bool = False) -> list[FieldError]:
+    """Return what keeps `schema`, found at `path`, from being the schema of a custom resource.
+
+    With `has_status` the resource has the status subresource.
+    """
+    errors = list(check_root_with_status(schema, path)) if has_status else []
     if schema.nullable:
         errors.append(
             FieldError.forbidden(f"{path}.nullable", "nullable cannot be true at the root")

@@ -12,13 +12,12 @@ version; here they are one value.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from . import defaulting, field_path
-from .cel_rules import RuleNode, Warn, compile_rules
 from .embedded_resources import validate_embedded_resources
 from .field_errors import FieldError, FieldErrorReason, aggregate_message
 from .json_schema import JSONSchema
@@ -28,9 +27,11 @@ from .pruning import prune
 from .structural import check_schema
 from .validation import validate_value
 
+if TYPE_CHECKING:
+    from .cel_rules import RuleNode
+
 SCHEMA_PATH = "spec.validation.openAPIV3Schema"
 """Where causes find the schema of a CustomResourceDefinition whose versions share one schema."""
-
 
 _BLOCKING = frozenset(
     {
@@ -70,8 +71,12 @@ class StructuralSchema:
         self._rules = rules
 
     @classmethod
-    def parse(cls, openapi_v3_schema: Any, *, path: str = SCHEMA_PATH) -> StructuralSchema:
+    def parse(
+        cls, openapi_v3_schema: Any, *, path: str = SCHEMA_PATH, has_status: bool = False
+    ) -> StructuralSchema:
         """Check an ``openAPIV3Schema``, which stands at `path` of its definition.
+
+        With `has_status` the resource has the status subresource, which restricts the root.
 
         Raises:
             SchemaError: the schema is malformed, not structural, or has defaults that it refuses.
@@ -80,8 +85,8 @@ class StructuralSchema:
             root = JSONSchema.parse(openapi_v3_schema)
         except msgspec.ValidationError as error:
             raise SchemaError([FieldError.invalid(path, "", str(error))]) from error
-        _refuse(check_schema(root, path))
-        rules, causes = compile_rules(root, path)
+        _refuse(check_schema(root, path, has_status=has_status))
+        rules, causes = _compile_rules(root, path)
         _refuse([*_check_defaults(root, path), *causes])
         if rules is not None:
             _refuse(list(_check_defaults_by_rules(rules, path)))
@@ -93,7 +98,7 @@ class StructuralSchema:
         return self._root
 
     def validate(
-        self, value: Any, old: Any = None, path: str = "", *, warn: Warn = _ignore
+        self, value: Any, old: Any = None, path: str = "", *, warn: Callable[[str], None] = _ignore
     ) -> list[FieldError]:
         """Return what is wrong with `value`, in an update of `old` if that is given.
 
@@ -123,6 +128,15 @@ class StructuralSchema:
 def _refuse(causes: Sequence[FieldError]) -> None:
     if causes:
         raise SchemaError(causes)
+
+
+def _compile_rules(root: JSONSchema, path: str) -> tuple[RuleNode | None, list[FieldError]]:
+    if not root.has_rules:
+        return None, []
+    # CEL is more than half of this room to import, and few schemas have rules.
+    from .cel_rules import compile_rules
+
+    return compile_rules(root, path)
 
 
 def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:

@@ -279,3 +279,11 @@ def test_causes_show_where_the_caller_found_the_schema() -> None:
         StructuralSchema.parse({}, path="spec.versions[1].schema.openAPIV3Schema")
 
     assert caught.value.causes[0].field == "spec.versions[1].schema.openAPIV3Schema.type"
+
+
+def test_the_status_subresource_restricts_the_root() -> None:
+    schema = {"type": "object", "minProperties": 1, "oneOf": [{"required": ["spec"]}, {}]}
+
+    StructuralSchema.parse(schema)
+    with pytest.raises(SchemaError, match="if the status subresource is enabled"):
+        StructuralSchema.parse(schema, has_status=True)

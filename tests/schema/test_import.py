@@ -1,0 +1,16 @@
+"""Importing the room is cheap."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_the_room_is_imported_without_cel() -> None:
+    program = "import sys, clientgo.schema; print('clientgo.schema.cel' in sys.modules)"
+
+    finished = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+
+    assert finished.stdout.strip() == "False"
