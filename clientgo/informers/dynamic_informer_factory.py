@@ -1,0 +1,85 @@
+"""Informers of kinds that are not declared: whole objects, or their metadata only.
+
+Promises an informer for any resource, known or not: one that the server does not serve keeps
+trying to list, and says so. Two versions of a resource are two informers.
+
+Upstream: client-go ``dynamic/dynamicinformer`` and ``metadata/metadatainformer``.
+"""
+
+from __future__ import annotations
+
+from clientgo.cache import Lister, ListerWatcher, ListWatch
+from clientgo.client import ResourceClient, ResourceListWatch
+from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
+from clientgo.meta import (
+    APIResource,
+    Codec,
+    GroupVersion,
+    GroupVersionResource,
+    PartialObjectMetadata,
+    Unstructured,
+)
+
+_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+
+
+class DynamicInformerFactory(InformerFactory[GroupVersionResource]):
+    """One shared informer of unstructured objects for each resource.
+
+    Options are those of :class:`InformerFactory`.
+    """
+
+    def for_resource(
+        self, resource: APIResource | GroupVersionResource
+    ) -> ResourceInformer[Unstructured]:
+        """Informer and lister of a resource; does not block, and contacts nobody.
+
+        Of a bare group, version and plural it is assumed that it is namespaced; this matters only
+        for a factory that is limited to a namespace.
+        """
+        served = _api_resource(resource)
+
+        def source(namespace: str) -> ListerWatcher[Unstructured]:
+            return ResourceListWatch(self._client.resource(served), namespace, self._tweak)
+
+        informer = self._informer(served.gvr, served, Unstructured, source, name=str(served.gvr))
+        return ResourceInformer(informer, Lister(informer.indexer, served))
+
+
+class MetadataInformerFactory(InformerFactory[GroupVersionResource]):
+    """One shared informer of names, labels and owners for each resource, at a fraction of the
+    memory that the objects would take.
+
+    Options are those of :class:`InformerFactory`.
+    """
+
+    def for_resource(
+        self, resource: APIResource | GroupVersionResource
+    ) -> ResourceInformer[PartialObjectMetadata]:
+        """Informer and lister of a resource; see :meth:`DynamicInformerFactory.for_resource`."""
+        served = _api_resource(resource)
+
+        def source(namespace: str) -> ListerWatcher[PartialObjectMetadata]:
+            lists = self._source(served, namespace, _METADATA_LIST)
+            watches = self._source(served, namespace, _METADATA)
+            return ListWatch(lists.list, watches.watch)
+
+        informer = self._informer(
+            served.gvr, served, PartialObjectMetadata, source, name=f"{served.gvr} metadata"
+        )
+        return ResourceInformer(informer, Lister(informer.indexer, served))
+
+    def _source(self, served: APIResource, namespace: str, accept: str) -> ResourceListWatch:
+        rest = self._client.rest(GroupVersion(served.group, served.version))
+        client: ResourceClient[PartialObjectMetadata] = ResourceClient(
+            rest, served, Codec(PartialObjectMetadata), accept=accept
+        )
+        return ResourceListWatch(client, namespace, self._tweak)
+
+
+def _api_resource(resource: APIResource | GroupVersionResource) -> APIResource:
+    if isinstance(resource, APIResource):
+        return resource
+    group, version, plural = resource
+    return APIResource(group=group, version=version, plural=plural, kind="")

@@ -1,0 +1,190 @@
+"""What every informer factory does: one informer for each kind, started and stopped together.
+
+Promises: whoever asks for the same kind gets the same informer; ``start`` may be called again for
+what was asked for since; ``shutdown`` returns when every thread has ended. Thread-safe.
+
+Does not promise to restart an informer that has stopped; ``release`` makes room for a new one.
+
+Differs from client-go (``informers``, ``dynamicinformer``, ``metadatainformer``): its three
+factories have three sets of options, ours share this one; waiting never polls; ``shutdown`` stops
+the informers instead of waiting for somebody else to; a single informer can be stopped and
+replaced.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from clientgo.cache import (
+    NAMESPACE_INDEX,
+    Lister,
+    ListerWatcher,
+    SharedIndexInformer,
+    meta_namespace_index,
+    wait_for_cache_sync,
+)
+from clientgo.cache.transforming_store import Transform
+from clientgo.client import Client, Tweak
+from clientgo.meta import APIResource
+from clientgo.wait import call_when_set
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+Self = TypeVar("Self", bound="InformerFactory[Any]")
+
+
+class ResourceInformer(NamedTuple, Generic[T]):
+    """An informer, and the lister that reads its cache."""
+
+    informer: SharedIndexInformer[T]
+    lister: Lister[T]
+
+
+@dataclass(slots=True)
+class _Entry:
+    """An informer of the factory; ``thread`` runs it, once it is started, until ``stop``."""
+
+    informer: SharedIndexInformer[Any]
+    resource: APIResource
+    stop: threading.Event
+    thread: threading.Thread | None = None
+
+
+class InformerFactory(Generic[K]):
+    """The informers of one client by key; see the factories that derive from it.
+
+    ``namespace`` limits the informers of namespaced kinds to one namespace.
+    ``tweak_list_options`` changes the options of every list and watch, as to select by label.
+    ``transform`` changes objects before they are cached. ``default_resync`` (seconds, 0: never)
+    is how often handlers are told of everything again, ``custom_resync`` the same for single
+    kinds. Options are those of informers made from then on.
+
+    As a context manager it shuts down at the end of the block.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        default_resync: float = 0.0,
+        *,
+        namespace: str = "",
+        tweak_list_options: Tweak | None = None,
+        transform: Transform | None = None,
+        custom_resync: Mapping[K, float] | None = None,
+    ) -> None:
+        self._client = client
+        self._default_resync = default_resync
+        self._namespace = namespace
+        self._tweak = tweak_list_options
+        self._transform = transform
+        self._custom_resync = dict(custom_resync or {})
+        self._lock = threading.Lock()
+        self._entries: dict[K, _Entry] = {}
+        self._shut_down = False
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.shutdown()
+
+    def start(self, stop: threading.Event) -> None:
+        """Start every informer that was asked for and does not run yet; does not block.
+
+        Each runs until ``stop`` is set, or the factory is shut down. Does nothing after that.
+        """
+        with self._lock:
+            if self._shut_down:
+                return
+            for entry in self._entries.values():
+                if entry.thread is None:
+                    entry.thread = _started(entry, stop)
+
+    def wait_for_cache_sync(self, stop: threading.Event) -> dict[K, bool]:
+        """Block until all started informers have their first list, or ``stop`` is set.
+
+        Returns which of them have it; informers that were not started are left out. Those that do
+        not have it are logged with their last error.
+        """
+        with self._lock:
+            started = {
+                key: entry.informer
+                for key, entry in self._entries.items()
+                if entry.thread is not None
+            }
+        wait_for_cache_sync(stop, *started.values())
+        return {key: informer.has_synced() for key, informer in started.items()}
+
+    def shutdown(self) -> None:
+        """Stop all informers and block until they have ended; start none from now on.
+
+        Waits for handlers that are being called. May be called repeatedly and from several
+        threads, but not by a handler.
+        """
+        with self._lock:
+            self._shut_down = True
+            entries = list(self._entries.values())
+        for entry in entries:
+            entry.stop.set()
+        for entry in entries:
+            if entry.thread is not None:
+                entry.thread.join()
+
+    def release(self, key: K) -> None:
+        """Stop one informer, block until it has ended, and forget it; its cache stays readable.
+
+        The next request makes a new one, which is to be started. Without effect for a kind that
+        nobody asked for. Not for the informer's own handlers.
+        """
+        with self._lock:
+            entry = self._entries.pop(key, None)
+        if entry is not None:
+            entry.stop.set()
+            if entry.thread is not None:
+                entry.thread.join()
+
+    def _informer(
+        self,
+        key: K,
+        resource: APIResource,
+        expected: type[T],
+        source: Callable[[str], ListerWatcher[T]],
+        name: str,
+    ) -> SharedIndexInformer[T]:
+        """The informer of a key; made, of the source for a namespace, when first asked for."""
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is None:
+                informer: SharedIndexInformer[T] = SharedIndexInformer(
+                    source(self._namespace if resource.namespaced else ""),
+                    expected,
+                    name=name,
+                    resync_period=self._custom_resync.get(key, self._default_resync),
+                    indexers={NAMESPACE_INDEX: meta_namespace_index},
+                    transform=self._transform,
+                )
+                entry = self._entries[key] = _Entry(informer, resource, threading.Event())
+            return entry.informer
+
+
+def _started(entry: _Entry, stop: threading.Event) -> threading.Thread:
+    registration = call_when_set(stop, entry.stop.set)
+
+    def run() -> None:
+        try:
+            entry.informer.run(entry.stop)
+        finally:
+            registration.cancel()
+
+    thread = threading.Thread(target=run, name=entry.informer.name, daemon=True)
+    thread.start()
+    return thread

@@ -1,0 +1,89 @@
+"""Informers and listers of declared types.
+
+Promises the informer and the lister of a type, typed. Upstream: client-go ``informers``
+SharedInformerFactory, which is generated for each group; here the type itself says all that the
+generated code did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from clientgo.cache import Lister, SharedIndexInformer
+from clientgo.cache.transforming_store import Transform
+from clientgo.client import Client, ResourceListWatch, Tweak
+from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
+from clientgo.meta import GroupVersionResource, Resource, Scheme, resource_of
+
+R = TypeVar("R", bound=Resource)
+
+
+class UnknownResourceError(LookupError):
+    """No declared type is served there."""
+
+
+class SharedInformerFactory(InformerFactory[type[Resource]]):
+    """One shared informer for each declared type.
+
+    ::
+
+        factory = SharedInformerFactory(client, default_resync=30.0)
+        foos = factory.informer_for(Foo)
+        foos.add_event_handler(on_add=enqueue)
+        factory.start(stop)
+        factory.wait_for_cache_sync(stop)
+        factory.lister_for(Foo).namespace("default").get("example-foo")
+
+    ``scheme`` tells :meth:`for_resource` which type a resource has. The other options are those
+    of :class:`InformerFactory`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        default_resync: float = 0.0,
+        *,
+        namespace: str = "",
+        tweak_list_options: Tweak | None = None,
+        transform: Transform | None = None,
+        custom_resync: Mapping[type[Resource], float] | None = None,
+        scheme: Scheme | None = None,
+    ) -> None:
+        super().__init__(
+            client,
+            default_resync,
+            namespace=namespace,
+            tweak_list_options=tweak_list_options,
+            transform=transform,
+            custom_resync=custom_resync,
+        )
+        self._scheme = scheme or Scheme()
+
+    def informer_for(self, kind: type[R]) -> SharedIndexInformer[R]:
+        """The informer of a type; ask before ``start``, or start again. Does not block.
+
+        Raises ``TypeError`` for a class that is not declared with ``@resource``.
+        """
+
+        def source(namespace: str) -> ResourceListWatch:
+            return ResourceListWatch(self._client.resource(kind), namespace, self._tweak)
+
+        return self._informer(kind, resource_of(kind), kind, source, name=kind.__name__)
+
+    def lister_for(self, kind: type[R]) -> Lister[R]:
+        """Reads the cache of a type's informer, which this makes if need be."""
+        return Lister(self.informer_for(kind).indexer, resource_of(kind))
+
+    def for_resource(self, gvr: GroupVersionResource) -> ResourceInformer[Any]:
+        """Informer and lister of the type that the scheme has for a resource.
+
+        Raises :class:`UnknownResourceError`.
+        """
+        kind = self._scheme.type_for_resource(gvr)
+        if kind is None:
+            raise UnknownResourceError(
+                f"no declared type for {gvr}; give the factory a scheme that has one, or use a "
+                "DynamicInformerFactory"
+            )
+        return ResourceInformer(self.informer_for(kind), self.lister_for(kind))

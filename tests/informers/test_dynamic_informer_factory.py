@@ -1,0 +1,116 @@
+"""Informers of kinds that nobody declared."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from clientgo.client import Client
+from clientgo.informers import DynamicInformerFactory, MetadataInformerFactory
+from clientgo.meta import APIResource, GroupVersionResource, ObjectMeta, Unstructured
+from clientgo.testing.scripted_server import ScriptedServer, answer_json
+from tests.informers.fake_client import FakeClient
+
+_WIDGETS = APIResource(group="example.com", version="v1", kind="Widget", plural="widgets")
+
+
+def widget(name: str, namespace: str = "ns") -> Unstructured:
+    return Unstructured(
+        api_version="example.com/v1",
+        kind="Widget",
+        metadata=ObjectMeta(name=name, namespace=namespace, resource_version="1"),
+    )
+
+
+def factory_of(client: FakeClient, *args: Any, **options: Any) -> DynamicInformerFactory:
+    return DynamicInformerFactory(client, *args, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def stop() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_a_resource_has_one_informer_per_version() -> None:
+    """DYN-01"""
+    factory = factory_of(FakeClient())
+    v2 = GroupVersionResource("example.com", "v2", "widgets")
+
+    one = factory.for_resource(_WIDGETS)
+
+    assert factory.for_resource(_WIDGETS.gvr).informer is one.informer
+    assert factory.for_resource(v2).informer is not one.informer
+
+
+def test_objects_are_unstructured_and_found_by_namespace(stop: threading.Event) -> None:
+    """DYN-01, DYN-02"""
+    with factory_of(FakeClient(widget("a"), widget("b", "other"))) as factory:
+        widgets = factory.for_resource(_WIDGETS)
+        factory.start(stop)
+
+        assert factory.wait_for_cache_sync(stop) == {_WIDGETS.gvr: True}
+        assert [obj["kind"] for obj in widgets.lister.namespace("other").list()] == ["Widget"]
+
+
+def test_the_options_are_those_of_every_factory(stop: threading.Event) -> None:
+    """DYN-02, DYN-04"""
+    client = FakeClient(widget("a"), widget("b", "other"))
+    options = {"namespace": "other", "custom_resync": {_WIDGETS.gvr: 5.0}}
+    with factory_of(client, **options) as factory:
+        widgets = factory.for_resource(_WIDGETS)
+        factory.start(stop)
+        factory.wait_for_cache_sync(stop)
+
+        assert [obj.metadata.name for obj in widgets.lister.list()] == ["b"]
+        assert widgets.informer._default_period == 5.0
+
+
+def test_a_resource_that_is_not_served_is_no_error_until_it_is_listed(
+    stop: threading.Event,
+) -> None:
+    """DYN-01"""
+    client = FakeClient()
+    client.unserved = {"widgets"}
+    with factory_of(client) as factory:
+        widgets = factory.for_resource(GroupVersionResource("example.com", "v1", "widgets"))
+        factory.start(stop)
+
+        stop.set()
+
+        assert factory.wait_for_cache_sync(stop) == {_WIDGETS.gvr: False}
+        assert widgets.informer.name == "example.com/v1, Resource=widgets"
+
+
+def test_metadata_is_asked_for_and_nothing_else(stop: threading.Event) -> None:
+    """DYN-03"""
+    item = {
+        "apiVersion": "meta.k8s.io/v1",
+        "kind": "PartialObjectMetadata",
+        "metadata": {"name": "a", "namespace": "ns", "resourceVersion": "3"},
+    }
+    listed = {"metadata": {"resourceVersion": "5"}, "items": [item]}
+    path = "/apis/example.com/v1/widgets"
+    with ScriptedServer() as server, Client(server.url) as client:
+        server.on(path, lambda request: _answer(request, listed))
+        with MetadataInformerFactory(client) as factory:
+            widgets = factory.for_resource(_WIDGETS)
+            factory.start(stop)
+            factory.wait_for_cache_sync(stop)
+            names = [obj.metadata.name for obj in widgets.lister.list()]
+
+    assert names == ["a"]
+    accepts = {("watch" in r.query, r.headers["accept"]) for r in server.requests}
+    assert (False, "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1") in accepts
+    assert (True, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1") in accepts
+
+
+def _answer(request: Any, listed: Any) -> Any:
+    if "watch" in request.query:
+        status = {"kind": "Status", "status": "Failure", "code": 422, "reason": "Invalid"}
+        return answer_json(status, 422)
+    return answer_json(listed)
