@@ -439,6 +439,30 @@ class TestAddingIndexes:
         assert refs(store.by_index("groups", "y")) == ["b@1"]
 
 
+@pytest.mark.parametrize("meanwhile", ["an index is added", "the content is replaced"])
+def test_a_write_that_was_overtaken_is_indexed_anew(meanwhile: str) -> None:
+    """STO-10, IDX-06, IDX-09: its values were computed for indexes that are no longer current."""
+    store: Indexer[Foo] = Indexer()
+    overtaken = False
+
+    def overtaking(obj: Foo) -> list[str]:
+        nonlocal overtaken
+        if not overtaken and obj.metadata.name == "a":
+            overtaken = True
+            if meanwhile == "an index is added":
+                store.add_indexers({"more": by_groups})
+            else:
+                store.replace([grouped("b", "x")], "2")
+        return by_groups(obj)
+
+    store.add_indexers({"groups": overtaking})
+    store.add(grouped("a", "x"))
+
+    assert store.index_keys("groups", "x") == sorted(store.list_keys())
+    if meanwhile == "an index is added":
+        assert store.index_keys("more", "x") == ["ns/a"]
+
+
 def test_an_index_function_may_read_the_store() -> None:
     """STO-10: it runs outside the lock."""
     store: Indexer[Foo] = Indexer()
