@@ -18,7 +18,6 @@
     broadcaster.shutdown()
 """
 
-from clientgo.record.broadcaster import BroadcasterStatistics, EventBroadcaster
 from clientgo.record.correlator import (
     CorrelatorOptions,
     CorrelatorStatistics,
@@ -28,6 +27,7 @@ from clientgo.record.correlator import (
     spam_by_object,
     spam_by_reason,
 )
+from clientgo.record.event_broadcaster import BroadcasterStatistics, EventBroadcaster
 from clientgo.record.event_watch import EventWatch, EventWatchStatistics
 from clientgo.record.recorder import NORMAL, WARNING, EventRecorder
 from clientgo.record.references import NoReferenceError, get_partial_reference, get_reference

@@ -1,7 +1,8 @@
-"""A bounded queue of events and the thread that hands them to one handler.
+"""A bounded queue of events and the threads that hand them to one handler.
 
 Promises: offering an event never blocks; the handler gets events in the order offered, one at a
-time; what did not fit is counted and said once, until there is room again.
+time unless it asks for more threads; what did not fit is counted and said once, until there is
+room again.
 
 Does not promise that an event which was taken is ever handled: closing with ``discard`` drops
 what still waits.
@@ -17,9 +18,11 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
-from clientgo.api.core_v1 import Event
 from clientgo.clock import Clock
+
+E = TypeVar("E")
 
 _log = logging.getLogger("clientgo.record")
 
@@ -33,27 +36,38 @@ class EventWatchStatistics:
     pending: int
 
 
-class EventWatch:
-    """Delivers events to ``handler``; made by ``EventBroadcaster``. Thread-safe."""
+class EventWatch(Generic[E]):
+    """Delivers events to ``handler``; made by a broadcaster. Thread-safe."""
 
     def __init__(
-        self, handler: Callable[[Event], object], *, name: str, queue_size: int, clock: Clock
+        self,
+        handler: Callable[[E], object],
+        *,
+        name: str,
+        queue_size: int,
+        threads: int = 1,
+        clock: Clock,
     ) -> None:
         self._handler = handler
         self._name = name
         self._queue_size = queue_size
         self._clock = clock
         self._changed = threading.Condition(threading.Lock())
-        self._queue: deque[Event] = deque()
+        self._queue: deque[tuple[int, E]] = deque()
+        """Events with their numbers, which rise."""
+        self._in_hand: set[int] = set()
         self._taken = 0
         self._handled = 0
         self._dropped = 0
         self._full = False
         self._closed = False
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
+        self._threads = [
+            threading.Thread(target=self._run, name=name, daemon=True) for _ in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
 
-    def offer(self, event: Event) -> None:
+    def offer(self, event: E) -> None:
         """Queue an event, or drop and count it: when the queue is full, and after closing."""
         with self._changed:
             if self._closed:
@@ -62,8 +76,8 @@ class EventWatch:
             became_full = False
             if len(self._queue) < self._queue_size:
                 self._full = False
-                self._queue.append(event)
                 self._taken += 1
+                self._queue.append((self._taken, event))
                 self._changed.notify_all()
             else:
                 self._dropped += 1
@@ -80,8 +94,8 @@ class EventWatch:
     def flush(self, deadline: float | None) -> bool:
         """Wait until what was offered so far is handled; False if the instant came before."""
         with self._changed:
-            target = self._taken
-            while self._handled < target:
+            last = self._taken
+            while self._oldest_locked() <= last:
                 if deadline is not None and self._clock.monotonic() >= deadline:
                     return False
                 self._clock.wait_until(self._changed, deadline)
@@ -93,43 +107,54 @@ class EventWatch:
             self._closed = True
             if discard:
                 self._dropped += len(self._queue)
-                self._taken -= len(self._queue)
                 self._queue.clear()
             self._changed.notify_all()
 
     def stop(self) -> None:
-        """Drop what waits and return when the handler's present call, if any, has ended.
+        """Drop what waits and return when the handler's present calls, if any, have ended.
 
         Must not be called by the handler itself.
         """
         self.close(discard=True)
-        self._thread.join()
+        for thread in self._threads:
+            thread.join()
 
     def join(self, deadline: float) -> bool:
-        """Wait for the end of the thread of a closed watch, until an instant of the clock."""
+        """Wait for the end of the threads of a closed watch, until an instant of the clock."""
         ended = self.flush(deadline)
         if ended:
-            self._thread.join()
+            for thread in self._threads:
+                thread.join()
         return ended
 
     def statistics(self) -> EventWatchStatistics:
         with self._changed:
-            return EventWatchStatistics(
-                handled=self._handled, dropped=self._dropped, pending=self._taken - self._handled
-            )
+            pending = len(self._queue) + len(self._in_hand)
+            return EventWatchStatistics(self._handled, self._dropped, pending)
+
+    def _oldest_locked(self) -> int:
+        """The number of the oldest event that is not handled, or the next one's."""
+        waiting = self._queue[0][0] if self._queue else self._taken + 1
+        return min(self._in_hand, default=waiting)
 
     def _run(self) -> None:
-        while (event := self._next()) is not None:
+        while (item := self._next()) is not None:
+            number, event = item
             try:
                 self._handler(event)
             except Exception:  # noqa: BLE001 - a handler is anybody's code
                 _log.exception("%s: the handler of events failed and goes on", self._name)
             with self._changed:
+                self._in_hand.remove(number)
                 self._handled += 1
                 self._changed.notify_all()
 
-    def _next(self) -> Event | None:
+    def _next(self) -> tuple[int, E] | None:
         with self._changed:
             while not self._queue and not self._closed:
                 self._changed.wait()
-            return self._queue.popleft() if self._queue else None
+            if not self._queue:
+                return None
+            item = self._queue.popleft()
+            self._in_hand.add(item[0])
+            return item

@@ -1,12 +1,12 @@
-"""Writing events, and trying again while nobody answers.
+"""Writing core/v1 events to a sink.
 
-Promises: an event is written as the correlator says, once; while no answer comes at all it is
-tried again, and whatever waits behind it waits too, so that the order stays.
+Promises: an event is written as the correlator says, once; while no answer comes it is tried
+again, and whatever waits behind it waits too, so that the order stays.
 
-Does not promise that an event arrives: a refusal of the server is final, since the next one like
-it comes with a higher count. What was given up is counted.
+Does not promise that an event arrives: after a refusal the next one like it comes with a higher
+count. What was given up is counted.
 
-Upstream: tools/record, recordToSink and recordEvent.
+Upstream: ``tools/record`` recordToSink.
 """
 
 from __future__ import annotations
@@ -16,19 +16,15 @@ import random
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
 
 from clientgo.api.core_v1 import Event
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import AlreadyExistsError, DecodeError, NotFoundError, StatusError
+from clientgo.meta import NotFoundError
 from clientgo.record.correlator import Correlated, EventCorrelator
+from clientgo.record.delivery import RETRY_INTERVAL, deliver
 from clientgo.record.sink import Sink
 
 _log = logging.getLogger("clientgo.record")
-
-MAX_TRIES: Final = 12
-RETRY_INTERVAL: Final = 10.0
-"""Seconds between tries; with MAX_TRIES this bridges the restart of an API server (100 s)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +65,15 @@ class EventWriter:
         correlated = self._correlator.correlate(event)
         if correlated is None:
             _log.debug("Event silenced, its object has used up its budget: %s", _text(event))
-        elif self._try_until_answered(correlated):
+            return
+        written = deliver(
+            lambda: self._send(correlated),
+            _text(event),
+            pause=self._pause,
+            stopping=self._stopping,
+            clock=self._clock,
+        )
+        if written:
             self._written += 1
         else:
             self._given_up += 1
@@ -77,26 +81,10 @@ class EventWriter:
     def statistics(self) -> WriterStatistics:
         return WriterStatistics(self._written, self._given_up)
 
-    def _try_until_answered(self, correlated: Correlated) -> bool:
-        for tries in range(1, MAX_TRIES + 1):
-            try:
-                self._correlator.written(self._send(correlated))
-            except Exception as error:  # noqa: BLE001 - a sink is anybody's code
-                problem = error
-            else:
-                return True
-            if isinstance(problem, StatusError):
-                _log_refusal(correlated.event, problem)
-                return False
-            if _cannot_be_sent(problem) or tries == MAX_TRIES:
-                break
-            if not self._pause(tries, correlated.event, problem):
-                break
-        _log.error("Event is lost, it could not be sent: %s: %s", _text(correlated.event), problem)
-        return False
+    def _send(self, correlated: Correlated) -> None:
+        self._correlator.written(self._patch_or_create(*correlated))
 
-    def _send(self, correlated: Correlated) -> Event:
-        event, patch = correlated
+    def _patch_or_create(self, event: Event, patch: dict[str, object] | None) -> Event:
         if patch is not None:
             try:
                 return self._sink.patch(event, patch)
@@ -105,26 +93,9 @@ class EventWriter:
                 event.metadata.resource_version = ""
         return self._sink.create(event)
 
-    def _pause(self, tries: int, event: Event, problem: Exception) -> bool:
-        """Wait for the next try; False if there is to be none."""
-        # The first pause is random, so that many clients do not come back together.
-        pause = self._retry_interval * (self._random() if tries == 1 else 1.0)
-        _log.debug(
-            "Event not written, trying again in %.1f s: %s: %s", pause, _text(event), problem
-        )
-        return not self._clock.sleep(pause, self._stopping)
-
-
-def _cannot_be_sent(problem: Exception) -> bool:
-    """Whether it failed before anything was sent, unlike an answer that does not decode."""
-    return isinstance(problem, TypeError | ValueError) and not isinstance(problem, DecodeError)
-
-
-def _log_refusal(event: Event, error: StatusError) -> None:
-    terminating = any(c.reason == "NamespaceTerminating" for c in error.status.details.causes)
-    expected = terminating or isinstance(error, AlreadyExistsError)
-    level = logging.DEBUG if expected else logging.ERROR
-    _log.log(level, "Event refused by the server and lost: %s: %s", _text(event), error)
+    def _pause(self, tries: int) -> float:
+        """The first pause is random, so that many clients do not come back together."""
+        return self._retry_interval * (self._random() if tries == 1 else 1.0)
 
 
 def _text(event: Event) -> str:

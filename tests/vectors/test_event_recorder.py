@@ -86,7 +86,7 @@ class Scene(EventBroadcaster):
         self._lock_outstanding = threading.Lock()
 
     def start_event_watcher(
-        self, handler: Callable[[Event], object], *, name: str = ""
+        self, handler: Callable[[Event], object], *, name: str = "", threads: int = 1
     ) -> EventWatch:
         def handle(event: Event) -> None:
             handler(event)
@@ -94,7 +94,7 @@ class Scene(EventBroadcaster):
                 self.outstanding -= 1
             self.time.moved.set()
 
-        return super().start_event_watcher(handle, name=name)
+        return super().start_event_watcher(handle, name=name, threads=threads)
 
     def publish(self, event: Event) -> None:
         if not self._stopping.is_set():

@@ -225,8 +225,8 @@ def test_the_stop_event_shuts_down() -> None:
 
     stop.set()
 
-    watch._thread.join(5)
-    assert not watch._thread.is_alive()
+    watch._threads[0].join(5)
+    assert not watch._threads[0].is_alive()
 
 
 def test_a_broadcaster_that_is_made_stopped_takes_nothing() -> None:

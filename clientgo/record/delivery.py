@@ -1,0 +1,86 @@
+"""Delivering one write to an API server: until it is answered, but not for ever.
+
+Promises: a refusal of the server is final, since it would refuse again; so is something that could
+not even be sent. Everything else is tried again, up to :data:`MAX_TRIES` times. What is lost is
+logged once, with its reason.
+
+Upstream: ``tools/record`` recordToSink and recordEvent; ``tools/events`` attemptRecording.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from clientgo.clock import Clock
+from clientgo.meta import AlreadyExistsError, DecodeError, StatusError
+
+_log = logging.getLogger("clientgo.record")
+
+MAX_TRIES: Final = 12
+RETRY_INTERVAL: Final = 10.0
+"""Seconds between tries; with MAX_TRIES this bridges the restart of an API server (100 s)."""
+
+
+class Outcome(enum.Enum):
+    """What came of a try."""
+
+    WRITTEN = "written"
+    LOST = "lost"
+    """It was refused, or cannot be sent: another try would end in the same way."""
+
+    UNANSWERED = "unanswered"
+
+
+def attempt(send: Callable[[], object], what: str) -> Outcome:
+    """Call ``send`` once. ``what`` says in the log which event it is about."""
+    try:
+        send()
+    except StatusError as error:
+        _log_refusal(what, error)
+        return Outcome.LOST
+    except Exception as error:  # noqa: BLE001 - a sink is anybody's code
+        if _cannot_be_sent(error):
+            _log.error("Event can't be sent and is lost: %s: %s", what, error)
+            return Outcome.LOST
+        _log.debug("Event not written, no answer came: %s: %s", what, error)
+        return Outcome.UNANSWERED
+    return Outcome.WRITTEN
+
+
+def deliver(
+    send: Callable[[], object],
+    what: str,
+    *,
+    pause: Callable[[int], float],
+    stopping: threading.Event,
+    clock: Clock,
+) -> bool:
+    """Try until there is an answer; return whether it is written.
+
+    ``pause`` gives the seconds to wait after the n-th try. Once ``stopping`` is set there is a
+    single try. Blocks.
+    """
+    for tries in range(1, MAX_TRIES + 1):
+        outcome = attempt(send, what)
+        if outcome is not Outcome.UNANSWERED:
+            return outcome is Outcome.WRITTEN
+        if tries < MAX_TRIES and clock.sleep(pause(tries), stopping):
+            break
+    _log.error("Event is lost, no answer came in %d tries: %s", tries, what)
+    return False
+
+
+def _cannot_be_sent(problem: Exception) -> bool:
+    """Whether it failed before anything was sent, unlike an answer that does not decode."""
+    return isinstance(problem, TypeError | ValueError) and not isinstance(problem, DecodeError)
+
+
+def _log_refusal(what: str, error: StatusError) -> None:
+    terminating = any(c.reason == "NamespaceTerminating" for c in error.status.details.causes)
+    expected = terminating or isinstance(error, AlreadyExistsError)
+    level = logging.DEBUG if expected else logging.ERROR
+    _log.log(level, "Event refused by the server and lost: %s: %s", what, error)
