@@ -46,9 +46,11 @@ class ConsumerQueue(ABC, Generic[Entry]):
     """Base of the queues: everything but how entries are kept. Thread-safe."""
 
     def __init__(self, name: str, clock: Clock, metrics: QueueMetrics | None = None) -> None:
-        lock = threading.Lock()
-        self._changed = threading.Condition(lock)
-        self._batch_done = threading.Condition(lock)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._consumers_waiting = 0
+        self._batch_done = threading.Condition(self._lock)
+        self._producers_waiting = 0
         self._batches_done = 0
         self._in_flight_count = 0
         self._consumer: int | None = None
@@ -56,18 +58,19 @@ class ConsumerQueue(ABC, Generic[Entry]):
         self._populated = False
         self._initial_remaining = 0
         self._synced = DoneChecker(name, threading.Event())
+        self._synced_unnoticed = False
         self._clock = clock
         self._metrics = NO_QUEUE_METRICS if metrics is None else metrics
 
     def close(self) -> None:
         """Wake whoever waits; what is queued can still be taken, and producers still add."""
-        with self._changed:
+        with self._lock:
             self._closed = True
             self._changed.notify_all()
             self._batch_done.notify_all()
 
     def is_closed(self) -> bool:
-        with self._changed:
+        with self._lock:
             return self._closed
 
     def has_synced(self) -> bool:
@@ -79,7 +82,7 @@ class ConsumerQueue(ABC, Generic[Entry]):
         return self._synced
 
     def statistics(self) -> QueueStatistics:
-        with self._changed:
+        with self._lock:
             return QueueStatistics(
                 pending=self._pending_locked(),
                 in_flight=self._in_flight_count,
@@ -100,9 +103,16 @@ class ConsumerQueue(ABC, Generic[Entry]):
         """What was taken last has been processed."""
 
     def _consume(self, process: Callable[[list[Entry], bool], None], limit: int) -> None:
-        """Wait for entries and process a batch of them."""
-        with self._changed:
+        """Wait for entries and process a batch of them.
+
+        An empty first list leaves nothing to process; the consumer is woken all the same, once,
+        because it learns here that the queue is in sync.
+        """
+        with self._lock:
             self._wait_for_turn_locked()
+            self._synced_unnoticed = False
+            if not self._pending_locked():
+                return
             is_in_initial_list = not self._synced.is_done()
             batch = self._take_locked(min(limit, self._initial_remaining or limit))
             counted = min(len(batch), self._initial_remaining)
@@ -113,7 +123,7 @@ class ConsumerQueue(ABC, Generic[Entry]):
             process(batch, is_in_initial_list)
         finally:
             seconds = self._clock.monotonic() - started
-            with self._changed:
+            with self._lock:
                 self._finish_locked(counted)
                 pending = self._pending_locked()
             self._report(len(batch), seconds, pending)
@@ -126,11 +136,14 @@ class ConsumerQueue(ABC, Generic[Entry]):
         self._initial_remaining = initial_count
         if initial_count == 0:
             self._synced.done.set()
+            self._synced_unnoticed = True
+            self._changed.notify()
 
     def _announce_locked(self) -> None:
         """Something was queued."""
         self._metrics.queued_items.set(self._pending_locked())
-        self._changed.notify()
+        if self._consumers_waiting:
+            self._changed.notify()
 
     def _wait_for_room_locked(self) -> None:
         """Let a consumer that has fallen far behind finish its batch."""
@@ -138,7 +151,11 @@ class ConsumerQueue(ABC, Generic[Entry]):
             return
         batch = self._batches_done
         while self._batches_done == batch and not self._closed:
-            self._batch_done.wait()
+            self._producers_waiting += 1
+            try:
+                self._batch_done.wait()
+            finally:
+                self._producers_waiting -= 1
 
     def _wait_for_turn_locked(self) -> None:
         if self._consumer == threading.get_ident():
@@ -146,10 +163,14 @@ class ConsumerQueue(ABC, Generic[Entry]):
                 "pop was called from a process function, which would wait for itself; "
                 "return from it first"
             )
-        while self._consumer is not None or not self._pending_locked():
+        while self._consumer is not None or not (self._pending_locked() or self._synced_unnoticed):
             if self._closed and not self._pending_locked():
                 raise QueueClosedError(f"the queue {self._synced.name!r} is closed and empty")
-            self._changed.wait()
+            self._consumers_waiting += 1
+            try:
+                self._changed.wait()
+            finally:
+                self._consumers_waiting -= 1
 
     def _finish_locked(self, counted: int) -> None:
         self._forget_taken_locked()
@@ -160,8 +181,10 @@ class ConsumerQueue(ABC, Generic[Entry]):
             self._initial_remaining -= counted
             if self._initial_remaining == 0:
                 self._synced.done.set()
-        self._batch_done.notify_all()
-        self._changed.notify()
+        if self._producers_waiting:
+            self._batch_done.notify_all()
+        if self._consumers_waiting:
+            self._changed.notify()
 
     def _report(self, processed: int, seconds: float, pending: int) -> None:
         self._metrics.queued_items.set(pending)

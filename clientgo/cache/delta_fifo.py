@@ -63,7 +63,7 @@ class DeltaFIFO(DeltaQueue):
         that the transformer refuses; objects before it stay queued, nothing is deleted.
         """
         prepared, error = self._prepare([(self._replaced_type, obj) for obj in objs])
-        with self._changed:
+        with self._lock:
             self._append_locked(prepared)
             if error is None:
                 listed = {key for key, _ in prepared}
@@ -77,7 +77,7 @@ class DeltaFIFO(DeltaQueue):
         """Queue every known object once more, except those with changes pending or in flight."""
         if self._known_objects is None:
             return
-        with self._changed:
+        with self._lock:
             for key in self._known_objects.list_keys():
                 if key in self._items or key in self._in_flight:
                     continue

@@ -120,7 +120,8 @@ class DeltaQueue(ConsumerQueue[Deltas]):
             popped.extend(batch)
             process(batch[0], is_in_initial_list)
 
-        self.pop_batch(process_popped, limit=1)
+        while not popped:
+            self._consume(process_popped, limit=1)
         return popped[0]
 
     def pop_batch(
@@ -132,7 +133,8 @@ class DeltaQueue(ConsumerQueue[Deltas]):
         """Like :meth:`pop`, for up to ``limit`` entries; all keys of a batch differ.
 
         A batch of one goes to ``process_single`` where there is one. Entries of the initial list
-        and later ones never share a batch.
+        and later ones never share a batch. Returns without a call when an empty first list has
+        brought the queue in sync.
         """
 
         def process(batch: list[Deltas], is_in_initial_list: bool) -> None:
@@ -181,7 +183,7 @@ class DeltaQueue(ConsumerQueue[Deltas]):
         while True:
             prepared, error = self._prepare(changes, start)
             failed = start + len(prepared)
-            with self._changed:
+            with self._lock:
                 self._wait_for_room_locked()
                 self._append_locked(prepared)
                 self._populate_locked(0)

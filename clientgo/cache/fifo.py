@@ -44,7 +44,7 @@ class FIFO(ConsumerQueue[T]):
     def add(self, obj: T) -> None:
         """Queue an object, or put it in the place of an older state that is still queued."""
         key = self._key_of(obj)
-        with self._changed:
+        with self._lock:
             self._items[key] = obj
             self._populate_locked(0)
             self._announce_locked()
@@ -56,14 +56,14 @@ class FIFO(ConsumerQueue[T]):
     def delete(self, obj: Any) -> None:
         """Take an object out of the queue; nothing happens if it is not in there."""
         key = self._key_of(obj)
-        with self._changed:
+        with self._lock:
             self._items.pop(key, None)
             self._populate_locked(0)
 
     def replace(self, objs: Sequence[T], resource_version: str) -> None:  # noqa: ARG002
         """Make ``objs`` the whole content, in this order."""
         items = OrderedDict((self._key_of(obj), obj) for obj in objs)
-        with self._changed:
+        with self._lock:
             self._items = items
             self._populate_locked(len(items))
             self._announce_locked()
@@ -85,7 +85,8 @@ class FIFO(ConsumerQueue[T]):
             popped.extend(batch)
             process(batch[0], is_in_initial_list)
 
-        self._consume(process_popped, limit=1)
+        while not popped:
+            self._consume(process_popped, limit=1)
         return popped[0]
 
     def _pending_locked(self) -> int:

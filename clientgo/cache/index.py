@@ -72,11 +72,18 @@ class Index:
         """Store objects under their values, in order; what has no values is not in the index."""
         by_value, known = self._by_value, self._values
         for key, obj, values in zip(keys, objs, column, strict=True):
-            old = known.get(key, NO_VALUES)
-            if values == old and type(values) is str:
+            old = known.get(key)
+            # Most objects have one value, the same one for all their life.
+            if type(values) is not str or not (old is None or old == values):
+                self._move(key, obj, values)
+            elif old is not None:
                 by_value[values][key] = obj
             else:
-                self._move(key, obj, old, values)
+                known[key] = values
+                if values in by_value:
+                    by_value[values][key] = obj
+                else:
+                    by_value[values] = {key: obj}
 
     def objects(self, value: str) -> Mapping[str, Any]:
         """The objects with a value, by key."""
@@ -93,10 +100,10 @@ class Index:
         """An index by the same function, without objects."""
         return Index(self.name, self._function, ready=self.ready)
 
-    def _move(self, key: str, obj: Any, old: IndexValues, new: IndexValues) -> None:
+    def _move(self, key: str, obj: Any, values: IndexValues) -> None:
         by_value = self._by_value
-        kept = _as_tuple(new)
-        for value in _as_tuple(old):
+        kept = _as_tuple(values)
+        for value in _as_tuple(self._values.get(key, NO_VALUES)):
             if value not in kept:
                 objects = by_value[value]
                 del objects[key]
@@ -105,7 +112,7 @@ class Index:
         for value in kept:
             by_value.setdefault(value, {})[key] = obj
         if kept:
-            self._values[key] = new
+            self._values[key] = values
         else:
             self._values.pop(key, None)
 

@@ -185,14 +185,11 @@ class Indexer(Generic[T]):
 
     def _apply_all(self, changes: Sequence[tuple[DeltaType, Any]]) -> builtins.list[T | None]:
         key_func, deleted = self._key_func, DeltaType.DELETED
-        keys: builtins.list[str] = []
-        objs: builtins.list[T | None] = []
         try:
-            for kind, obj in changes:
-                keys.append(key_func(obj))
-                objs.append(None if kind is deleted else obj)
+            keys = [key_func(obj) for _, obj in changes]
         except Exception as error:
-            raise KeyFuncError(obj, error) from error
+            raise KeyFuncError(changes, error) from error
+        objs = [None if kind is deleted else obj for kind, obj in changes]
         return self._storage.apply(keys, objs, version_of(changes[-1][1]))
 
     def _apply_sound(

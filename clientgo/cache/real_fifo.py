@@ -76,7 +76,7 @@ class RealFIFO(DeltaQueue):
 
     def resync(self) -> None:
         """Queue every known object once more, except those with changes pending or in flight."""
-        with self._changed:
+        with self._lock:
             if self._known_objects is None:
                 self._queue.append(("", Delta(DeltaType.SYNC_ALL, None)))
             else:
@@ -86,14 +86,14 @@ class RealFIFO(DeltaQueue):
     def bookmark(self, resource_version: str) -> None:
         """Queue a note that everything up to ``resource_version`` has been seen, if enabled."""
         if self._emit_bookmarks:
-            with self._changed:
+            with self._lock:
                 self._queue.append(("", Delta(DeltaType.BOOKMARK, resource_version)))
                 self._announce_locked()
 
     def _replace_at_once(self, objs: Sequence[Any], resource_version: str) -> None:
         objects = self._transformed(objs)
         replaced = Delta(DeltaType.REPLACED_ALL, Replacement(objects, resource_version))
-        with self._changed:
+        with self._lock:
             self._queue.append(("", replaced))
             self._populate_locked(len(self._queue))
             self._announce_locked()
@@ -112,7 +112,7 @@ class RealFIFO(DeltaQueue):
     def _replace_one_by_one(self, objs: Sequence[Any]) -> None:
         listed = self._keys_of(objs)
         prepared, error = self._prepare([(DeltaType.REPLACED, obj) for obj in objs])
-        with self._changed:
+        with self._lock:
             self._queue.extend(self._deletions_locked(listed))
             self._queue.extend(prepared)
             if error is None:
@@ -160,16 +160,18 @@ class RealFIFO(DeltaQueue):
         self._queue.extend(prepared)
 
     def _take_locked(self, limit: int) -> list[Deltas]:
-        queue = self._queue
         taken: dict[str, Deltas] = {}
-        while queue and len(taken) < limit:
-            key, delta = queue[0]
+        for key, delta in self._queue:
             stands_alone = delta.type in WHOLE_STORE_TYPES
             if taken and (stands_alone or key in taken):
                 break
             taken[key] = [delta]
-            queue.popleft()
-            if stands_alone:
+            if stands_alone or len(taken) == limit:
                 break
+        if len(taken) == len(self._queue):
+            self._queue.clear()
+        else:
+            for _ in taken:
+                self._queue.popleft()
         self._in_flight = taken
         return list(taken.values())
