@@ -16,6 +16,9 @@
     recorder = broadcaster.new_recorder("foo-controller")
     ...
     broadcaster.shutdown()
+
+That is for core/v1 events. Those of events.k8s.io/v1, which name an action and a related object
+and whose repetitions make a series, have a ``SeriesBroadcaster``, used in the same way.
 """
 
 from clientgo.record.correlator import (
@@ -31,9 +34,14 @@ from clientgo.record.event_broadcaster import BroadcasterStatistics, EventBroadc
 from clientgo.record.event_watch import EventWatch, EventWatchStatistics
 from clientgo.record.recorder import NORMAL, WARNING, EventRecorder
 from clientgo.record.references import NoReferenceError, get_partial_reference, get_reference
+from clientgo.record.series_broadcaster import SeriesBroadcaster, SeriesStatistics
+from clientgo.record.series_cache import same_series, same_series_and_note
+from clientgo.record.series_recorder import SeriesRecorder
+from clientgo.record.series_writer import EventSeriesSink, SeriesSink
 from clientgo.record.sink import EventSink, Sink
 
 __all__ = [
+    # core/v1 events
     "EventBroadcaster",
     "BroadcasterStatistics",
     "EventRecorder",
@@ -50,6 +58,15 @@ __all__ = [
     "combined_message",
     "spam_by_object",
     "spam_by_reason",
+    # events.k8s.io/v1
+    "SeriesBroadcaster",
+    "SeriesStatistics",
+    "SeriesRecorder",
+    "SeriesSink",
+    "EventSeriesSink",
+    "same_series",
+    "same_series_and_note",
+    # references
     "get_reference",
     "get_partial_reference",
     "NoReferenceError",

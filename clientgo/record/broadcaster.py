@@ -34,15 +34,13 @@ class Broadcaster(Generic[E]):
     As a context manager it shuts down at the end of the block.
     """
 
-    def __init__(self, *, clock: Clock, queue_size: int, stop: threading.Event | None) -> None:
+    def __init__(self, *, clock: Clock, queue_size: int) -> None:
         self._clock = clock
         self._queue_size = queue_size
         self._lock = threading.Lock()
         self._watches: tuple[EventWatch[E], ...] = ()
         self._stopping = threading.Event()
         self._stop_registration: Registration | None = None
-        if stop is not None:
-            self._stop_registration = call_when_set(stop, self.shutdown)
 
     def __enter__(self: Self) -> Self:
         return self
@@ -83,7 +81,7 @@ class Broadcaster(Generic[E]):
         Returns False after ``timeout`` seconds.
         """
         deadline = None if timeout is None else self._clock.monotonic() + timeout
-        return all(watch.flush(deadline) for watch in self._watches)
+        return all(queue.flush(deadline) for queue in self._queues)
 
     def shutdown(self, timeout: float = 5.0) -> None:
         """Take no more events, give those that wait one try each, and end all threads.
@@ -92,19 +90,28 @@ class Broadcaster(Generic[E]):
         and said. Idempotent.
         """
         with self._lock:
-            watches = self._watches
-            for watch in watches:
-                watch.close()
+            queues = self._queues
+            for queue in queues:
+                queue.close()
             self._stopping.set()
         if self._stop_registration is not None:
             self._stop_registration.cancel()
         deadline = self._clock.monotonic() + timeout
-        late = [watch for watch in watches if not watch.join(deadline)]
+        late = [queue for queue in queues if not queue.join(deadline)]
         if late:
             _log.warning(
                 "Shut down while events were still unwritten after %.1f s; dropped: %d",
                 timeout,
-                sum(watch.statistics().pending for watch in late),
+                sum(queue.statistics().pending for queue in late),
             )
-        for watch in late:
-            watch.close(discard=True)
+        for queue in late:
+            queue.close(discard=True)
+
+    @property
+    def _queues(self) -> tuple[EventWatch[E], ...]:
+        """All queues that are flushed and closed."""
+        return self._watches
+
+    def _shut_down_with(self, stop: threading.Event | None) -> None:
+        if stop is not None:
+            self._stop_registration = call_when_set(stop, self.shutdown)

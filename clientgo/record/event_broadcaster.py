@@ -61,10 +61,11 @@ class EventBroadcaster(Broadcaster[Event]):
         retry_interval: float = RETRY_INTERVAL,
         stop: threading.Event | None = None,
     ) -> None:
+        super().__init__(clock=clock, queue_size=queue_size)
         self._correlator_options = correlator
         self._retry_interval = retry_interval
         self._sinks: tuple[tuple[EventCorrelator, EventWriter], ...] = ()
-        super().__init__(clock=clock, queue_size=queue_size, stop=stop)
+        self._shut_down_with(stop)
 
     def new_recorder(self, component: str, host: str = "") -> EventRecorder:
         """A recorder whose events name ``component`` as their source."""

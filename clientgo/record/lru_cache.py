@@ -37,5 +37,13 @@ class LRUCache(Generic[K, V]):
             self._entries.popitem(last=False)
             self.evictions += 1
 
+    def remove(self, key: K) -> None:
+        """Forget an entry, which is no eviction; ``KeyError`` if there is none."""
+        del self._entries[key]
+
+    def items(self) -> list[tuple[K, V]]:
+        """All entries, the one that was not used for longest first."""
+        return list(self._entries.items())
+
     def __len__(self) -> int:
         return len(self._entries)

@@ -112,8 +112,7 @@ class EventRecorder:
         reason: str,
         message: str,
     ) -> Event:
-        if event_type not in (NORMAL, WARNING):
-            raise ValueError(f"an event's type is {NORMAL!r} or {WARNING!r}, not {event_type!r}")
+        check_event_type(event_type)
         now = self._clock.time()
         timestamp = format_time(now)
         return Event(
@@ -133,3 +132,9 @@ class EventRecorder:
             last_timestamp=timestamp,
             count=1,
         )
+
+
+def check_event_type(event_type: str) -> None:
+    """Raise ``ValueError`` for a type that no event has."""
+    if event_type not in (NORMAL, WARNING):
+        raise ValueError(f"an event's type is {NORMAL!r} or {WARNING!r}, not {event_type!r}")
