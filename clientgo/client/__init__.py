@@ -3,7 +3,9 @@
 ::
 
     Client ──► client.resource(Foo) ──► ResourceClient[Foo] ──► ResourceListWatch ──► a reflector
-                                          get, create, patch, ...
+       │                                  get, create, patch, ...
+       ├─────► client.metadata(Foo) ──► the same, headers only
+       └─────► client.discovery, client.mapper ──► what is served, and under which name
 
 ::
 
@@ -14,10 +16,20 @@
         foo = foos.get("example-foo")
 """
 
+from clientgo.client.cached_discovery import CachedDiscovery, EmptyDiscoveryError
 from clientgo.client.client import Client
+from clientgo.client.discovery import DiscoveryClient, ServerVersion
+from clientgo.client.discovery_documents import (
+    APIGroup,
+    Discovered,
+    GroupDiscoveryError,
+    ServedResource,
+    StaleGroupVersionError,
+)
 from clientgo.client.list_watch import ResourceListWatch, Tweak, selecting
 from clientgo.client.patch_kind import PatchKind
 from clientgo.client.resource_client import ResourceClient
+from clientgo.client.rest_mapper import DiscoveringRESTMapper, NoMatchError, RESTMapper
 
 __all__ = [
     "Client",
@@ -26,4 +38,17 @@ __all__ = [
     "ResourceListWatch",
     "Tweak",
     "selecting",
+    # what the server serves
+    "DiscoveryClient",
+    "CachedDiscovery",
+    "Discovered",
+    "APIGroup",
+    "ServedResource",
+    "ServerVersion",
+    "GroupDiscoveryError",
+    "StaleGroupVersionError",
+    "EmptyDiscoveryError",
+    "RESTMapper",
+    "DiscoveringRESTMapper",
+    "NoMatchError",
 ]

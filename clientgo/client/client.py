@@ -11,24 +11,28 @@ import threading
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
+from clientgo.client.cached_discovery import CachedDiscovery
+from clientgo.client.discovery import DiscoveryClient
+from clientgo.client.metadata_codec import ACCEPT_LIST, ACCEPT_ONE, MetadataCodec
 from clientgo.client.resource_client import ResourceClient
+from clientgo.client.rest_mapper import DiscoveringRESTMapper
 from clientgo.meta import (
     APIResource,
     Codec,
     GroupVersion,
+    PartialObjectMetadata,
     Resource,
     Unstructured,
     resource_of,
 )
 from clientgo.rest import (
-    ConfigError,
-    RateLimiter,
     RestClient,
     RestConfig,
     Transport,
     api_path,
     limiter_of,
     rest_config_of,
+    shared_limiter_of,
 )
 
 R = TypeVar("R", bound=Resource)
@@ -40,6 +44,9 @@ class Client:
     ``config`` is whatever :func:`clientgo.rest.rest_config_of` takes: a ``RestConfig``, a URL, a
     ``Configuration`` or ``ApiClient`` of the ``kubernetes`` package, or nothing for the kubeconfig
     or pod at hand. ``field_manager`` names this program in what it writes.
+
+    ``discovery`` knows what the server serves, ``mapper`` finds the resource that a name or kind
+    means.
 
     With ``qps`` configured all requests share one rate limiter; without, each group and version
     has its own (5 a second, bursts of 10), as in client-go. Raises
@@ -53,7 +60,9 @@ class Client:
         self._lock = threading.Lock()
         self._rests: dict[GroupVersion, RestClient] = {}
         self._shares_limiter = self.config.qps != 0 or self.config.limiter is not None
-        self._limiter = _shared_limiter(self.config) if self._shares_limiter else None
+        self._limiter = shared_limiter_of(self.config) if self._shares_limiter else None
+        self.discovery = CachedDiscovery(DiscoveryClient(self.config, transport=self._transport))
+        self.mapper = DiscoveringRESTMapper(self.discovery)
 
     @overload
     def resource(self, kind: type[R]) -> ResourceClient[R]: ...
@@ -66,6 +75,13 @@ class Client:
         if isinstance(kind, APIResource):
             return self._resource_client(kind, Codec(Unstructured))
         return self._resource_client(resource_of(kind), Codec(kind))
+
+    def metadata(self, kind: type[Resource] | APIResource) -> ResourceClient[PartialObjectMetadata]:
+        """The headers alone of the objects of one kind, at a fraction of the memory."""
+        declared = kind if isinstance(kind, APIResource) else resource_of(kind)
+        return self._resource_client(
+            declared, MetadataCodec(), accept=ACCEPT_ONE, accept_list=ACCEPT_LIST
+        )
 
     def rest(self, group_version: GroupVersion) -> RestClient:
         """The client for requests that no resource client makes, below one group and version."""
@@ -95,19 +111,13 @@ class Client:
     ) -> None:
         self.close()
 
-    def _resource_client(self, resource: APIResource, codec: Codec[Any]) -> ResourceClient[Any]:
+    def _resource_client(
+        self, resource: APIResource, codec: Codec[Any], **formats: str
+    ) -> ResourceClient[Any]:
         return ResourceClient(
             self.rest(GroupVersion(resource.group, resource.version)),
             resource,
             codec,
             field_manager=self.field_manager,
+            **formats,
         )
-
-
-def _shared_limiter(config: RestConfig) -> RateLimiter | None:
-    if config.limiter is None and config.qps > 0 and config.burst <= 0:
-        raise ConfigError(
-            f"a rate of {config.qps} requests a second for the whole client needs a burst",
-            advice="set burst to a positive number, such as twice the rate",
-        )
-    return limiter_of(config)

@@ -41,7 +41,15 @@ class ResourceClient(Generic[T]):
     writer in ``managedFields``.
     """
 
-    __slots__ = ("_accept", "_codec", "_namespace", "_rest", "field_manager", "resource")
+    __slots__ = (
+        "_accept",
+        "_accept_list",
+        "_codec",
+        "_namespace",
+        "_rest",
+        "field_manager",
+        "resource",
+    )
 
     def __init__(
         self,
@@ -52,11 +60,13 @@ class ResourceClient(Generic[T]):
         namespace: str = "",
         field_manager: str = "",
         accept: str = "",
+        accept_list: str = "",
     ) -> None:
         self._rest = rest
         self._codec = codec
         self._namespace = namespace
         self._accept = accept
+        self._accept_list = accept_list
         self.resource = resource
         self.field_manager = field_manager
 
@@ -74,6 +84,7 @@ class ResourceClient(Generic[T]):
             namespace=namespace,
             field_manager=self.field_manager,
             accept=self._accept,
+            accept_list=self._accept_list,
         )
 
     def get(
@@ -97,19 +108,16 @@ class ResourceClient(Generic[T]):
 
         ``metadata.continue_`` of the result leads to the next page.
         """
-        request = self._for_collection("GET").queries((options or ListOptions()).as_query())
-        if options is not None and options.timeout_seconds:
-            request.timeout(options.timeout_seconds)
+        request = self._for_collection("GET", options)
+        if self._accept_list:
+            request.header("Accept", self._accept_list)
         return self._codec.decode_list(request.do(stop).body)
 
     def watch(
         self, options: ListOptions | None = None, *, stop: threading.Event | None = None
     ) -> WatchStream:
         """What happens to the objects from now, or from the options' resource version, on."""
-        request = self._for_collection("GET").query("watch", "true")
-        request.queries((options or ListOptions()).as_query())
-        if options is not None and options.timeout_seconds:
-            request.timeout(options.timeout_seconds)
+        request = self._for_collection("GET", options).query("watch", "true")
         return request.watch(self._codec, stop)
 
     def create(
@@ -267,7 +275,7 @@ class ResourceClient(Generic[T]):
         stop: threading.Event | None = None,
     ) -> None:
         """Delete all objects that a list with these options would return."""
-        request = self._for_collection("DELETE").queries((options or ListOptions()).as_query())
+        request = self._for_collection("DELETE", options)
         body = _delete_options(grace_period_seconds, propagation_policy, "", "", dry_run)
         request.body(msgspec.json.encode(body)).do(stop)
 
@@ -281,8 +289,13 @@ class ResourceClient(Generic[T]):
             request.namespace(self._namespace or own)
         return request
 
-    def _for_collection(self, method: str) -> Request:
-        return self._request(method).resource(self.resource.plural)
+    def _for_collection(self, method: str, options: ListOptions | None) -> Request:
+        request = self._request(method).resource(self.resource.plural)
+        if options is not None:
+            request.queries(options.as_query())
+            if options.timeout_seconds:
+                request.timeout(options.timeout_seconds)
+        return request
 
     def _for_object(
         self, method: str, name: str, subresource: str, plain: Mapping[str, Any] | None = None

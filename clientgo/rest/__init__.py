@@ -13,7 +13,6 @@ Failures are :class:`~clientgo.meta.StatusError` where the server answered and
 :func:`load_config` needs it.
 """
 
-from clientgo.flowcontrol import RateLimiter
 from clientgo.rest.config import ConfigError, Impersonation, RestConfig, TLSSettings
 from clientgo.rest.credentials import (
     ANONYMOUS,
@@ -36,7 +35,7 @@ from clientgo.rest.errors import (
 )
 from clientgo.rest.loading import load_config, rest_config_of
 from clientgo.rest.request import Request, RequestError, Result
-from clientgo.rest.rest_client import RestClient, api_path, limiter_of
+from clientgo.rest.rest_client import RestClient, api_path, limiter_of, shared_limiter_of
 from clientgo.rest.server_warnings import (
     WarningHandler,
     WarningWriter,
@@ -73,8 +72,8 @@ __all__ = [
     "HTTPWatchStream",
     "EndedWatch",
     "Transport",
-    "RateLimiter",
     "limiter_of",
+    "shared_limiter_of",
     "api_path",
     # failures
     "RequestError",

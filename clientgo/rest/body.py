@@ -47,13 +47,6 @@ class Body:
                 return data
         return b""
 
-    def read_all(self) -> bytes:
-        """The rest of the body."""
-        pieces = []
-        while piece := self.read():
-            pieces.append(piece)
-        return b"".join(pieces)
-
     def _read_framed(self) -> bytes:
         if self._chunks is not None:
             data = self._read_some(READ_SIZE)

@@ -70,7 +70,7 @@ def answer_error(
 
 def _status_in(body: bytes) -> Status | None:
     try:
-        status = msgspec.json.decode(body, type=Status)
+        status = decode(body, Status)
     except msgspec.MsgspecError:
         return None
     return status if status.kind == "Status" and status.status != "Success" else None

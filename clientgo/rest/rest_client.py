@@ -15,7 +15,13 @@ from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.flowcontrol import RateLimiter, TokenBucketRateLimiter
 from clientgo.meta import GroupVersion
 from clientgo.metrics import MetricsProvider, default_provider
-from clientgo.rest.config import DEFAULT_BURST, DEFAULT_QPS, Impersonation, RestConfig
+from clientgo.rest.config import (
+    DEFAULT_BURST,
+    DEFAULT_QPS,
+    ConfigError,
+    Impersonation,
+    RestConfig,
+)
 from clientgo.rest.request import Request
 from clientgo.rest.request_metrics import RequestMetrics
 from clientgo.rest.sending import Means
@@ -36,6 +42,19 @@ def limiter_of(config: RestConfig, *, clock: Clock = REAL_CLOCK) -> RateLimiter 
     return TokenBucketRateLimiter(
         config.qps or DEFAULT_QPS, config.burst or DEFAULT_BURST, clock=clock
     )
+
+
+def shared_limiter_of(config: RestConfig) -> RateLimiter | None:
+    """The rate limiter for everything that a program sends; a rate then needs a burst.
+
+    Raises :class:`ConfigError`.
+    """
+    if config.limiter is None and config.qps > 0 and config.burst <= 0:
+        raise ConfigError(
+            f"a rate of {config.qps} requests a second for the whole client needs a burst",
+            advice="set burst to a positive number, such as twice the rate",
+        )
+    return limiter_of(config)
 
 
 def api_path(group_version: GroupVersion) -> str:

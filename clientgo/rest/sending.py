@@ -16,7 +16,7 @@ import enum
 import logging
 import threading
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from clientgo.clock import Clock
 from clientgo.flowcontrol import NotAcceptedError, RateLimiter
@@ -74,6 +74,13 @@ class Means:
     clock: Clock
 
 
+class _Outcome(NamedTuple):
+    """How an attempt ended: the HTTP code or the type of error, and what to say of it."""
+
+    kind: object
+    text: str
+
+
 class Sending:
     """Carries out one call, in one thread."""
 
@@ -83,7 +90,7 @@ class Sending:
         self._stop = stop
         self._deadline: float | None = None
         self._attempts = 0
-        self._previous: TransportError | int | None = None
+        self._previous: _Outcome | None = None
 
     def open(self) -> Answer:
         """Send until there is an answer to keep, good or bad, and return it with its body unread.
@@ -100,17 +107,24 @@ class Sending:
                 answer = self._attempt()
             except TransportError as error:
                 if not self._may_follow(error):
-                    self._mention_previous(error)
+                    self.mention_previous(error)
                     raise
-                pause, self._previous = _PAUSE_AFTER_LOSS, error
+                pause, self._previous = _PAUSE_AFTER_LOSS, _Outcome(type(error), str(error))
             else:
                 seconds = self._asked_to_wait(answer)
                 if seconds is None:
                     return answer
-                pause, self._previous = float(seconds), answer.status
+                pause = float(seconds)
+                self._previous = _Outcome(answer.status, f"HTTP {answer.status}")
                 self._discard(answer)
-            throttled_for = f"a retry after {self._previous}"
-            _log.debug("%s %s: trying again in %s s", self._call.method, self._call.url, pause)
+            _log.info(
+                "%s %s: trying again in %g s after: %s",
+                self._call.method,
+                self._call.url,
+                pause,
+                self._previous.text,
+            )
+            throttled_for = f"a retry after: {self._previous.text}"
             if self._means.clock.sleep(pause, self._stop):
                 raise self._stopped()
 
@@ -121,10 +135,11 @@ class Sending:
             pieces.append(piece)
         return b"".join(pieces)
 
-    def mention_previous(self, error: StatusError) -> None:
-        """Add to the text of the last error what was different before."""
-        if self._previous is not None and self._previous != error.code:
-            self._add_previous(error)
+    def mention_previous(self, error: StatusError | TransportError) -> None:
+        """Add to the text of the final error how the attempt before ended, if it did otherwise."""
+        kind = error.code if isinstance(error, StatusError) else type(error)
+        if self._previous is not None and self._previous.kind != kind:
+            error.args = (f"{error} (the attempt before ended otherwise: {self._previous.text})",)
 
     def _attempt(self) -> Answer:
         call = self._call
@@ -226,16 +241,6 @@ class Sending:
 
     def _stopped(self) -> RequestStoppedError:
         return RequestStoppedError(self._call.method, self._call.url, "stopped before it was sent")
-
-    def _mention_previous(self, error: TransportError) -> None:
-        if self._previous is not None and type(error) is not type(self._previous):
-            self._add_previous(error)
-
-    def _add_previous(self, error: Exception) -> None:
-        before = (
-            f"HTTP {self._previous}" if isinstance(self._previous, int) else str(self._previous)
-        )
-        error.args = (f"{error} (the attempt before ended otherwise: {before})",)
 
 
 def is_end_of_watch(error: Exception) -> bool:

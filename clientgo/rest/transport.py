@@ -51,7 +51,7 @@ class Answer:
     connection: to the pool if the body was read to its end, else to the operating system.
     """
 
-    __slots__ = ("_in_flight", "_response", "body", "headers", "method", "status", "url")
+    __slots__ = ("_body", "_in_flight", "_response", "headers", "method", "status", "url")
 
     def __init__(
         self, method: str, url: str, response: urllib3.BaseHTTPResponse, in_flight: InFlight
@@ -62,20 +62,20 @@ class Answer:
         self.headers = response.headers
         self._response = response
         self._in_flight = in_flight
-        self.body = Body(_raw(response), gzip=response.headers.get("Content-Encoding") == "gzip")
+        self._body = Body(_raw(response), gzip=response.headers.get("Content-Encoding") == "gzip")
 
-    @property
-    def aborted(self) -> bool:
-        return self._in_flight.aborted
+    def __iter__(self) -> Iterator[bytes]:
+        """The rest of the body, bit by bit as it arrives; raises as :meth:`read` does."""
+        return iter(self.read, b"")
 
-    def read(self, timeout: float | None) -> bytes:
+    def read(self, timeout: float | None = None) -> bytes:
         """What arrives next, waiting for at most ``timeout`` seconds; empty at the end.
 
         Raises :class:`~clientgo.rest.errors.TransportError`.
         """
         try:
             self._in_flight.set_timeout(timeout)
-            return self.body.read()
+            return self._body.read()
         except (OSError, EOFError, ValueError, zlib.error) as error:
             if self._in_flight.aborted:
                 raise RequestStoppedError(self.method, self.url, "stopped in its answer") from error
@@ -93,7 +93,7 @@ class Answer:
         """Give the connection back. Idempotent; waits for a read in another thread to return."""
         if not self._in_flight.release():
             return
-        if self.body.ended and not self._in_flight.aborted:
+        if self._body.ended and not self._in_flight.aborted:
             _raw(self._response).close()
         else:
             self._response.close()

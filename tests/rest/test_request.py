@@ -235,7 +235,7 @@ def test_a_stream_hands_out_the_body_as_it_arrives(server):
     server.on("*", answer(body=b"line 1\nline 2\n", content_type="text/plain"))
 
     with client_of(server).get().resource("pods").name("a").subresource("log").stream() as log:
-        assert log.body.read_all() == b"line 1\nline 2\n"
+        assert b"".join(log) == b"line 1\nline 2\n"
 
 
 def test_a_refused_stream_or_watch_leaves_nothing_open(server):
