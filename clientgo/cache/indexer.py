@@ -24,6 +24,7 @@ from clientgo.cache.keys import (
 from clientgo.cache.resource_versions import version_of
 from clientgo.cache.store import IndexFuncError, StoreStatistics, TransactionError
 from clientgo.cache.thread_safe_store import ThreadSafeStore
+from clientgo.metrics import Gauge
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ class Indexer(Generic[T]):
     ``transformer`` is applied to what :meth:`add`, :meth:`update` and :meth:`replace` store, after
     its key was taken. ``tracks_resource_version`` is to be switched off where changes don't arrive
     in the order of their resource versions, as from a DeltaFIFO: the content is then as of no
-    version that could be named.
+    version that could be named. ``version_gauge`` is told that version.
     """
 
     def __init__(
@@ -44,11 +45,14 @@ class Indexer(Generic[T]):
         *,
         transformer: Callable[[T], T] | None = None,
         tracks_resource_version: bool = True,
+        version_gauge: Gauge | None = None,
     ) -> None:
         self._key_func = key_func
         self._transformer = transformer
         self._tracks_resource_version = tracks_resource_version
-        self._storage: ThreadSafeStore[T] = ThreadSafeStore(indexers)
+        self._storage: ThreadSafeStore[T] = ThreadSafeStore(
+            indexers, version_gauge=version_gauge if tracks_resource_version else None
+        )
 
     def add(self, obj: T) -> None:
         """Store an object, whether its key is new or not.

@@ -7,7 +7,7 @@ thread_safe_store and mutation_cache, apimachinery ``util/resourceversion``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.meta import NoMetadataError, metadata_of
@@ -29,9 +29,24 @@ def version_number(obj: Any) -> int:
     Raises ``ValueError`` for a version that is no number: such an object was not read from a
     server.
     """
-    version = version_of(obj)
-    if not version:
-        return 0
-    if not (version.isascii() and version.isdigit()):
+    version = version_of(obj) or "0"
+    if not _is_number(version):
         raise ValueError(f"resource version {version!r} of {obj!r:.80} is no number")
     return int(version)
+
+
+def gauge_value(version: str) -> float | None:
+    """A resource version for a gauge: its last 15 digits, which a float holds exactly.
+
+    Zero for an empty version, ``None`` for one that is no number.
+    """
+    if not version:
+        return 0.0
+    return float(version[-_EXACT_DIGITS:]) if _is_number(version) else None
+
+
+_EXACT_DIGITS: Final = 15
+
+
+def _is_number(version: str) -> bool:
+    return version.isascii() and version.isdigit()

@@ -21,7 +21,9 @@ from typing import Any, Generic, TypeVar
 
 from clientgo.cache.index import Index
 from clientgo.cache.keys import IndexFunc
+from clientgo.cache.resource_versions import gauge_value
 from clientgo.cache.store import IndexConflictError, StoreStatistics, UnknownIndexError
+from clientgo.metrics import Gauge
 
 T = TypeVar("T")
 
@@ -30,10 +32,17 @@ class ThreadSafeStore(Generic[T]):
     """Objects and indexes under one lock.
 
     Reads of a single key need no lock at all: a look-up in a dict is atomic, also in builds of
-    CPython without a global lock.
+    CPython without a global lock. ``version_gauge`` is set to the resource version whenever that is
+    noted, as far as a float can hold it exactly.
     """
 
-    def __init__(self, indexers: Mapping[str, IndexFunc] | None = None) -> None:
+    def __init__(
+        self,
+        indexers: Mapping[str, IndexFunc] | None = None,
+        *,
+        version_gauge: Gauge | None = None,
+    ) -> None:
+        self._version_gauge = version_gauge
         self._lock = threading.Lock()
         self._items: dict[str, T] = {}
         self._resource_version = ""
@@ -75,7 +84,7 @@ class ThreadSafeStore(Generic[T]):
                     for index, column in zip(indexes.values(), columns, strict=True):
                         index.update(keys, objs, column)
                     if resource_version is not None:
-                        self._resource_version = resource_version
+                        self._note_version_locked(resource_version)
                     return found
 
     def check(self, key: str, obj: T) -> None:
@@ -98,7 +107,7 @@ class ThreadSafeStore(Generic[T]):
             with self._lock:
                 if indexes is self._indexes:
                     self._items, self._indexes = new_items, rebuilt
-                    self._resource_version = resource_version
+                    self._note_version_locked(resource_version)
                     return
 
     def get(self, key: str) -> T | None:
@@ -187,7 +196,7 @@ class ThreadSafeStore(Generic[T]):
     def bookmark(self, resource_version: str) -> None:
         """Note that the content is as of ``resource_version``."""
         with self._lock:
-            self._resource_version = resource_version
+            self._note_version_locked(resource_version)
 
     def last_store_sync_resource_version(self) -> str:
         """What the last write, replacement or bookmark noted."""
@@ -214,6 +223,13 @@ class ThreadSafeStore(Generic[T]):
                 append(items.get(key))
                 items[key] = obj
         return found
+
+    def _note_version_locked(self, resource_version: str) -> None:
+        self._resource_version = resource_version
+        if self._version_gauge is not None:
+            value = gauge_value(resource_version)
+            if value is not None:
+                self._version_gauge.set(value)
 
     def _index(self, name: str) -> Index:
         index = self._indexes.get(name)

@@ -21,6 +21,7 @@ from clientgo.cache import (
 from clientgo.cache.consumer_queue import HIGH_WATER
 from clientgo.testing import FakeClock
 from tests.cache.builders import foo
+from tests.cache.recorder import Recorder
 
 
 @pytest.fixture(params=[DeltaFIFO, RealFIFO, FIFO])
@@ -204,17 +205,3 @@ def announce_waits(queue: Any) -> threading.Event:
 
     queue._batch_done.wait = announced
     return waiting
-
-
-class Recorder:
-    """An instrument that remembers."""
-
-    def __init__(self) -> None:
-        self.values: list[float] = []
-        self.set = self.observe = self.values.append
-
-    def inc(self, amount: float = 1.0, /) -> None: ...
-
-    def dec(self, amount: float = 1.0, /) -> None: ...
-
-    def remove(self) -> None: ...

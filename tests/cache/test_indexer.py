@@ -24,6 +24,7 @@ from clientgo.cache import (
 )
 from clientgo.meta import ExplicitKey, deep_copy
 from tests.cache.builders import Foo, foo, ref, refs
+from tests.cache.recorder import Recorder
 
 ADDED, UPDATED, DELETED = DeltaType.ADDED, DeltaType.UPDATED, DeltaType.DELETED
 
@@ -228,6 +229,19 @@ class TestResourceVersion:
         store = indexer()
         store.apply([(ADDED, foo("a", rv=9)), (ADDED, foo("b", rv=2))])
         assert store.last_store_sync_resource_version() == "2"
+
+    def test_a_gauge_follows_it(self) -> None:
+        """CMT-01: a version that is no number is skipped."""
+        gauge = Recorder()
+        store: Indexer[Foo] = Indexer(version_gauge=gauge)
+        store.replace([], "10")
+        store.add(foo("a", rv=11))
+        store.apply([(ADDED, foo("b", rv="odd"))])
+        store.bookmark("12")
+        assert gauge.values == [10.0, 11.0, 12.0]
+
+        Indexer[Foo](version_gauge=gauge, tracks_resource_version=False).bookmark("13")
+        assert gauge.values == [10.0, 11.0, 12.0]
 
     def test_it_is_not_told_where_it_means_nothing(self) -> None:
         """STO-09."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown
-from clientgo.cache.resource_versions import version_number, version_of
+from clientgo.cache.resource_versions import gauge_value, version_number, version_of
 from clientgo.meta import ExplicitKey
 from tests.cache.builders import foo
 
@@ -34,3 +34,12 @@ def test_a_version_that_is_no_number_cannot_be_compared(version: str) -> None:
     """MTC-01."""
     with pytest.raises(ValueError, match="no number"):
         version_number(foo("a", rv=version))
+
+
+@pytest.mark.parametrize(
+    ("version", "value"),
+    [("", 0.0), ("17", 17.0), ("9123456789012345678", 456789012345678.0), ("abc", None)],
+)
+def test_a_gauge_shows_the_last_digits(version: str, value: float | None) -> None:
+    """CMT-01."""
+    assert gauge_value(version) == value
