@@ -18,6 +18,7 @@ from clientgo.meta.managed_fields import (
     ManagedFieldsError,
     TypedValueError,
     extract_applied,
+    upgrade_managed_fields,
     upgrade_managed_fields_patch,
 )
 from clientgo.meta.patches import apply_json_patch
@@ -177,6 +178,22 @@ def test_entries_of_another_version_count_in_that_version() -> None:
     assert live["spec"] == {"b": 1}
 
 
+def test_what_nobody_owns_stays_when_its_container_is_given_up_but_owned_by_others() -> None:
+    def entry(manager: str, field: str) -> dict[str, Any]:
+        return {
+            "manager": manager,
+            "operation": "Apply",
+            "apiVersion": "example.com/v1",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:spec": {".": {}, f"f:{field}": {}}},
+        }
+
+    live = widget({"a": 1, "b": 1, "x": 1}, managedFields=[entry("a", "a"), entry("b", "b")])
+    config = {**EMPTY, "metadata": {"name": "w"}}
+
+    assert manager_for().apply(live, config, "a")["spec"] == {"b": 1, "x": 1}
+
+
 @pytest.mark.parametrize(
     "config",
     [
@@ -255,3 +272,24 @@ def test_the_upgrade_patch_lets_apply_remove_what_updates_had_set() -> None:
 
     assert live["spec"] == {"a": 1}
     assert upgrade_managed_fields_patch(live, ["kubectl-csa"], "kubectl") is None
+
+
+def test_an_upgrade_joins_what_was_written_in_the_version_of_the_applier() -> None:
+    def entry(manager: str, operation: str, version: str, field: str) -> dict[str, Any]:
+        return {
+            "manager": manager,
+            "operation": operation,
+            "apiVersion": version,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": {"f:spec": {f"f:{field}": {}}},
+        }
+
+    entries = [
+        entry("kubectl", "Apply", "v1", "a"),
+        entry("csa", "Update", "v1beta1", "old"),
+        entry("csa", "Update", "v1", "b"),
+        entry("other", "Update", "v1", "c"),
+    ]
+
+    joined = {**entries[0], "fieldsV1": {"f:spec": {"f:a": {}, "f:b": {}}}}
+    assert upgrade_managed_fields(entries, ["csa"], "kubectl") == [joined, entries[3]]

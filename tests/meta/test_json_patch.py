@@ -70,3 +70,15 @@ def test_a_value_used_twice_is_not_shared() -> None:
 def test_test_tells_numbers_from_booleans() -> None:
     with pytest.raises(InapplicablePatchError):
         apply_json_patch({"a": 1}, [{"op": "test", "path": "/a", "value": True}])
+
+
+def test_negative_indices_count_from_the_end() -> None:
+    def patched(op: str, index: int) -> Any:
+        return apply_json_patch({"a": [1, 2]}, [{"op": op, "path": f"/a/{index}", "value": 9}])
+
+    assert patched("add", -1) == {"a": [1, 2, 9]}
+    assert patched("add", -3) == {"a": [9, 1, 2]}
+    assert patched("replace", -2) == {"a": [9, 2]}
+    assert patched("remove", -1) == {"a": [1]}
+    with pytest.raises(InapplicablePatchError):
+        patched("remove", -3)

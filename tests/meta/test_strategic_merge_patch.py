@@ -137,6 +137,7 @@ def test_items_that_share_a_merge_key_are_paired_in_sequence() -> None:
         ({"$patch": "bogus"}, InapplicablePatchError),
         ({"$setElementOrder": []}, MalformedPatchError),
         ({"$setElementOrder/items": "a"}, InapplicablePatchError),
+        ({"$setElementOrder/tags": ["t1"], "tags": []}, InapplicablePatchError),
         ({"$deleteFromPrimitiveList": ["a"]}, MalformedPatchError),
         ({"$retainKeys": "a"}, MalformedPatchError),
         ({"$retainKeys": ["a"], "value": 1}, MalformedPatchError),

@@ -161,3 +161,15 @@ def test_an_atomic_map_is_one_field_where_it_is_used_as_such() -> None:
     assert fields_of({"spec": {"selector": {"app": "web"}}}, service).to_fields_v1() == {
         "f:spec": {"f:selector": {}}
     }
+
+
+def test_a_map_that_is_atomic_elsewhere_can_be_granular_where_it_is_used() -> None:
+    volume = builtin_field_type("v1", "PersistentVolume")
+    pod_reference = builtin_field_type("v1", "Endpoints")
+    reference = {"kind": "PersistentVolumeClaim", "name": "c"}
+
+    assert fields_of({"spec": {"claimRef": reference}}, volume).to_fields_v1() == {
+        "f:spec": {"f:claimRef": {"f:kind": {}, "f:name": {}}}
+    }
+    subsets = {"subsets": [{"addresses": [{"ip": "1.1.1.1", "targetRef": reference}]}]}
+    assert fields_of(subsets, pod_reference).to_fields_v1() == {"f:subsets": {}}

@@ -4,7 +4,7 @@ import gzip
 import json
 
 from clientgo.meta.patches import MergeStrategy
-from clientgo.schema.openapi import OpenAPIType, builtin_type, openapi_documents
+from clientgo.schema.openapi import Definitions, OpenAPIType, builtin_type, openapi_documents
 
 
 def test_every_document_decodes_and_every_reference_in_it_resolves() -> None:
@@ -33,6 +33,16 @@ def test_what_a_field_says_is_laid_over_what_its_type_says() -> None:
 
     assert strategy.node["x-kubernetes-patch-strategy"] == "retainKeys"
     assert strategy.field("rollingUpdate").field("maxSurge") is not None
+
+
+def test_keywords_beside_a_reference_win() -> None:
+    definitions = Definitions({"Name": {"type": "string", "default": ""}})
+
+    plain = definitions.wrap({"$ref": "#/components/schemas/Name"})
+    named = definitions.wrap({"allOf": [{"$ref": "#/components/schemas/Name"}], "default": "x"})
+
+    assert plain is definitions.type("Name")
+    assert (named.type, named.node["default"]) == ("string", "x")
 
 
 def test_any_key_of_a_map_has_the_type_of_its_values() -> None:
