@@ -26,6 +26,7 @@ from clientgo.apiserver.status_errors import (
     future_resource_version,
 )
 from clientgo.apiserver.storage import Collection, Storage, StoredObject
+from clientgo.meta.decoding import decode
 
 INCONSISTENT = -1
 """Version in a token that goes on with the present state after an expiry."""
@@ -50,7 +51,7 @@ class ContinueToken(msgspec.Struct):
         """
         try:
             raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
-            return msgspec.json.decode(raw, type=cls)
+            return decode(raw, cls)
         except (binascii.Error, ValueError) as error:
             raise bad_request(
                 f"invalid continue token: continue key is not valid: {error}"

@@ -20,6 +20,7 @@ import msgspec
 from clientgo.apiserver.names import DNS_LABEL, NameRule, name_causes
 from clientgo.apiserver.status_errors import bad_request
 from clientgo.apiserver.storage import Object
+from clientgo.meta.decoding import convert
 from clientgo.meta.labels import label_key_problems, label_value_problems
 from clientgo.schema.field_errors import FieldError
 
@@ -79,7 +80,7 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
     unknown = tuple(f"metadata.{key}" for key in raw if key not in _KNOWN and key not in _OBSOLETE)
     present = {key: _without_nulls(value) for key, value in raw.items() if value is not None}
     try:
-        typed = msgspec.convert(present, _ObjectMeta)
+        typed = convert(present, _ObjectMeta)
     except msgspec.ValidationError as error:
         raise bad_request(f"metadata of the object can't be read: {error}") from error
     obj["metadata"] = msgspec.to_builtins(typed)

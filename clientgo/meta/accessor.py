@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.meta.decoding import convert
 from clientgo.meta.object_meta import ObjectMeta
 
 
@@ -84,6 +85,6 @@ def _read_attribute(obj: Any) -> Any:
 
 def _read_mapping(obj: Mapping[str, Any]) -> ObjectMeta:
     try:
-        return msgspec.convert(obj["metadata"], ObjectMeta)
+        return convert(obj["metadata"], ObjectMeta)
     except (KeyError, msgspec.ValidationError) as error:
         raise NoMetadataError(obj) from error

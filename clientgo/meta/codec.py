@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
+from clientgo.meta.decoding import decode, decoder
 from clientgo.meta.lenient import convert_leniently, without_nulls
 from clientgo.meta.object_meta import ListMeta, ObjectMeta
 from clientgo.meta.objects import APIObject, Resource
@@ -74,8 +75,8 @@ class Codec(Generic[T]):
 
     def __init__(self, type_: type[T]) -> None:
         self.type = type_
-        self._decode = msgspec.json.Decoder(type_).decode
-        self._decode_event = msgspec.json.Decoder(WatchEvent[type_]).decode  # type: ignore[valid-type]
+        self._decode = decoder(type_).decode
+        self._decode_event = decoder(WatchEvent[type_]).decode  # type: ignore[valid-type]
 
     def decode(self, raw: bytes) -> T:
         """One object. Raises :class:`DecodeError` when its header cannot be read."""
@@ -87,7 +88,7 @@ class Codec(Generic[T]):
     def decode_list(self, raw: bytes) -> ObjectList[T]:
         """One page of a list. Raises :class:`DecodeError` when it is no list."""
         try:
-            page = msgspec.json.decode(raw, type=_Page)
+            page = decode(raw, _Page)
         except msgspec.MsgspecError as error:
             raise DecodeError(f"not a list: {error}; got {raw[:120]!r}") from error
         result: ObjectList[T] = ObjectList(metadata=page.metadata, items=[])
@@ -120,9 +121,9 @@ class Codec(Generic[T]):
 
     def _decode_odd_event(self, line: bytes) -> WatchEvent[Any]:
         try:
-            event = msgspec.json.decode(line, type=_RawEvent)
+            event = decode(line, _RawEvent)
             if event.type == EventType.ERROR:
-                return WatchEvent(event.type, msgspec.json.decode(line, type=_StatusEvent).object)
+                return WatchEvent(event.type, decode(line, _StatusEvent).object)
         except msgspec.MsgspecError as error:
             raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
         return WatchEvent(event.type, self._decode_or_report(bytes(event.object)))

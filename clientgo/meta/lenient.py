@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-import msgspec
+from clientgo.meta.decoding import convert
 
 T = TypeVar("T")
 
 
 def convert_leniently(value: Any, into: type[T]) -> T:
     """Convert plain JSON values into ``into``, with nulls dropped and scalars coerced."""
-    return msgspec.convert(without_nulls(value), into, strict=False)
+    return convert(without_nulls(value), into, strict=False)
 
 
 def without_nulls(value: Any) -> Any:

@@ -23,6 +23,7 @@ import msgspec
 from msgspec import Struct, StructMeta, field
 
 from clientgo.meta.class_annotations import pop_annotations
+from clientgo.meta.decoding import decode
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.lenient import convert_leniently, without_nulls
 from clientgo.meta.object_meta import ObjectMeta
@@ -204,12 +205,10 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
             return cls.__body__()
         try:
             if self._enclosed:
-                event: _Enclosing[Struct] = msgspec.json.decode(
-                    self._raw,
-                    type=_Enclosing[cls.__body__],  # type: ignore[name-defined]
-                )
-                return event.object
-            return msgspec.json.decode(self._raw, type=cls.__body__)
+                event = decode(self._raw, _Enclosing[cls.__body__])  # type: ignore[name-defined]
+                body: Struct = event.object
+                return body
+            return decode(self._raw, cls.__body__)
         except msgspec.ValidationError:
             return self._decode_body_leniently()
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.codec import Codec, DecodeError
+from clientgo.meta.decoding import decode
 from clientgo.meta.group_version import (
     APIResource,
     GroupVersion,
@@ -66,7 +67,7 @@ class Scheme:
         Raises :class:`~clientgo.meta.codec.DecodeError` for bytes that are no object.
         """
         try:
-            said = msgspec.json.decode(raw, type=_TypeMeta)
+            said = decode(raw, _TypeMeta)
             group, version = GroupVersion.parse(said.api_version)
         except ValueError as error:
             raise DecodeError(f"not an API object: {error}; got {raw[:120]!r}") from error

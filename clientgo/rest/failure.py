@@ -14,6 +14,7 @@ from typing import Final
 import msgspec
 
 from clientgo.meta import Status, StatusError, error_from_status
+from clientgo.meta.decoding import decode
 
 _LONGEST_TEXT: Final = 2048
 _FAILURES: Final[Mapping[int, str]] = {

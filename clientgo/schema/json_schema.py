@@ -16,6 +16,8 @@ from typing import Any
 
 import msgspec
 
+from clientgo.meta.decoding import convert
+
 
 class ValidationRule(msgspec.Struct, frozen=True, rename="camel"):
     """One entry of ``x-kubernetes-validations``."""
@@ -95,7 +97,7 @@ class JSONSchema(msgspec.Struct, frozen=True, rename="camel"):
         Raises:
             msgspec.ValidationError: a keyword has a value of the wrong type.
         """
-        return msgspec.convert(document, cls)
+        return convert(document, cls)
 
     @property
     def types(self) -> tuple[str, ...]:

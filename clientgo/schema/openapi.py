@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.meta.decoding import decode
 from clientgo.meta.patches.strategic_merge.schema import MergeStrategy, PatchField
 
 Node = Mapping[str, Any]
@@ -136,7 +137,7 @@ class OpenAPIDocument:
     @functools.cached_property
     def definitions(self) -> Definitions:
         """The schemas of the document."""
-        return Definitions(msgspec.json.decode(self.text, type=_Document).components["schemas"])
+        return Definitions(decode(self.text, _Document).components["schemas"])
 
     def definition_of(self, group: str, version: str, kind: str) -> str | None:
         """Return the name of the definition of a kind, or None if the document lacks it."""
