@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.client import Client
+from clientgo.client import Client, selecting
 from clientgo.informers import DynamicInformerFactory, MetadataInformerFactory
 from clientgo.meta import APIResource, GroupVersionResource, ObjectMeta, Unstructured
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
@@ -60,7 +60,11 @@ def test_objects_are_unstructured_and_found_by_namespace(stop: threading.Event) 
 def test_the_options_are_those_of_every_factory(stop: threading.Event) -> None:
     """DYN-02, DYN-04"""
     client = FakeClient(widget("a"), widget("b", "other"))
-    options = {"namespace": "other", "custom_resync": {_WIDGETS.gvr: 5.0}}
+    options = {
+        "namespace": "other",
+        "custom_resync": {_WIDGETS.gvr: 5.0},
+        "tweak_list_options": selecting(labels="app=web"),
+    }
     with factory_of(client, **options) as factory:
         widgets = factory.for_resource(_WIDGETS)
         factory.start(stop)
@@ -68,6 +72,8 @@ def test_the_options_are_those_of_every_factory(stop: threading.Event) -> None:
 
         assert [obj.metadata.name for obj in widgets.lister.list()] == ["b"]
         assert widgets.informer._default_period == 5.0
+    requests = client.lists + client.watches
+    assert {options.label_selector for _, _, options in requests} == {"app=web"}
 
 
 def test_a_resource_that_is_not_served_is_no_error_until_it_is_listed(
