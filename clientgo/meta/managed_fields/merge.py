@@ -95,7 +95,7 @@ def _without_below(value: JSONValue, fields: FieldSet, field_type: FieldType) ->
 
 def _merge_maps(old: JSONObject, new: JSONObject, map_type: MapType) -> JSONValue:
     merged = {}
-    for name in [*old, *(name for name in new if name not in old)]:
+    for name in old | new:
         before, after = old.get(name, ABSENT), new.get(name, ABSENT)
         value = merge_values(before, after, map_type.member(name) or UNTYPED)
         if value is not ABSENT:
