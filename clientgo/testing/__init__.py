@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clientgo.testing.fake_clock import AutoClock, FakeClock
+    from clientgo.testing.fake_recorder import FakeRecorder
 
-__all__ = ["AutoClock", "FakeClock"]
+__all__ = ["AutoClock", "FakeClock", "FakeRecorder"]
 
 _HOMES = {
     "AutoClock": "clientgo.testing.fake_clock",
     "FakeClock": "clientgo.testing.fake_clock",
+    "FakeRecorder": "clientgo.testing.fake_recorder",
 }
 """Where each public name lives."""
 

@@ -9,8 +9,7 @@ import pytest
 
 from clientgo.api.core_v1 import Event, EventSource
 from clientgo.record import NORMAL, WARNING, EventRecorder
-from clientgo.testing import FakeClock
-from clientgo.testing.fake_recorder import FakeRecorder
+from clientgo.testing import FakeClock, FakeRecorder
 from tests.record.builders import pod
 
 
