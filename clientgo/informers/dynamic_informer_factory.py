@@ -8,20 +8,15 @@ Upstream: client-go ``dynamic/dynamicinformer`` and ``metadata/metadatainformer`
 
 from __future__ import annotations
 
-from clientgo.cache import Lister, ListerWatcher, ListWatch
-from clientgo.client import ResourceClient, ResourceListWatch
+from clientgo.cache import Lister, ListerWatcher
+from clientgo.client import ResourceListWatch
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.meta import (
     APIResource,
-    Codec,
-    GroupVersion,
     GroupVersionResource,
     PartialObjectMetadata,
     Unstructured,
 )
-
-_METADATA = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
-_METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 
 
 class DynamicInformerFactory(InformerFactory[GroupVersionResource]):
@@ -61,21 +56,12 @@ class MetadataInformerFactory(InformerFactory[GroupVersionResource]):
         served = _api_resource(resource)
 
         def source(namespace: str) -> ListerWatcher[PartialObjectMetadata]:
-            lists = self._source(served, namespace, _METADATA_LIST)
-            watches = self._source(served, namespace, _METADATA)
-            return ListWatch(lists.list, watches.watch)
+            return ResourceListWatch(self._client.metadata(served), namespace, self._tweak)
 
         informer = self._informer(
             served.gvr, served, PartialObjectMetadata, source, name=f"{served.gvr} metadata"
         )
         return ResourceInformer(informer, Lister(informer.indexer, served))
-
-    def _source(self, served: APIResource, namespace: str, accept: str) -> ResourceListWatch:
-        rest = self._client.rest(GroupVersion(served.group, served.version))
-        client: ResourceClient[PartialObjectMetadata] = ResourceClient(
-            rest, served, Codec(PartialObjectMetadata), accept=accept
-        )
-        return ResourceListWatch(client, namespace, self._tweak)
 
 
 def _api_resource(resource: APIResource | GroupVersionResource) -> APIResource:
