@@ -35,6 +35,7 @@ from clientgo.meta import (
     NotFoundError,
     StatusError,
 )
+from clientgo.meta.decoding import decode
 from clientgo.rest import (
     RestClient,
     Result,

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct, field
 
 from clientgo.meta import APIResource, GroupVersion
+from clientgo.meta.decoding import decode
 
 AGGREGATED: Final = ",".join(
     f"application/json;g=apidiscovery.k8s.io;v={version};as=APIGroupDiscoveryList"

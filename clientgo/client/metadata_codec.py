@@ -21,6 +21,7 @@ from clientgo.meta import (
     WatchEvent,
     resource_of,
 )
+from clientgo.meta.decoding import decode
 
 _FORMAT: Final = "application/json;as={};g=meta.k8s.io;v=v1,application/json"
 ACCEPT_ONE: Final = _FORMAT.format("PartialObjectMetadata")

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import urlsplit
-from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]
+from urllib.request import getproxies, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.rest.config import ConfigError, RestConfig, TLSSettings
@@ -227,10 +227,10 @@ def _rest_config(configuration: Any, credentials: Credentials) -> RestConfig:
 
 
 def _proxy_for(configuration: Any) -> str:
-    if not configuration.proxy:
-        return ""
-    host = urlsplit(configuration.host).netloc
-    if proxy_bypass_environment(host, {"no": configuration.no_proxy or ""}):
-        return ""
-    proxy: str = configuration.proxy
-    return proxy
+    """The proxy configured, or else that of the environment, unless the host is exempt."""
+    # Old versions of the kubernetes package do not look at the environment.
+    surroundings = getproxies()
+    host = urlsplit(configuration.host)
+    proxy = configuration.proxy or surroundings.get(host.scheme) or surroundings.get("all", "")
+    exempt = configuration.no_proxy or surroundings.get("no", "")
+    return "" if proxy_bypass_environment(host.netloc, {"no": exempt}) else proxy

@@ -79,3 +79,13 @@ def test_a_wrong_line_end_is_found_when_it_arrives_by_itself():
 
     with pytest.raises(MalformedChunkError, match="goes on past its size"):
         decoder.feed(b"d\r\n")
+
+
+def test_the_message_ends_only_after_its_trailers():
+    """What is left unread would be taken for the next answer on the connection."""
+    decoder = ChunkedDecoder()
+
+    decoder.feed(b"0\r\nA: b\r\n")
+    assert not decoder.ended
+    decoder.feed(b"\r\n")
+    assert decoder.ended
