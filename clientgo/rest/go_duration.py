@@ -11,7 +11,7 @@ def go_duration(seconds: float) -> str:
     if total == 0:
         return "0s"
     for unit, size in (("ns", 1), ("µs", 10**3), ("ms", 10**6)):
-        if total < size * 1000 and size < 10**9:
+        if total < size * 1000:
             return f"{_decimal(total, size)}{unit}"
     minutes, rest = divmod(total, 60 * 10**9)
     hours, minutes = divmod(minutes, 60)

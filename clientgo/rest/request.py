@@ -257,15 +257,18 @@ class Request:
             kind=kind,
             method=self._method,
             url=self.url,
-            headers=self._all_headers(),
+            headers=self._all_headers(kind),
             body=self._body,
             timeout=self._timeout,
             read_timeout=self._client.config.read_timeout,
             max_retries=self._max_retries,
         )
 
-    def _all_headers(self) -> Headers:
+    def _all_headers(self, kind: CallKind) -> Headers:
         headers = self._client.headers.copy()
+        if kind is CallKind.WATCH:
+            # Whoever compresses collects bytes first, and events would arrive late.
+            headers["Accept-Encoding"] = "identity"
         headers.update(self._headers)
         return headers
 

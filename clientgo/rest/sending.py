@@ -38,7 +38,9 @@ _log = logging.getLogger("clientgo.rest")
 DEFAULT_MAX_RETRIES: Final = 10
 _PAUSE_AFTER_LOSS: Final = 1.0
 _WORTH_READING: Final = 2048
-"""Bytes of a refused answer that are read so that its connection can be used again."""
+_WORTH_WAITING: Final = 1.0
+"""Bytes, and seconds for each read of them, that are spent on a refused answer so that its
+connection can be used again."""
 
 
 class CallKind(enum.Enum):
@@ -214,7 +216,7 @@ class Sending:
         """Close an answer; a short body is read, so that its connection can be used again."""
         left = _WORTH_READING
         try:
-            while left > 0 and (piece := answer.read(self._patience())):
+            while left > 0 and (piece := answer.read(_WORTH_WAITING)):
                 left -= len(piece)
         except TransportError as error:
             _log.debug("%s", error)

@@ -118,6 +118,13 @@ def test_what_arrives_together_is_one_batch(server):
     stream.stop()
 
 
+def test_a_watch_does_not_ask_for_compression(server):
+    """Whoever compresses collects bytes first, and events would arrive late."""
+    open_watch(server, watch_begin() + watch_end())
+
+    assert server.requests[0].headers["accept-encoding"] == "identity"
+
+
 def test_one_event_alone_flows_at_once(server):
     gate = server.gate()
     script = watch_begin() + watch_events(event("a")) + gate.hold() + watch_events(event("b"))
