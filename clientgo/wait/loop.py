@@ -12,6 +12,7 @@ there is no process-wide crash handler.
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Protocol
@@ -77,7 +78,9 @@ def poll_until(
 
     Source: k8s.io/apimachinery/pkg/util/wait, PollUntilContextTimeout.
     """
-    _call_until_true(condition, _Beat(interval, clock), immediate, False, timeout, stop, clock)
+    patience = _Patience(clock, stop, timeout)
+    beat = _Beat(interval, clock)
+    _call_until_true(condition, beat, patience, immediate=immediate, sliding=False)
 
 
 def delay_until(
@@ -97,7 +100,9 @@ def delay_until(
 
     Source: k8s.io/apimachinery/pkg/util/wait, DelayFunc.Until.
     """
-    _call_until_true(condition, _Delays(delay, clock), immediate, sliding, None, stop, clock)
+    patience = _Patience(clock, stop, timeout=None)
+    delays = _Delays(delay, clock)
+    _call_until_true(condition, delays, patience, immediate=immediate, sliding=sliding)
 
 
 def exponential_backoff(
@@ -128,13 +133,11 @@ def exponential_backoff(
 def _call_until_true(
     condition: Callable[[], object],
     schedule: _Schedule,
+    patience: _Patience,
+    *,
     immediate: bool,
     sliding: bool,
-    timeout: float | None,
-    stop: threading.Event | None,
-    clock: Clock,
 ) -> None:
-    deadline_ns = None if timeout is None else nanoseconds(clock.monotonic() + timeout)
     if not sliding:
         schedule.start()
     if immediate and condition():
@@ -142,7 +145,7 @@ def _call_until_true(
     if sliding:
         schedule.start()
     while True:
-        _sleep_until(schedule.next_ns, deadline_ns, timeout, stop, clock)
+        patience.sleep_until(schedule.next_ns)
         if not sliding:
             schedule.advance()
         if condition():
@@ -151,20 +154,25 @@ def _call_until_true(
             schedule.advance()
 
 
-def _sleep_until(
-    instant_ns: int,
-    deadline_ns: int | None,
-    timeout: float | None,
-    stop: threading.Event | None,
-    clock: Clock,
-) -> None:
-    """Sleep until `instant_ns`; raise if the deadline or a stop comes first or at once."""
-    expires = deadline_ns is not None and deadline_ns <= instant_ns
-    wake_ns = deadline_ns if expires and deadline_ns is not None else instant_ns
-    if clock.sleep((wake_ns - nanoseconds(clock.monotonic())) / 1e9, stop):
-        raise WaitCancelledError("stopped before the condition held")
-    if deadline_ns is not None and nanoseconds(clock.monotonic()) >= deadline_ns:
-        raise WaitTimeoutError(f"the condition did not hold within {timeout} s")
+class _Patience:
+    """How long a loop goes on: until a stop, and for so many seconds from now."""
+
+    def __init__(self, clock: Clock, stop: threading.Event | None, timeout: float | None) -> None:
+        self._clock = clock
+        self._stop = stop
+        self._timeout = math.inf if timeout is None else timeout
+        self._deadline_ns = nanoseconds(clock.monotonic() + self._timeout)
+
+    def sleep_until(self, instant_ns: int) -> None:
+        """Sleep until an instant. Raises if a stop or the deadline comes first."""
+        wake_ns = min(instant_ns, self._deadline_ns)
+        if self._clock.sleep((wake_ns - self._now_ns()) / 1e9, self._stop):
+            raise WaitCancelledError("stopped before the condition held")
+        if self._now_ns() >= self._deadline_ns:
+            raise WaitTimeoutError(f"the condition did not hold within {self._timeout} s")
+
+    def _now_ns(self) -> int:
+        return nanoseconds(self._clock.monotonic())
 
 
 class _Schedule(Protocol):

@@ -6,8 +6,9 @@ and unchanged; when the attempts run out, the last error that was worth one is r
 Does not promise: to make the attempts differ. After a conflict the function has to read the
 object again, or it will conflict again.
 
-Differs from client-go (util/retry): an interruption raised by the function itself, before any
-retriable error, is raised; client-go takes it for success.
+Differs from client-go (util/retry): what did not succeed is never reported as success. An
+interruption that the function raises before any retriable error is raised, and so is the lack of
+any attempt; client-go returns nil in both cases.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.wait.backoff import Backoff
-from clientgo.wait.loop import WaitInterruptedError, exponential_backoff
+from clientgo.wait.backoff import Backoff, BackoffSteps
+from clientgo.wait.loop import WaitInterruptedError, WaitTimeoutError
 
 T = TypeVar("T")
 
@@ -57,35 +58,26 @@ def on_error(
 ) -> T:
     """Return `fn()`, trying again with `backoff` while it raises an error that is `retriable`.
 
-    Blocks. Raises any other error at once; the last retriable one when the attempts run out, when
-    `fn` raises WaitInterruptedError or when `stop` is set while sleeping. WaitInterruptedError is
-    raised when there was no retriable one, so also when `backoff` allows no attempt at all.
+    Blocks. Raises any other error at once, and the last retriable one when the attempts run out,
+    when `stop` is set while sleeping, or when a later attempt raises WaitInterruptedError. Raises
+    WaitTimeoutError if `backoff` allows no attempt at all.
 
     Source: k8s.io/client-go/util/retry, OnError.
     """
-    result: T
+    steps = BackoffSteps(backoff)
     last_error: Exception | None = None
-
-    def attempt() -> bool:
-        nonlocal result, last_error
+    while steps.remaining > 0:
         try:
-            result = fn()
-        except WaitInterruptedError:
-            raise
+            return fn()
         except Exception as error:
             if not retriable(error):
+                if last_error is not None and isinstance(error, WaitInterruptedError):
+                    raise last_error from error
                 raise
             last_error = error
-            return False
-        return True
-
-    try:
-        exponential_backoff(backoff, attempt, stop=stop, clock=clock)
-    except WaitInterruptedError:
-        if last_error is None:
-            raise
-        raise last_error from None
-    return result
+        if steps.remaining == 1 or clock.sleep(steps.step(), stop):
+            break
+    raise last_error or WaitTimeoutError("the back-off allows no attempt: it has no steps")
 
 
 def retry_on_conflict(

@@ -17,13 +17,14 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.metrics import MetricsProvider
 from clientgo.workqueue.due_heap import DueHeap
-from clientgo.workqueue.queue import Ordering, Queue, QueueStatistics, T
+from clientgo.workqueue.queue import FIFO, Ordering, Queue, QueueStatistics, T
 
 _HEARTBEAT_NS: Final = 10 * 10**9
 """The waiting thread looks at least this often, so that a clock that jumps or sleeps badly makes
@@ -41,7 +42,7 @@ class DelayingQueueStatistics(QueueStatistics):
 class DelayingQueue(Queue[T]):
     """A `Queue` with `add_after`.
 
-    With `add_cancels_delay`, an item that is added while it waits for a delay waits no longer:
+    With `add_cancels_delay`, an item that waits for a delay waits no longer once it is listed:
     without it, the worker sees the item twice.
 
     Source: k8s.io/client-go/util/workqueue, TypedDelayingInterface.
@@ -56,8 +57,11 @@ class DelayingQueue(Queue[T]):
         clock: Clock = REAL_CLOCK,
         add_cancels_delay: bool = False,
     ) -> None:
+        if ordering is None:
+            ordering = FIFO()
+        if add_cancels_delay:
+            ordering = _CancellingOrdering(ordering, self._cancel_delay_locked)
         super().__init__(name=name, ordering=ordering, metrics=metrics, clock=clock)
-        self._add_cancels_delay = add_cancels_delay
         self._delays: DueHeap[T] = DueHeap()
         self._delays_changed = threading.Condition(self._lock)
         self._waiter: threading.Thread | None = None
@@ -94,10 +98,9 @@ class DelayingQueue(Queue[T]):
             self._delays_changed.notify()
         self._report_delayed_locked()
 
-    def _add_locked(self, item: T) -> None:
-        if self._add_cancels_delay and self._delays.discard(item):
+    def _cancel_delay_locked(self, item: T) -> None:
+        if self._delays.discard(item):
             self._report_delayed_locked()
-        super()._add_locked(item)
 
     def _release_when_due(self) -> None:
         with self._lock:
@@ -116,9 +119,10 @@ class DelayingQueue(Queue[T]):
             self._metrics.delayed(len(self._delays))
 
     def _shut_down_locked(self) -> None:
-        self._delays.clear()
+        if self._delays:
+            self._delays.clear()
+            self._report_delayed_locked()
         self._delays_changed.notify()
-        self._report_delayed_locked()
         super()._shut_down_locked()
 
     def _join_threads(self) -> None:
@@ -137,3 +141,28 @@ class DelayingQueue(Queue[T]):
             "delayed": len(self._delays),
             "next_due": None if due_ns is None else due_ns / 1e9,
         }
+
+
+class _CancellingOrdering(Ordering[T]):
+    """An ordering that ends the delay of every item that it lists, or that is added once more.
+
+    Here rather than in `add`, so that queues which do not ask for it add as fast as ever.
+    """
+
+    def __init__(self, ordering: Ordering[T], cancel_delay: Callable[[T], None]) -> None:
+        self._ordering = ordering
+        self._cancel_delay = cancel_delay
+
+    def push(self, item: T, /) -> None:
+        self._cancel_delay(item)
+        self._ordering.push(item)
+
+    def pop(self) -> T:
+        return self._ordering.pop()
+
+    def touch(self, item: T, /) -> None:
+        self._cancel_delay(item)
+        self._ordering.touch(item)
+
+    def __len__(self) -> int:
+        return len(self._ordering)
