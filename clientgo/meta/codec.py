@@ -18,7 +18,8 @@ import msgspec
 from msgspec import Raw, Struct, field
 
 from clientgo.meta.decoding import decode, decoder
-from clientgo.meta.lenient import convert_leniently, without_nulls
+from clientgo.meta.foreign_models import is_foreign_model, plain_of_model
+from clientgo.meta.lenient import convert_leniently
 from clientgo.meta.object_meta import ListMeta, ObjectMeta
 from clientgo.meta.objects import APIObject, Resource
 from clientgo.meta.status import Status
@@ -149,7 +150,7 @@ class Codec(Generic[T]):
 
 
 def encode(obj: Resource | Unstructured | Mapping[str, Any]) -> bytes:
-    """An object as JSON, ready to send; plain dicts and models with ``to_dict`` are taken too."""
+    """An object as JSON, ready to send; plain dicts and ``kubernetes`` models are taken too."""
     return msgspec.json.encode(to_plain(obj))
 
 
@@ -162,17 +163,13 @@ def to_plain(obj: Any) -> dict[str, Any]:
         return obj.to_dict()
     if isinstance(obj, Mapping):
         return dict(obj)
-    if hasattr(obj, "metadata") and hasattr(obj, "to_dict"):
-        return _plain_of_model(obj)
+    if is_foreign_model(obj):
+        plain: dict[str, Any] = plain_of_model(obj)
+        return plain
     raise TypeError(
         f"a {type(obj).__name__} is no API object: pass a Resource, an Unstructured, a dict, "
         "or a model of the kubernetes package"
     )
-
-
-def _plain_of_model(obj: Any) -> dict[str, Any]:
-    plain: dict[str, Any] = msgspec.to_builtins(without_nulls(obj.to_dict(serialize=True)))
-    return plain
 
 
 def _complete_items(items: list[Any], page: _Page) -> None:

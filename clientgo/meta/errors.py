@@ -22,6 +22,9 @@ class StatusError(Exception):
         super().__init__(status.message or status.reason or f"HTTP {status.code}")
         self.status = status
 
+    def __reduce__(self) -> tuple[type[StatusError], tuple[Status]]:
+        return type(self), (self.status,)
+
     @property
     def code(self) -> int:
         return self.status.code

@@ -26,7 +26,8 @@ class ObjectMeta(Struct, rename="camel", kw_only=True, gc=False, omit_defaults=T
     """Name, identity, version, labels and ownership of an object.
 
     Times are the API's own text (RFC 3339); :mod:`clientgo.meta.timestamps` converts. An empty
-    string or collection means that the server did not send the field.
+    string or collection, or None, means that the server did not send the field. The times take a
+    null as well, because servers write one into every pod template.
     """
 
     name: str = ""
@@ -35,8 +36,8 @@ class ObjectMeta(Struct, rename="camel", kw_only=True, gc=False, omit_defaults=T
     uid: str = ""
     resource_version: str = ""
     generation: int = 0
-    creation_timestamp: str = ""
-    deletion_timestamp: str = ""
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
     deletion_grace_period_seconds: int | None = None
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)

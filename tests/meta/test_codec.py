@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import msgspec
 import pytest
 
@@ -99,14 +101,28 @@ def test_items_do_not_keep_their_page_alive() -> None:
     assert item._raw == POD
 
 
-def test_dicts_and_foreign_models_can_be_sent_as_well() -> None:
-    class Model:
-        metadata = object()
+def test_dicts_and_models_of_the_kubernetes_package_can_be_sent_as_well() -> None:
+    client = pytest.importorskip("kubernetes.client")
+    created = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    config_map = client.V1ConfigMap(
+        metadata=client.V1ObjectMeta(
+            name="m",
+            creation_timestamp=created,
+            owner_references=[
+                client.V1OwnerReference(api_version="v1", kind="Pod", name="p", uid="u")
+            ],
+        ),
+        data={"some_key": "v"},
+    )
 
-        def to_dict(self, serialize: bool = False) -> dict[str, object]:
-            return {"apiVersion": "v1", "metadata": {"name": "m", "uid": None}}
-
+    assert msgspec.json.decode(encode(config_map)) == {
+        "metadata": {
+            "name": "m",
+            "creationTimestamp": "2026-01-02T03:04:05Z",
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}],
+        },
+        "data": {"some_key": "v"},
+    }
     assert encode({"a": 1}) == b'{"a":1}'
-    assert encode(Model()) == b'{"apiVersion":"v1","metadata":{"name":"m"}}'  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="no API object"):
         encode(3)  # type: ignore[arg-type]

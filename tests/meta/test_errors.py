@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 
 from clientgo.meta import (
@@ -77,3 +79,9 @@ def test_other_errors_are_none_of_these() -> None:
     for predicate in (is_expired, is_conflict, is_too_many_requests, is_too_large_resource_version):
         assert not predicate(ValueError("x"))
         assert not predicate(error_from_status(Status(reason="AlreadyExists", code=409)))
+
+
+def test_an_error_can_be_copied() -> None:
+    error = NotFoundError.of("no such pod", name="p")
+
+    assert (type(copy.copy(error)), str(copy.copy(error))) == (NotFoundError, "no such pod")

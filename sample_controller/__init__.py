@@ -1,0 +1,5 @@
+"""A controller as its user writes it: each Foo gets a Deployment with as many replicas.
+
+Read :mod:`sample_controller.types` (what a Foo is), then :mod:`sample_controller.controller` (the
+controller) and :mod:`sample_controller.__main__` (how a program is put together from the parts).
+"""

@@ -1,0 +1,259 @@
+"""The Foo controller: keeps one Deployment per Foo at the replicas that the Foo asks for.
+
+The loop, once around::
+
+    Foo or Deployment changes ──► handler ──► queue.add("namespace/name" of the Foo)
+                                                  │
+         status, event ◄── sync handler ◄── worker threads take a key
+
+A handler never acts, it only says which Foo deserves a look. A worker never sees an event: it
+reads what is there now and brings it to what should be. That is why an event lost, doubled or late
+does no harm, and why the same code serves the first start, a change and a repair.
+
+Follows upstream's sample-controller (``controller.go``). It differs where upstream's users were
+bitten: the owner's group and uid are compared as well as its kind; a status that would not change
+is not written, so that the controller does not wake itself; a Foo that the API server refuses is
+not tried for ever; ``run`` returns only when its workers have ended.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+
+from clientgo.api.apps_v1 import Deployment, DeploymentSpec
+from clientgo.api.core_v1 import Container, PodSpec, PodTemplateSpec
+from clientgo.api.meta_v1 import LabelSelector
+from clientgo.cache import DeletedFinalStateUnknown, wait_for_cache_sync
+from clientgo.client import Client
+from clientgo.informers import SharedInformerFactory
+from clientgo.meta import (
+    AlreadyExistsError,
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    ObjectDecodeError,
+    ObjectMeta,
+    ObjectName,
+    OwnerReference,
+    deep_copy,
+    resource_of,
+)
+from clientgo.meta.owner_references import get_controller_of, is_controlled_by, new_controller_ref
+from clientgo.record import EventRecorder
+from clientgo.workqueue import (
+    BucketRateLimiter,
+    ItemExponentialFailureRateLimiter,
+    MaxOfRateLimiter,
+    RateLimitingQueue,
+)
+from sample_controller.types import Foo, FooStatus
+
+NAME = "sample-controller"
+"""Under this name the controller records events and owns the fields that it writes."""
+
+log = logging.getLogger(__name__)
+
+
+class ResourceExistsError(Exception):
+    """A Foo asks for a Deployment that exists already and belongs to somebody else."""
+
+
+class Controller:
+    """Reconciles Foos.
+
+    Make it before the factory's informers are started: it registers its handlers on them here.
+    """
+
+    def __init__(
+        self, client: Client, factory: SharedInformerFactory, recorder: EventRecorder
+    ) -> None:
+        foos = factory.informer_for(Foo)
+        deployments = factory.informer_for(Deployment)
+        self._foo_client = client.resource(Foo)
+        self._deployment_client = client.resource(Deployment)
+        self._foos = factory.lister_for(Foo)
+        self._deployments = factory.lister_for(Deployment)
+        self._informers = (foos, deployments)
+        self._recorder = recorder
+        # A Foo that fails waits 5 ms, then 10, 20 ... up to 1000 s; all Foos together are retried
+        # 50 times a second at most.
+        self._queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(
+            MaxOfRateLimiter(
+                ItemExponentialFailureRateLimiter(0.005, 1000.0),
+                BucketRateLimiter(qps=50.0, burst=300),
+            )
+        )
+
+        foos.add_event_handler(on_add=self._enqueue, on_update=lambda _, new: self._enqueue(new))
+        deployments.add_event_handler(
+            on_add=self._enqueue_owner,
+            on_update=self._enqueue_owner_of_changed,
+            on_delete=self._enqueue_owner,
+        )
+
+    # -- from events to keys ----------------------------------------------------------------------
+
+    def _enqueue(self, foo: Foo) -> None:
+        self._queue.add(ObjectName.of(foo))
+
+    def _enqueue_owner_of_changed(self, old: Deployment, new: Deployment) -> None:
+        # A resync delivers every object again; an equal version says that nothing has changed.
+        if old.metadata.resource_version != new.metadata.resource_version:
+            self._enqueue_owner(new)
+
+    def _enqueue_owner(self, deleted_or_alive: Deployment | DeletedFinalStateUnknown) -> None:
+        deployment = deleted_or_alive
+        if isinstance(deployment, DeletedFinalStateUnknown):
+            # The deletion was missed while the watch was down: this is the last known state.
+            deployment = deployment.obj
+        owner = get_controller_of(deployment)
+        if owner is None or not _is_foo(owner):
+            return
+        name = ObjectName(deployment.metadata.namespace, owner.name)
+        try:
+            foo = self._foos.namespace(name.namespace).get(name.name)
+        except NotFoundError:
+            log.debug("ignoring the Deployment %s, Foo %s is gone", ObjectName.of(deployment), name)
+            return
+        if foo.metadata.uid == owner.uid:
+            self._enqueue(foo)
+
+    # -- from keys to work ------------------------------------------------------------------------
+
+    def run(self, stop: threading.Event, workers: int = 2) -> None:
+        """Work until ``stop`` is set, then finish what is in hand and return.
+
+        Nothing is done before the caches have had their first list.
+        """
+        log.info("starting the Foo controller, waiting for its caches")
+        if not wait_for_cache_sync(stop, *self._informers):
+            return
+        threads = [
+            threading.Thread(target=self._work, name=f"foo-worker-{number}", daemon=True)
+            for number in range(1, workers + 1)
+        ]
+        for thread in threads:
+            thread.start()
+        log.info("started %d workers", workers)
+        stop.wait()
+        log.info("shutting down, finishing what is in hand")
+        self._queue.shut_down()
+        for thread in threads:
+            thread.join()
+
+    def _work(self) -> None:
+        while self._process_next_item():
+            pass
+
+    def _process_next_item(self) -> bool:
+        name, shutting_down = self._queue.get()
+        if shutting_down:
+            return False
+        try:
+            self.sync(name)
+        except (AlreadyExistsError, ConflictError) as error:
+            # Our cache was a moment behind. It will know better when the key comes back.
+            log.info("Foo %s: %s; looking again", name, error.message)
+            self._queue.add_rate_limited(name)
+        except Exception as error:  # noqa: BLE001 - whatever failed, this Foo is tried again later
+            log.warning("Foo %s: %s; trying again later", name, error)
+            self._queue.add_rate_limited(name)
+        else:
+            self._queue.forget(name)
+        finally:
+            self._queue.done(name)
+        return True
+
+    # -- the work ---------------------------------------------------------------------------------
+
+    def sync(self, name: ObjectName) -> None:
+        """Bring one Foo's world to what its spec says. What it raises is tried again."""
+        try:
+            foo = self._foos.namespace(name.namespace).get(name.name)
+        except NotFoundError:
+            log.info("Foo %s is gone; its Deployment goes with it", name)
+            return
+        try:
+            deployment_name = foo.spec.deployment_name
+        except ObjectDecodeError as error:
+            self._refuse(foo, str(error))
+            return
+        if not deployment_name:
+            # Nothing to retry: an edit of the Foo brings it back here.
+            self._refuse(foo, "spec.deploymentName must be set")
+            return
+        try:
+            deployment = self._ensure_deployment(foo)
+        except InvalidError as error:
+            self._refuse(foo, f"the API server refuses its Deployment: {error}")
+            return
+        self._update_status(foo, deployment)
+        self._recorder.event(foo, "Normal", "Synced", "Foo synced successfully")
+        log.info("synced Foo %s", name)
+
+    def _ensure_deployment(self, foo: Foo) -> Deployment:
+        namespace = foo.metadata.namespace
+        client = self._deployment_client.namespace(namespace)
+        try:
+            deployment = self._deployments.namespace(namespace).get(foo.spec.deployment_name)
+        except NotFoundError:
+            return client.create(new_deployment(foo), field_manager=NAME)
+
+        if not is_controlled_by(deployment, foo):
+            message = (
+                f'Resource "{foo.spec.deployment_name}" already exists and is not managed by Foo'
+            )
+            self._recorder.event(foo, "Warning", "ErrResourceExists", message)
+            raise ResourceExistsError(message)
+
+        if foo.spec.replicas is not None and foo.spec.replicas != deployment.spec.replicas:
+            log.info(
+                "Foo %s: scaling its Deployment from %s to %s",
+                ObjectName.of(foo),
+                deployment.spec.replicas,
+                foo.spec.replicas,
+            )
+            # Without a resource version the update wins over whatever was there.
+            return client.update(new_deployment(foo), field_manager=NAME)
+        return deployment
+
+    def _update_status(self, foo: Foo, deployment: Deployment) -> None:
+        available = (deployment.status.available_replicas or 0) if deployment.status else 0
+        if foo.status.available_replicas == available:
+            return
+        changed = deep_copy(foo)  # what a lister returns belongs to every reader
+        changed.status = FooStatus(available_replicas=available)
+        self._foo_client.namespace(foo.metadata.namespace).update_status(
+            changed, field_manager=NAME
+        )
+
+    def _refuse(self, foo: Foo, message: str) -> None:
+        log.error("Foo %s is invalid: %s; correct it", ObjectName.of(foo), message)
+        self._recorder.event(foo, "Warning", "ErrInvalidFoo", message)
+
+
+def new_deployment(foo: Foo) -> Deployment:
+    """The Deployment that a Foo asks for, owned by it so that it is deleted with it."""
+    labels = {"app": "nginx", "controller": foo.metadata.name}
+    return Deployment(
+        metadata=ObjectMeta(
+            name=foo.spec.deployment_name,
+            namespace=foo.metadata.namespace,
+            owner_references=(new_controller_ref(foo),),
+        ),
+        spec=DeploymentSpec(
+            replicas=foo.spec.replicas,
+            selector=LabelSelector(match_labels=labels),
+            template=PodTemplateSpec(
+                metadata=ObjectMeta(labels=labels),
+                spec=PodSpec(containers=[Container(name="nginx", image="nginx:latest")]),
+            ),
+        ),
+    )
+
+
+def _is_foo(owner: OwnerReference) -> bool:
+    declared = resource_of(Foo)
+    group = owner.api_version.rpartition("/")[0]
+    return owner.kind == declared.kind and group == declared.group
