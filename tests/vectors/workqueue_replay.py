@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,9 +9,8 @@ import pytest
 from clientgo.testing import FakeClock
 from clientgo.workqueue import DelayingQueue, DelayingQueueStatistics, Queue, RateLimitingQueue
 from clientgo.workqueue.queue import _State
+from tests.background import Background
 from tests.vectors.durations import seconds
-
-JOIN_TIMEOUT = 5.0
 
 
 class WorkqueueReplay:
@@ -26,8 +23,8 @@ class WorkqueueReplay:
         self.queue = queue
         self.clock = clock
         self._threads = threads
-        self._gets: dict[str, _Call] = {}
-        self._drains: dict[str, _Call] = {}
+        self._gets: dict[str, Background[Any]] = {}
+        self._drains: dict[str, Background[Any]] = {}
 
     def run(self, steps: list[dict[str, Any]]) -> None:
         try:
@@ -53,7 +50,7 @@ class WorkqueueReplay:
                     assert sorted(seen[name]) == sorted(expected)
                 case "resolved_gets":
                     for get_id, answer in expected.items():
-                        result = self._gets.pop(get_id).result
+                        result = self._gets.pop(get_id).result()
                         assert result == (answer["item"], answer["shutdown"])
                 case "returned_drains":
                     for drain_id in expected:
@@ -78,9 +75,9 @@ class WorkqueueReplay:
             case "shut_down":
                 queue.shut_down()
             case "get_async":
-                self._gets[args["id"]] = _Call(queue.get)
+                self._gets[args["id"]] = Background(queue.get)
             case "shut_down_with_drain_async":
-                self._drains[args["id"]] = _Call(queue.shut_down_with_drain)
+                self._drains[args["id"]] = Background(queue.shut_down_with_drain)
             case "get_done_many":
                 items = [queue.get()[0] for _ in range(args["count"])]
                 for taken in items:
@@ -116,10 +113,9 @@ class WorkqueueReplay:
         if self.queue._states.get(item) is _State.READY:
             self.queue._ready.push(item)
 
-    def _resolve(self, calls: dict[str, _Call], expected: Any) -> None:
+    def _resolve(self, calls: dict[str, Background[Any]], expected: Any) -> None:
         for call_id in expected:
-            calls[call_id].thread.join(JOIN_TIMEOUT)
-            assert not calls[call_id].thread.is_alive(), f"{call_id} is still blocked"
+            calls[call_id].result()
 
     def _is_at_rest(self) -> bool:
         """Tell whether all that may block does, and the queue's threads wait for what is next."""
@@ -139,18 +135,5 @@ class WorkqueueReplay:
         return self.clock.waiters() == threads
 
 
-class _Call:
-    """A call that may block, in a thread of its own."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self.result: Any = None
-        self._function = function
-        self.thread = threading.Thread(target=self._run, daemon=True)
-        self.thread.start()
-
-    def _run(self) -> None:
-        self.result = self._function()
-
-
-def _running(calls: dict[str, _Call]) -> int:
-    return sum(call.thread.is_alive() for call in calls.values())
+def _running(calls: dict[str, Background[Any]]) -> int:
+    return sum(call.is_running for call in calls.values())

@@ -1,0 +1,79 @@
+"""Turning signals into a stop event."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+
+def run(script: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_sets_the_event(number: signal.Signals) -> None:
+    """SAMPLE-04."""
+    result = run(f"""
+        import os
+        from clientgo.wait import setup_signal_handler
+
+        stop = setup_signal_handler()
+        os.kill(os.getpid(), {int(number)})
+        assert stop.wait(10)
+        print("drained")
+    """)
+    assert (result.stdout, result.returncode) == ("drained\n", 0), result.stderr
+
+
+def test_the_second_signal_exits_with_status_1_at_once() -> None:
+    """SAMPLE-04."""
+    result = run("""
+        import os, signal, threading
+        from clientgo.wait import setup_signal_handler
+
+        stop = setup_signal_handler()
+        os.kill(os.getpid(), signal.SIGTERM)
+        stop.wait(10)
+        os.kill(os.getpid(), signal.SIGINT)
+        threading.Event().wait(10)
+        print("still here")
+    """)
+    assert (result.stdout, result.returncode) == ("", 1), result.stderr
+
+
+def test_installing_the_handler_twice_is_a_programming_error() -> None:
+    """SAMPLE-04."""
+    result = run("""
+        from clientgo.wait import setup_signal_handler
+
+        setup_signal_handler()
+        try:
+            setup_signal_handler()
+        except RuntimeError as error:
+            print(error)
+    """)
+    assert "already called in this process" in result.stdout, result.stderr
+
+
+def test_a_signal_that_interrupts_a_wait_on_the_event_does_not_block() -> None:
+    result = run("""
+        import os, signal, threading
+        from clientgo.wait import setup_signal_handler
+
+        stop = setup_signal_handler()
+        main = threading.main_thread().ident
+        threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGTERM)).start()
+        assert stop.wait(10)
+        print("woken")
+    """)
+    assert (result.stdout, result.returncode) == ("woken\n", 0), result.stderr

@@ -1,0 +1,112 @@
+"""Being told that a stop event is set."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import threading
+import weakref
+from queue import SimpleQueue
+
+import pytest
+
+from clientgo.wait import call_when_set
+
+
+def watchers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "stop-watcher"]
+
+
+def test_a_callback_runs_in_a_watcher_thread_once_the_event_is_set() -> None:
+    stop, calls = threading.Event(), SimpleQueue[str]()
+    call_when_set(stop, lambda: calls.put(threading.current_thread().name))
+    assert calls.empty()
+
+    stop.set()
+
+    assert calls.get(timeout=5) == "stop-watcher"
+
+
+def test_a_callback_of_an_event_that_is_set_runs_at_once_in_the_caller() -> None:
+    stop, calls = threading.Event(), []
+    stop.set()
+
+    call_when_set(stop, lambda: calls.append(threading.current_thread()))
+
+    assert calls == [threading.current_thread()]
+
+
+def test_one_thread_watches_for_all_callbacks_of_an_event_and_ends_with_it() -> None:
+    before = set(watchers())
+    stop, calls = threading.Event(), SimpleQueue[int]()
+    for number in range(100):
+        call_when_set(stop, lambda number=number: calls.put(number))
+    (watcher,) = set(watchers()) - before
+
+    stop.set()
+
+    assert sorted(calls.get(timeout=5) for _ in range(100)) == list(range(100))
+    watcher.join(5)
+    assert not watcher.is_alive()
+
+
+def test_a_cancelled_callback_does_not_run() -> None:
+    stop, calls = threading.Event(), SimpleQueue[str]()
+    cancelled = call_when_set(stop, lambda: calls.put("cancelled"))
+    call_when_set(stop, lambda: calls.put("kept"))
+    cancelled.cancel()
+    cancelled.cancel()
+
+    stop.set()
+
+    assert calls.get(timeout=5) == "kept"
+    assert calls.empty()
+
+
+def test_a_cancelled_registration_keeps_nothing_alive() -> None:
+    class Component:
+        def stopped(self) -> None: ...
+
+    stop, component = threading.Event(), Component()
+    registration = call_when_set(stop, component.stopped)
+    gone = weakref.ref(component)
+
+    registration.cancel()
+    del component
+    gc.collect()
+
+    assert gone() is None
+    stop.set()
+
+
+def test_a_callback_that_raises_does_not_keep_the_others_from_running(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    stop, calls = threading.Event(), SimpleQueue[str]()
+    before = set(watchers())
+
+    def fail() -> None:
+        raise RuntimeError("a bug")
+
+    for _ in range(3):
+        call_when_set(stop, fail)
+        call_when_set(stop, lambda: calls.put("ran"))
+    (watcher,) = set(watchers()) - before
+    with caplog.at_level(logging.ERROR, "clientgo.wait"):
+        stop.set()
+        watcher.join(5)
+
+    assert [calls.get(timeout=5) for _ in range(3)] == ["ran"] * 3
+    assert len(caplog.records) == 3
+
+
+def test_no_callback_is_lost_while_the_event_is_being_set() -> None:
+    for _ in range(200):
+        stop, calls = threading.Event(), SimpleQueue[int]()
+        setter = threading.Thread(target=stop.set)
+        call_when_set(stop, lambda calls=calls: calls.put(0))
+        setter.start()
+        for number in (1, 2, 3):
+            call_when_set(stop, lambda calls=calls, number=number: calls.put(number))
+        setter.join()
+        assert sorted(calls.get(timeout=5) for _ in range(4)) == [0, 1, 2, 3]
