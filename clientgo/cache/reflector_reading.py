@@ -1,0 +1,135 @@
+"""What a batch of watch events says.
+
+Promises to read a batch in one pass and to say, beside the changes, what was left out and why.
+Pure functions. Does not promise that the server's order makes sense; it is kept.
+
+Differs from client-go (``tools/cache`` handleAnyWatch), which reads one event at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, Final
+
+from msgspec import Struct
+
+from clientgo.cache.deltas import DeltaType
+from clientgo.cache.keys import deletion_handling_meta_namespace_key
+from clientgo.cache.queue import Change
+from clientgo.cache.reflector_state import (
+    Apply,
+    Bookmark,
+    Expected,
+    Message,
+    Quarantine,
+    Skip,
+    UnexpectedObjectError,
+)
+from clientgo.meta import (
+    INITIAL_EVENTS_END,
+    EventType,
+    Status,
+    Undecodable,
+    WatchEvent,
+    annotations_of,
+    error_from_status,
+    metadata_of,
+)
+
+
+class Reading(Struct):
+    """What a batch of events says: messages, and what was accepted up to an error, if any."""
+
+    messages: list[Message]
+    accepted: int
+    last: Any
+    only_adds: bool
+    error: Exception | None
+
+
+_DELTA_TYPES: Final[dict[str, DeltaType]] = {
+    EventType.ADDED: DeltaType.ADDED,
+    EventType.MODIFIED: DeltaType.UPDATED,
+    EventType.DELETED: DeltaType.DELETED,
+}
+
+
+def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Reading:
+    """Sort the events of one batch. This loop is run for every event: it avoids calls."""
+    python_type: Any = expected.python_type
+    kind, api_version = expected.kind, expected.api_version
+    delta_types = _DELTA_TYPES
+    messages: list[Message] = []
+    changes: list[Change] = []
+    accepted, last, only_adds = 0, None, True
+    error: Exception | None = None
+    event: WatchEvent[Any]
+    obj: Any
+    for event in events:
+        obj = event.object
+        delta_type = delta_types.get(event.type)
+        if (
+            delta_type is None
+            or type(obj) is not python_type
+            or (kind and (obj.kind != kind or obj.api_version != api_version))
+        ):
+            # Rare, or nothing in particular is expected.
+            if event.type == EventType.ERROR:
+                error = _error_of(obj)
+                break
+            if isinstance(obj, Undecodable):
+                messages.append(Quarantine(obj))
+                continue
+            reason = expected.misfit(obj)
+            if reason:
+                messages.append(Skip(obj, reason))
+                continue
+        accepted += 1
+        last = obj
+        if delta_type is not None:
+            changes.append((delta_type, obj))
+            if delta_type is not DeltaType.ADDED:
+                only_adds = False
+            continue
+        only_adds = False
+        if changes:
+            messages.append(Apply(changes))
+            changes = []
+        if event.type == EventType.BOOKMARK:
+            messages.append(Bookmark(metadata_of(obj).resource_version))
+        else:
+            messages.append(Skip(obj, f"unknown type of event {event.type!r}"))
+    if changes:
+        messages.append(Apply(changes))
+    return Reading(messages, accepted, last, only_adds, error)
+
+
+def _error_of(obj: Any) -> Exception:
+    if isinstance(obj, Status):
+        return error_from_status(obj)
+    return UnexpectedObjectError(f"an ERROR event carries no Status but {obj!r:.200}")
+
+
+def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
+    """Where the bookmark is that ends a streamed list; None if it has not come."""
+    for index, event in enumerate(events):
+        if (
+            event.type == EventType.BOOKMARK
+            and not isinstance(event.object, Undecodable)
+            and annotations_of(event.object).get(INITIAL_EVENTS_END) == "true"
+        ):
+            return index
+    return None
+
+
+def final_objects(batches: Iterable[Sequence[Change]]) -> list[Any]:
+    """What is there after all these changes."""
+    objects: dict[str, Any] = {}
+    for kind, obj in chain.from_iterable(batches):
+        key = deletion_handling_meta_namespace_key(obj)
+        if kind is DeltaType.DELETED:
+            objects.pop(key, None)
+        else:
+            objects[key] = obj
+    return list(objects.values())

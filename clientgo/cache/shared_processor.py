@@ -1,0 +1,103 @@
+"""Hands every notification to all handlers of an informer, and knows who is due for a resync.
+
+Promises that handlers added or removed meanwhile get all of a batch or nothing, and that the
+order of batches is the same for all. Adding and removing is legal from any thread, callbacks
+included.
+
+Upstream: ``tools/cache`` sharedProcessor.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from clientgo.cache.listener import Listener
+from clientgo.cache.notifications import Chunk
+from clientgo.cache.resync_rules import ResyncSchedule
+from clientgo.clock import Clock, nanoseconds
+
+
+class SharedProcessor:
+    """The listeners of one informer."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._listeners: dict[Listener, ResyncSchedule] = {}
+        self._is_started = False
+        self._has_synced = False
+        self._overrun: list[Listener] = []
+
+    def add(self, listener: Listener, schedule: ResyncSchedule, initial: Chunk) -> None:
+        """Begin to deliver to a listener, ``initial`` first. Not while :meth:`distribute` runs."""
+        with self._lock:
+            if listener.hand_over(initial):
+                self._overrun.append(listener)
+            self._listeners[listener] = schedule
+            if self._is_started:
+                listener.start()
+            if self._has_synced:
+                listener.tracker.upstream_has_synced()
+
+    def remove(self, listener: Listener) -> None:
+        """Deliver nothing more to a listener; nothing happens if it is not one of these."""
+        with self._lock:
+            self._listeners.pop(listener, None)
+        listener.close()
+
+    def start(self) -> None:
+        """Start the threads of all listeners, those to come included."""
+        with self._lock:
+            self._is_started = True
+            for listener in self._listeners:
+                listener.start()
+
+    def stop(self) -> None:
+        """End all deliveries and wait for the calls in progress."""
+        with self._lock:
+            listeners = list(self._listeners)
+        for listener in listeners:
+            listener.close()
+        for listener in listeners:
+            listener.join()
+
+    def upstream_has_synced(self) -> None:
+        """The initial list has been handed over as a whole."""
+        with self._lock:
+            self._has_synced = True
+            for listener in self._listeners:
+                listener.tracker.upstream_has_synced()
+
+    def distribute(self, chunk: Chunk) -> None:
+        """Hand notifications to all listeners; those of syncs only to those that are syncing."""
+        changes = chunk.without_syncs()
+        with self._lock:
+            for listener, schedule in self._listeners.items():
+                part = chunk if schedule.is_syncing else changes
+                if part.notifications and listener.hand_over(part):
+                    self._overrun.append(listener)
+
+    def tell_overrun(self) -> None:
+        """Tell of the listeners whose backlog has passed its mark. Calls back: hold no lock."""
+        with self._lock:
+            overrun, self._overrun = self._overrun, []
+        for listener in overrun:
+            listener.tell_high_water()
+
+    def should_resync(self) -> bool:
+        """Note who is due now; tell whether anybody is."""
+        now_ns = nanoseconds(self._clock.monotonic())
+        with self._lock:
+            due = [schedule.tick(now_ns) for schedule in self._listeners.values()]
+        return any(due)
+
+    def check_period_changed(self, check_period: float) -> None:
+        """Derive the periods of all listeners anew."""
+        with self._lock:
+            for schedule in self._listeners.values():
+                schedule.check_period_changed(check_period)
+
+    def listeners(self) -> list[Listener]:
+        """Those that are delivered to."""
+        with self._lock:
+            return list(self._listeners)
