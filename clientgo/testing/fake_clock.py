@@ -41,7 +41,7 @@ class FakeClock:
         self._now_ns = nanoseconds(start)
         self._wall_offset_ns = nanoseconds(wall) - self._now_ns
         self._waits: list[_Wait] = []
-        self._arrivals = 0
+        self._changes = 0
 
     def monotonic(self) -> float:
         return self._now_ns / 1e9
@@ -74,17 +74,17 @@ class FakeClock:
         self._step_to(target_ns)
 
     def wait_for(self, predicate: Callable[[], bool], timeout: float = 5.0) -> None:
-        """Block until `predicate()` is true; it is asked again whenever a thread begins to wait.
+        """Block until `predicate()` is true; asked again whenever a thread begins or ends a wait.
 
         Raises TimeoutError after `timeout` real seconds.
         """
         give_up = time.monotonic() + timeout
         while True:
-            seen = self._arrivals
+            seen = self._changes
             if predicate():
                 return
             with self._changed:
-                while self._arrivals == seen:
+                while self._changes == seen:
                     if not self._changed.wait(max(give_up - time.monotonic(), 0.0)):
                         raise TimeoutError(f"{predicate} was still false after {timeout} s")
 
@@ -160,7 +160,7 @@ class FakeClock:
                 return None
             wait = _Wait(deadline_ns, wake)
             self._waits.append(wait)
-            self._arrivals += 1
+            self._changes += 1
             self._changed.notify_all()
             return wait
 
@@ -168,6 +168,8 @@ class FakeClock:
         with self._changed:
             if not wait.is_due:
                 self._waits.remove(wait)
+            self._changes += 1
+            self._changed.notify_all()
 
     def _step_to(self, instant_ns: int) -> None:
         with self._changed:

@@ -171,6 +171,8 @@ class BucketRateLimiter(Generic[T]):
         # Tokens are granted in order of time, so those that have come are at the front.
         while reserved and next(iter(reserved.values())) <= now:
             reserved.popitem(last=False)
+        if not reserved:
+            reserved.clear()  # an emptied dict keeps the table of its largest size
         if item not in reserved:
             delay = self._bucket.reserve(now).delay(now)
             if delay <= 0:

@@ -1,0 +1,164 @@
+"""Items with priorities."""
+
+from __future__ import annotations
+
+import pytest
+
+from clientgo.testing import FakeClock
+from clientgo.workqueue import (
+    LOW_PRIORITY,
+    ItemExponentialFailureRateLimiter,
+    PriorityQueue,
+)
+
+
+def make_queue(ageing: float = 3.0) -> tuple[PriorityQueue[str], FakeClock]:
+    clock = FakeClock()
+    limiter = ItemExponentialFailureRateLimiter[str](1.0, 1.0, clock=clock)
+    return PriorityQueue(limiter, ageing=ageing, clock=clock), clock
+
+
+def drain(queue: PriorityQueue[str]) -> list[str]:
+    items = []
+    while len(queue):
+        items.append(queue.get()[0])
+        queue.done(items[-1])
+    return items
+
+
+def test_higher_priorities_come_first_and_equal_ones_in_order() -> None:
+    queue, _ = make_queue()
+    for item, priority in (("a", 0), ("b", 5), ("c", -5), ("d", 5), ("e", 0)):
+        queue.add(item, priority=priority)
+
+    assert drain(queue) == ["b", "d", "a", "e", "c"]
+
+
+def test_live_changes_overtake_an_initial_list() -> None:
+    """P-01."""
+    queue, clock = make_queue()
+    for number in range(3):
+        queue.add(f"initial {number}", priority=LOW_PRIORITY)
+    clock.step(60.0)
+
+    queue.add("live")
+
+    assert drain(queue)[0] == "live"
+
+
+def test_an_item_of_the_initial_list_that_changes_is_as_urgent_as_any_change() -> None:
+    """P-01."""
+    queue, _ = make_queue()
+    for number in range(3):
+        queue.add(f"initial {number}", priority=LOW_PRIORITY)
+
+    queue.add("initial 2")
+
+    assert drain(queue) == ["initial 2", "initial 0", "initial 1"]
+
+
+def test_a_lower_priority_does_not_lower_that_of_a_listed_item() -> None:
+    queue, _ = make_queue()
+    queue.add("a", priority=5)
+    queue.add("b", priority=1)
+
+    queue.add("a", priority=LOW_PRIORITY)
+
+    assert drain(queue) == ["a", "b"]
+
+
+def test_nothing_starves_however_many_important_items_keep_coming() -> None:
+    """P-01: an item of priority p is overtaken for p times the ageing, and no longer."""
+    queue, clock = make_queue(ageing=1.0)
+    queue.add("low", priority=-10)
+    taken_at = None
+    for second in range(1000):
+        queue.add(f"important {second}")
+        item, _ = queue.get()
+        queue.done(item)
+        if item == "low":
+            taken_at = second
+            break
+        clock.step(1.0)
+
+    assert taken_at == 10
+
+
+def test_an_item_keeps_its_priority_when_it_is_retried() -> None:
+    """P-01: keep the priority on requeue."""
+    queue, clock = make_queue()
+    with queue:
+        queue.add("important", priority=5)
+        queue.get()
+        queue.add_rate_limited("important")
+        queue.done("important")
+        queue.add_after("ordinary", 1.0)
+        clock.wait_for_waiters(1)
+        clock.step(1.0)
+        clock.wait_for(lambda: len(queue) == 2)
+
+        assert drain(queue) == ["important", "ordinary"]
+
+
+def test_a_retry_can_raise_the_priority() -> None:
+    queue, clock = make_queue()
+    with queue:
+        queue.add_after("a", 1.0)
+        queue.add_after("b", 1.0, priority=1)
+        queue.add_rate_limited("c", priority=2)
+        clock.wait_for_waiters(1)
+        clock.step(1.0)
+        clock.wait_for(lambda: len(queue) == 3)
+
+        assert drain(queue) == ["c", "b", "a"]
+
+
+def test_an_item_that_is_added_while_in_hand_counts_by_its_higher_priority() -> None:
+    queue, _ = make_queue()
+    queue.add("a")
+    queue.add("b", priority=1)
+    assert queue.get() == ("b", False)
+    queue.add("b", priority=7)
+    queue.add("c", priority=5)
+
+    queue.done("b")
+
+    assert drain(queue) == ["b", "c", "a"]
+
+
+def test_a_finished_item_has_no_priority_any_more() -> None:
+    queue, _ = make_queue()
+    queue.add("a", priority=5)
+    drain(queue)
+    queue.add("b")
+
+    queue.add("a")
+
+    assert drain(queue) == ["b", "a"]
+    assert not queue._by_priority._priorities
+
+
+def test_a_queue_in_which_waiting_does_not_count_is_refused() -> None:
+    with pytest.raises(ValueError, match="starve"):
+        PriorityQueue(ageing=0.0)
+
+
+def test_an_add_after_a_shutdown_leaves_nothing_behind() -> None:
+    queue, _ = make_queue()
+    queue.shut_down()
+
+    queue.add("a", priority=5)
+
+    assert len(queue) == 0
+    assert not queue._by_priority._priorities
+
+
+def test_an_add_can_end_a_wait_here_too() -> None:
+    clock = FakeClock()
+    with PriorityQueue[str](clock=clock, add_cancels_delay=True) as queue:
+        queue.add_after("a", 60.0, priority=3)
+
+        queue.add("a")
+
+        assert queue.statistics().delayed == 0
+        assert drain(queue) == ["a"]
