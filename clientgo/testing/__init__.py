@@ -10,15 +10,33 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clientgo.testing.actions import Action, Verb
+    from clientgo.testing.fake_client import FakeClient
     from clientgo.testing.fake_clock import AutoClock, FakeClock
     from clientgo.testing.fake_recorder import FakeRecorder
+    from clientgo.testing.object_tracker import ObjectTracker
+    from clientgo.testing.realism import Realism
 
-__all__ = ["AutoClock", "FakeClock", "FakeRecorder"]
+__all__ = [
+    "Action",
+    "AutoClock",
+    "FakeClient",
+    "FakeClock",
+    "FakeRecorder",
+    "ObjectTracker",
+    "Realism",
+    "Verb",
+]
 
 _HOMES = {
+    "Action": "clientgo.testing.actions",
     "AutoClock": "clientgo.testing.fake_clock",
+    "FakeClient": "clientgo.testing.fake_client",
     "FakeClock": "clientgo.testing.fake_clock",
     "FakeRecorder": "clientgo.testing.fake_recorder",
+    "ObjectTracker": "clientgo.testing.object_tracker",
+    "Realism": "clientgo.testing.realism",
+    "Verb": "clientgo.testing.actions",
 }
 """Where each public name lives."""
 

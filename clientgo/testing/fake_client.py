@@ -1,0 +1,105 @@
+"""A client of no server: it remembers what it is asked, and answers from objects in memory.
+
+Promises to be a :class:`~clientgo.client.Client`: controllers, informer factories and event sinks
+take it as one. Every request is recorded before anything answers it; then reactors are asked in
+order, the last of them, unless a test adds others, being the tracker that holds the objects.
+
+Does not promise to be an API server, see :class:`Realism` and ``docs/testing.md``. It does not
+stream initial lists and says so when it is asked, so that informers list and watch.
+
+Upstream: client-go ``kubernetes/fake``, ``dynamic/fake``, ``metadata/fake`` and ``testing`` Fake.
+Differs in that there is no second client: the real one works on a transport without a network.
+"""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import Any
+
+from clientgo.client import CachedDiscovery, Client, DiscoveringRESTMapper, DiscoveryClient
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.meta import GroupVersion, InvalidError
+from clientgo.rest import RestClient, RestConfig, api_path
+from clientgo.testing.actions import ANY, Action
+from clientgo.testing.fake_clock import AutoClock
+from clientgo.testing.fake_discovery import FakeDiscovery
+from clientgo.testing.fake_transport import FakeTransport
+from clientgo.testing.object_reaction import ObjectReaction
+from clientgo.testing.object_tracker import ObjectTracker
+from clientgo.testing.reactors import Reactor, Reactors
+from clientgo.testing.realism import Realism
+
+
+class FakeClient(Client):
+    """A client whose objects are in memory; thread-safe.
+
+    ::
+
+        client = FakeClient(foo)
+        client.prepend_reactor("create", "deployments", refuse)
+        controller = Controller(client, SharedInformerFactory(client), FakeRecorder())
+        ...
+        assert [str(action) for action in client.actions()] == ["create deployments default/web"]
+
+    ``objects`` are there from the beginning; lists are taken apart. ``tracker`` holds them: what a
+    test does to it is no action, but watches see it. ``served`` is what discovery answers.
+    ``realism`` switches on some of what a server does; ``clock`` is the wall clock of that.
+    """
+
+    def __init__(
+        self,
+        *objects: Any,
+        realism: Realism = Realism.NONE,
+        field_manager: str = "",
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        super().__init__(RestConfig(server="http://fake", qps=-1), field_manager=field_manager)
+        self._in_memory = FakeTransport(self.config, self._react)
+        self._actions_lock = threading.Lock()
+        self._actions: list[Action] = []
+        self._reactors = Reactors()
+        self.tracker = ObjectTracker(realism, clock=clock)
+        self.tracker.add(*objects)
+        self.served = FakeDiscovery()
+        self._reactors.add(ANY, ANY, self.served)
+        self._reactors.add(ANY, ANY, ObjectReaction(self.tracker))
+        self.discovery = CachedDiscovery(DiscoveryClient(self.config, transport=self._in_memory))
+        self.mapper = DiscoveringRESTMapper(self.discovery)
+
+    def rest(self, group_version: GroupVersion) -> RestClient:
+        """Requests without a rate limit, whose retries do not pause."""
+        return RestClient(
+            self.config,
+            api_path=api_path(group_version),
+            transport=self._in_memory,
+            clock=AutoClock(),
+        )
+
+    def actions(self) -> list[Action]:
+        """What has been asked so far, in order."""
+        with self._actions_lock:
+            return list(self._actions)
+
+    def clear_actions(self) -> None:
+        """Forget what has been asked so far."""
+        with self._actions_lock:
+            self._actions.clear()
+
+    def add_reactor(self, verb: str, resource: str, reactor: Reactor) -> None:
+        """Ask ``reactor`` about these actions, after all others and so after the tracker.
+
+        ``verb`` and ``resource`` are those of :meth:`Action.matches`.
+        """
+        self._reactors.add(verb, resource, reactor)
+
+    def prepend_reactor(self, verb: str, resource: str, reactor: Reactor) -> None:
+        """Ask ``reactor`` about these actions, before all others and so instead of the tracker."""
+        self._reactors.prepend(verb, resource, reactor)
+
+    def _react(self, action: Action) -> Any:
+        with self._actions_lock:
+            self._actions.append(copy.deepcopy(action))
+        if "sendInitialEvents" in action.options:
+            raise InvalidError.of("sendInitialEvents: this fake streams no lists; list and watch")
+        return self._reactors.react(action)

@@ -1,0 +1,121 @@
+"""A transport without a network: requests become actions, what answers them becomes bytes.
+
+Promises that everything a :class:`~clientgo.client.Client` does goes through here, built, encoded
+and decoded by the same code as for a real server, so that an object which cannot be sent, or an
+answer which does not decode, fails here as well.
+
+Does not promise what belongs to HTTP: there are no headers, no codes, no connections to lose. What
+a reactor raises arrives as it was raised.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from urllib3 import HTTPHeaderDict
+
+from clientgo.cache import WatchStream
+from clientgo.meta import ObjectList, Status, WatchEvent, to_plain
+from clientgo.rest import Answer, RestConfig, Transport
+from clientgo.rest.transport import Headers, RequestBody
+from clientgo.testing.actions import Action, action_of
+from clientgo.wait import call_when_set
+
+
+class FakeTransport(Transport):
+    """Hands every request to ``react``, on the caller's thread; thread-safe if that is.
+
+    ``react`` returns what a :data:`~clientgo.testing.reactors.Reactor` may answer with.
+    """
+
+    def __init__(self, config: RestConfig, react: Callable[[Action], Any]) -> None:
+        super().__init__(config)
+        self._react = react
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Headers,
+        body: RequestBody = None,
+        read_timeout: float | None = None,  # noqa: ARG002 - nothing is waited for
+        stop: threading.Event | None = None,
+    ) -> Answer:
+        sent = body if isinstance(body, bytes) else b"".join(body or ())
+        answer = self._react(action_of(method, url, sent, headers.get("Content-Type", "")))
+        if isinstance(answer, WatchStream):
+            return _WatchAnswer(method, url, answer, stop)
+        return _WholeAnswer(method, url, msgspec.json.encode(_plain(answer)))
+
+
+class _FakeAnswer(Answer):
+    """What the two have in common; there is no connection to give back."""
+
+    __slots__ = ()
+
+    def __init__(self, method: str, url: str) -> None:
+        self.method = method
+        self.url = url
+        self.status = 200
+        self.headers = HTTPHeaderDict()
+
+    def abort(self) -> None:
+        """Nothing blocks."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+class _WholeAnswer(_FakeAnswer):
+    __slots__ = ("_rest",)
+
+    def __init__(self, method: str, url: str, body: bytes) -> None:
+        super().__init__(method, url)
+        self._rest = body
+
+    def read(self, timeout: float | None = None) -> bytes:  # noqa: ARG002 - never blocks
+        body, self._rest = self._rest, b""
+        return body
+
+
+class _WatchAnswer(_FakeAnswer):
+    """The events of a stream as lines. It lasts as long as its stream, whatever its timeout."""
+
+    __slots__ = ("_registration", "_stream")
+
+    def __init__(
+        self, method: str, url: str, stream: WatchStream, stop: threading.Event | None
+    ) -> None:
+        super().__init__(method, url)
+        self._stream = stream
+        self._registration = None if stop is None else call_when_set(stop, stream.stop)
+
+    def read(self, timeout: float | None = None) -> bytes:  # noqa: ARG002 - see above
+        return b"".join(map(_line, self._stream.read()))
+
+    def abort(self) -> None:
+        self._stream.stop()
+
+    def close(self) -> None:
+        if self._registration is not None:
+            self._registration.cancel()
+        self._stream.stop()
+
+
+def _line(event: WatchEvent[Any]) -> bytes:
+    return msgspec.json.encode({"type": event.type, "object": _plain(event.object)}) + b"\n"
+
+
+def _plain(answer: Any) -> Any:
+    """An answer as it goes over the wire."""
+    if isinstance(answer, Status):
+        return answer
+    if isinstance(answer, ObjectList):
+        return {"metadata": answer.metadata, "items": [to_plain(obj) for obj in answer.items]}
+    if isinstance(answer, Sequence):
+        return {"metadata": {}, "items": [to_plain(obj) for obj in answer]}
+    return to_plain(answer)
