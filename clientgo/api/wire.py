@@ -14,20 +14,21 @@ as empty.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 from clientgo.meta import Model
+from clientgo.meta.markers import Flag, Format
 
-Quantity: TypeAlias = str | int | float
+Quantity: TypeAlias = Annotated[str | int | float, Flag.QUANTITY]
 """An amount with a unit: ``"500m"``, ``"1Gi"``. A server answers with text; numbers may be sent."""
 
 IntOrString: TypeAlias = int | str
 """A number or a text that stands for one: a port or its name, a count or a percentage."""
 
-Time: TypeAlias = str
+Time: TypeAlias = Annotated[str, Format("date-time")]
 """An RFC 3339 instant in whole seconds: ``"2026-01-02T03:04:05Z"``."""
 
-MicroTime: TypeAlias = str
+MicroTime: TypeAlias = Annotated[str, Format("date-time")]
 """An RFC 3339 instant with six decimals: ``"2026-01-02T03:04:05.000000Z"``."""
 
 JSON: TypeAlias = Any

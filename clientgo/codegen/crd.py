@@ -1,0 +1,235 @@
+"""CustomResourceDefinitions of a project's own types.
+
+Promises a definition that an API server accepts, with every version that it is given: schema,
+names, subresources, printer columns. What would be refused is a :class:`TypeSchemaError` that names
+the field, before any cluster is asked.
+
+Does not promise conversion between versions: the server changes nothing but the ``apiVersion``,
+and drops what the other version does not declare. Where that is not enough, set
+``spec.conversion`` to a webhook of yours.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from clientgo.codegen.type_place import TypeSchemaError
+from clientgo.codegen.type_schema import Schema, resource_schema
+from clientgo.meta import APIResource, Resource, resource_of
+from clientgo.meta.decoding import decoder
+from clientgo.meta.markers import CustomResource, PrinterColumn
+from clientgo.schema import FieldError, SchemaError, StructuralSchema
+
+_PROTECTED = ("k8s.io", "kubernetes.io")
+_APPROVAL = "api-approved.kubernetes.io"
+_SCHEMA_STEP = re.compile(r"\.properties\[([^\]]*)\]|\.(items|additionalProperties)")
+_PATH = re.compile(r"(?:\.[A-Za-z_]\w*)+")
+_METADATA_COLUMNS = {".metadata.creationTimestamp": "date", ".metadata.generation": "integer"}
+
+
+def custom_resource_definition(
+    *versions: type[Resource], with_subresources: bool = True
+) -> dict[str, Any]:
+    """The definition of a kind in all its versions, each a class declared with ``@resource``.
+
+    ``with_subresources`` False leaves out ``status`` and ``scale``, so that every write may change
+    everything. Raises :class:`TypeSchemaError`.
+    """
+    storage = _storage_version(versions)
+    declared = _agreed_resource(storage, versions)
+    definition = CustomResource.of(storage)
+    _check_group(storage, declared.group, definition)
+    metadata: dict[str, Any] = {"name": f"{declared.plural}.{declared.group}"}
+    if definition.annotations:
+        metadata["annotations"] = dict(definition.annotations)
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": metadata,
+        "spec": {
+            "group": declared.group,
+            "scope": "Namespaced" if declared.namespaced else "Cluster",
+            "names": _names(declared, definition),
+            "versions": [
+                _version(cls, stored=cls is storage, with_subresources=with_subresources)
+                for cls in versions
+            ],
+        },
+    }
+
+
+def _storage_version(versions: Sequence[type[Resource]]) -> type[Resource]:
+    stored = [cls for cls in versions if CustomResource.of(cls).storage]
+    if len(versions) == 1:
+        return versions[0]
+    if len(stored) != 1:
+        raise TypeSchemaError(
+            ", ".join(cls.__name__ for cls in versions),
+            f"{len(stored)} of {len(versions)} versions say that they are stored",
+            "write @CustomResource(storage=True) above one of them",
+        )
+    return stored[0]
+
+
+def _agreed_resource(storage: type[Resource], versions: Sequence[type[Resource]]) -> APIResource:
+    declared = resource_of(storage)
+    for cls in versions:
+        other = resource_of(cls)
+        for said in ("group", "plural", "kind", "namespaced"):
+            if getattr(other, said) != getattr(declared, said):
+                raise TypeSchemaError(
+                    cls.__name__,
+                    f"its {said} is {getattr(other, said)!r}, that of the stored version "
+                    f"{getattr(declared, said)!r}",
+                    "declare both alike with @resource",
+                )
+    return declared
+
+
+def _check_group(cls: type[Resource], group: str, definition: CustomResource) -> None:
+    if "." not in group:
+        raise TypeSchemaError(
+            cls.__name__,
+            f"the group {group!r} is no domain name",
+            'write a domain of yours: @resource(group="example.com", ...)',
+        )
+    if group.endswith(tuple(f".{domain}" for domain in _PROTECTED)) or group in _PROTECTED:
+        if _APPROVAL in definition.annotations:
+            return
+        raise TypeSchemaError(
+            cls.__name__,
+            f"the group {group!r} belongs to Kubernetes",
+            f'use a domain of yours, or say @CustomResource(annotations={{"{_APPROVAL}": '
+            '"unapproved, ..."})',
+        )
+
+
+def _names(declared: APIResource, definition: CustomResource) -> dict[str, Any]:
+    names: dict[str, Any] = {
+        "kind": declared.kind,
+        "plural": declared.plural,
+        "singular": declared.singular,
+    }
+    if declared.short_names:
+        names["shortNames"] = list(declared.short_names)
+    if definition.categories:
+        names["categories"] = list(definition.categories)
+    return names
+
+
+def _version(cls: type[Resource], *, stored: bool, with_subresources: bool) -> dict[str, Any]:
+    said = CustomResource.of(cls)
+    version: dict[str, Any] = {
+        "name": resource_of(cls).version,
+        "served": said.served,
+        "storage": stored,
+    }
+    if said.deprecated:
+        version["deprecated"] = True
+    if said.deprecation_warning:
+        version["deprecationWarning"] = said.deprecation_warning
+    schema = resource_schema(cls)
+    subresources = _subresources(cls, schema) if with_subresources else {}
+    _check_schema(cls, schema, has_status="status" in subresources)
+    if subresources:
+        version["subresources"] = subresources
+    if said.selectable_fields:
+        for path in said.selectable_fields:
+            _field_at(path, cls, schema, "a selectable field")
+        version["selectableFields"] = [{"jsonPath": path} for path in said.selectable_fields]
+    if said.columns:
+        version["additionalPrinterColumns"] = [
+            _column(column, cls, schema) for column in said.columns
+        ]
+    version["schema"] = {"openAPIV3Schema": schema}
+    return version
+
+
+def _subresources(cls: type[Resource], schema: Schema) -> dict[str, Any]:
+    subresources: dict[str, Any] = {}
+    if "status" in resource_of(cls).subresources:
+        subresources["status"] = {}
+    scale = CustomResource.of(cls).scale
+    if scale is not None:
+        subresources["scale"] = paths = {
+            "specReplicasPath": scale.spec_replicas,
+            "statusReplicasPath": scale.status_replicas,
+        }
+        if scale.label_selector:
+            paths["labelSelectorPath"] = scale.label_selector
+        for path in paths.values():
+            _field_at(path, cls, schema, "the scale subresource")
+    return subresources
+
+
+def _column(column: PrinterColumn, cls: type[Resource], schema: Schema) -> dict[str, Any]:
+    said = {
+        "name": column.name,
+        "type": column.type or _column_type(column, cls, schema),
+        "format": column.format,
+        "description": column.description,
+        "priority": column.priority,
+        "jsonPath": column.json_path,
+    }
+    return {key: value for key, value in said.items() if value}
+
+
+def _column_type(column: PrinterColumn, cls: type[Resource], schema: Schema) -> str:
+    path = column.json_path
+    if path.startswith(".metadata."):
+        return _METADATA_COLUMNS.get(path, "string")
+    if not _PATH.fullmatch(path):
+        raise TypeSchemaError(
+            cls.__name__,
+            f"what the column {column.name!r} shows cannot be told from {path!r}",
+            'give it a type: PrinterColumn(..., type="string")',
+        )
+    shown = _field_at(path, cls, schema, f"the column {column.name!r}")
+    if shown.get("format") in ("date", "date-time"):
+        return "date"
+    kind = shown.get("type")
+    return kind if kind in ("integer", "number", "boolean") else "string"
+
+
+def _field_at(path: str, cls: type[Resource], schema: Schema, reader: str) -> Schema:
+    """The schema of the field that a path leads to; it must be there."""
+    node = schema
+    for name in path.removeprefix(".").split("."):
+        if node.get("x-kubernetes-preserve-unknown-fields"):
+            return {}
+        below = node.get("properties", {}).get(name) or node.get("additionalProperties")
+        if below is None:
+            raise TypeSchemaError(
+                cls.__name__,
+                f"{reader} reads {path}, and there is no field {name!r}",
+                "correct the path; it is made of names on the wire, such as .spec.maxReplicas",
+            )
+        node = below
+    return node
+
+
+def _check_schema(cls: type[Resource], schema: Schema, *, has_status: bool) -> None:
+    """Have the schema checked as a server does, and the type as the decoder does."""
+    try:
+        StructuralSchema.parse(schema, path=cls.__name__, has_status=has_status)
+    except SchemaError as error:
+        raise _as_type_error(error.causes[0]) from error
+    try:
+        decoder(cls.__body__)
+    except TypeError as error:
+        raise TypeSchemaError(
+            cls.__name__, f"objects cannot be decoded into it ({error})", "correct that type"
+        ) from error
+
+
+def _as_type_error(cause: FieldError) -> TypeSchemaError:
+    """What a server would find wrong, told of the field instead of the schema."""
+
+    def step(match: re.Match[str]) -> str:
+        return f".{match[1]}" if match[1] else {"items": "[]"}.get(match[2], "[*]")
+
+    problem = str(cause).removeprefix(f"{cause.field}: ")
+    field = _SCHEMA_STEP.sub(step, cause.field)
+    return TypeSchemaError(field, problem, "correct the markers or the default of that field")
