@@ -1,18 +1,21 @@
 """The built-in resources: every group, version and plural that the server serves from the start.
 
-Promises the table that discovery answers. What is particular to a kind is in its strategy
-(``builtin_strategies``); a kind without one there has no peculiarities.
+Promises the table that discovery answers. What is particular to a kind is in its strategy, which
+``builtin_kinds`` finds.
 
 Upstream: the ``registry`` packages of kube-apiserver, one per resource.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from clientgo.apiserver.builtin_strategies import strategy_for
+from clientgo.apiserver.builtin_kinds import strategy_for
+from clientgo.apiserver.events import from_core, to_core
 from clientgo.apiserver.resources import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
+from clientgo.apiserver.storage import Object
 from clientgo.meta.group_version import GroupVersionKind
 
 _WITHOUT_COLLECTION_DELETE = tuple(verb for verb in CRUD_VERBS if verb != "deletecollection")
@@ -32,6 +35,8 @@ class _Row:
     subresources: str = ""
     verbs: tuple[str, ...] = CRUD_VERBS
     stored_in: tuple[str, str] | None = None
+    read: Callable[[Object], Object] | None = None
+    write: Callable[[Object], Object] | None = None
 
 
 _CLUSTER = False
@@ -129,7 +134,16 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
     ),
     "coordination.k8s.io/v1": (_Row("leases", "Lease"),),
     "discovery.k8s.io/v1": (_Row("endpointslices", "EndpointSlice"),),
-    "events.k8s.io/v1": (_Row("events", "Event", short="ev", stored_in=("", "events")),),
+    "events.k8s.io/v1": (
+        _Row(
+            "events",
+            "Event",
+            short="ev",
+            stored_in=("", "events"),
+            read=from_core,
+            write=to_core,
+        ),
+    ),
     "networking.k8s.io/v1": (
         _Row("ingressclasses", "IngressClass", _CLUSTER),
         _Row("ingresses", "Ingress", True, "ing", "", "status"),
@@ -190,10 +204,13 @@ def builtin_resources() -> Iterator[Resource]:
                 plural=row.plural,
                 singular=row.kind.lower(),
                 namespaced=row.namespaced,
-                strategy=strategy_for(group, row.plural),
+                strategy=strategy_for(api_version, row.plural, row.kind),
                 short_names=tuple(row.short.split()),
                 categories=tuple(row.categories.split()),
                 verbs=row.verbs,
                 subresources=tuple(subresources),
                 stored_in=row.stored_in,
+                read=row.read,
+                read_until=sys.maxsize,
+                write=row.write,
             )

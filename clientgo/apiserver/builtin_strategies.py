@@ -1,118 +1,128 @@
-"""What particular built-in kinds demand of a write.
+"""What built-in kinds demand of a write: the general cases.
 
-Promises the peculiarities that clients of a real API server meet: the fields that only some
-subresource may set, defaults, the rules of a few well-known kinds.
+Promises: a kind is read by its published type; one with a status has it written through its
+subresource only; workloads count generations. Kinds with rules of their own are in ``core_kinds``
+and ``other_kinds``.
 
-Does not promise all of upstream's validation; that takes a hundred thousand lines of Go.
+Does not promise all of upstream's validation, which is written out kind by kind.
+
+Upstream: ``pkg/registry/<group>/<resource>/strategy.go``.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import functools
 
-from clientgo.apiserver.crds import CrdStrategy
-from clientgo.apiserver.names import DNS_LABEL
+from clientgo.apiserver.builtin_types import TypeMismatchError, read_typed, validate_typed
+from clientgo.apiserver.resources import Resource
+from clientgo.apiserver.status_errors import bad_request
 from clientgo.apiserver.storage import Object
-from clientgo.apiserver.strategy import Strategy
+from clientgo.apiserver.strategy import Decoded, Strategy
+from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
+from clientgo.meta.patches.strategic_merge import PatchSchema
+from clientgo.schema.field_errors import FieldError
+from clientgo.schema.field_types import builtin_field_type
+from clientgo.schema.openapi import OpenAPIType, builtin_type
+
+_STATUS = FieldSet.of([field_path("status")])
+_SPEC = FieldSet.of([field_path("spec")])
 
 
-class StatusStrategy(Strategy):
-    """Kinds whose status is written through the status subresource only."""
+class BuiltinStrategy(Strategy):
+    """A kind without peculiarities."""
+
+    def __init__(self, api_version: str, kind: str) -> None:
+        self.api_version = api_version
+        self.kind = kind
+
+    @functools.cached_property
+    def openapi_type(self) -> OpenAPIType | None:
+        """The published type; loaded when the first object is written."""
+        return builtin_type(self.api_version, self.kind)
+
+    @property
+    def patch_schema(self) -> PatchSchema | None:
+        """The published type tells what merges by which key."""
+        return self.openapi_type
+
+    def field_type(self, api_version: str, kind: str) -> FieldType | None:
+        """The type for server-side apply."""
+        return builtin_field_type(api_version, kind)
+
+    def decode(self, resource: Resource, obj: Object) -> Decoded:
+        """Read by the published type, then fill in defaults.
+
+        Raises:
+            StatusError: 400, a field has the wrong type.
+        """
+        if self.openapi_type is None:
+            return Decoded(obj)
+        try:
+            read, unknown = read_typed(obj, self.openapi_type)
+        except TypeMismatchError as error:
+            raise bad_request(
+                f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+                f"{resource.kind}: {error}"
+            ) from error
+        self.default(read)
+        return Decoded(read, unknown)
+
+    def default(self, obj: Object) -> None:
+        """Fill in what the published type does not default, in place."""
+
+    def empty_object(self, resource: Resource) -> Object:
+        """The object with nothing but what is always there."""
+        obj = super().empty_object(resource)
+        return read_typed(obj, self.openapi_type)[0] if self.openapi_type else obj
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Required fields and enumerations."""
+        return validate_typed(obj, self.openapi_type) if self.openapi_type else []
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """What is wrong with the new state, and with the change."""
+        return self.validate(new) + self.validate_change(new, old)
+
+    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
+        """What is wrong with the change as such: fields that can't change."""
+        return []
+
+
+class StatusStrategy(BuiltinStrategy):
+    """A kind whose status is written through the status subresource only."""
 
     def prepare_for_create(self, obj: Object) -> None:
         """Drop the status: nothing has observed the object yet."""
-        obj.pop("status", None)
+        obj["status"] = self.initial_status(obj)
+
+    def initial_status(self, obj: Object) -> Object:
+        """The status of a new object."""
+        return {}
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status."""
-        _take(new, old, "status")
+        take(new, old, "status")
+
+    def reset_fields(self, subresource: str) -> FieldSet:
+        """The status belongs to its subresource, the spec to the main resource."""
+        return _SPEC if subresource == "status" else _STATUS
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Keep everything but the status and metadata."""
-        for key in (new.keys() | old.keys()) - _STATUS_FIELDS:
-            _take(new, old, key)
-
-
-_STATUS_FIELDS = {"apiVersion", "kind", "metadata", "status"}
-
-
-def _take(new: Object, old: Object, key: str) -> None:
-    if key in old:
-        new[key] = old[key]
-    else:
-        new.pop(key, None)
+        """Keep everything but the status and metadata; labels are the main resource's."""
+        for key in (new.keys() | old.keys()) - {"apiVersion", "kind", "metadata", "status"}:
+            take(new, old, key)
+        take(new["metadata"], old["metadata"], "labels")
 
 
 class WorkloadStrategy(StatusStrategy):
-    """Deployments and their like: a spec with generations."""
+    """A kind with a spec that controllers follow by its generation."""
 
     counts_generations = True
 
 
-class NamespaceStrategy(StatusStrategy):
-    """Namespaces: content is removed before they go."""
-
-    name_rule = DNS_LABEL
-    returns_deleted_object = True
-
-    def prepare_for_create(self, obj: Object) -> None:
-        """A new namespace is active, and can be selected by its name."""
-        _label_with_name(obj["metadata"])
-        spec = obj.setdefault("spec", {})
-        if "kubernetes" not in (finalizers := spec.setdefault("finalizers", [])):
-            finalizers.append("kubernetes")
-        obj["status"] = {"phase": "Active"}
-
-    def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Only the finalize subresource changes ``spec.finalizers``."""
-        super().prepare_for_update(new, old)
-        _label_with_name(new["metadata"])
-        _take(new, old, "spec")
-
-    def may_go(self, obj: Object) -> bool:
-        """A namespace goes when its own finalizers are gone."""
-        return not obj.get("spec", {}).get("finalizers")
-
-    def mark_deleted(self, obj: Object) -> None:
-        """Show that content is being removed."""
-        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
-
-
-def _label_with_name(metadata: dict[str, Any]) -> None:
-    """Selectors of webhooks and policies use this label."""
-    if name := metadata.get("name"):
-        metadata["labels"] = {
-            **metadata.get("labels", {}),
-            "kubernetes.io/metadata.name": name,
-        }
-
-
-_PLAIN = Strategy()
-_STATUS = StatusStrategy()
-_WORKLOAD = WorkloadStrategy()
-
-_STRATEGIES: dict[tuple[str, str], Strategy] = {
-    ("", "namespaces"): NamespaceStrategy(),
-    ("", "nodes"): _STATUS,
-    ("", "pods"): _STATUS,
-    ("", "services"): _STATUS,
-    ("", "persistentvolumes"): _STATUS,
-    ("", "persistentvolumeclaims"): _STATUS,
-    ("", "resourcequotas"): _STATUS,
-    ("", "replicationcontrollers"): _WORKLOAD,
-    ("apps", "daemonsets"): _WORKLOAD,
-    ("apps", "deployments"): _WORKLOAD,
-    ("apps", "replicasets"): _WORKLOAD,
-    ("apps", "statefulsets"): _WORKLOAD,
-    ("batch", "cronjobs"): _WORKLOAD,
-    ("batch", "jobs"): _WORKLOAD,
-    ("networking.k8s.io", "ingresses"): _WORKLOAD,
-    ("policy", "poddisruptionbudgets"): _WORKLOAD,
-    ("autoscaling", "horizontalpodautoscalers"): _STATUS,
-    ("apiextensions.k8s.io", "customresourcedefinitions"): CrdStrategy(),
-}
-
-
-def strategy_for(group: str, plural: str) -> Strategy:
-    """The strategy of a built-in resource."""
-    return _STRATEGIES.get((group, plural), _PLAIN)
+def take(new: Object, old: Object, key: str) -> None:
+    """Make a field of ``new`` what it was in ``old``."""
+    if key in old:
+        new[key] = old[key]
+    else:
+        new.pop(key, None)

@@ -18,6 +18,7 @@ from clientgo.apiserver.crds import CrdController
 from clientgo.apiserver.garbage_collector import GarbageCollector
 from clientgo.apiserver.namespaces import NamespaceController
 from clientgo.apiserver.options import FieldValidation, WriteOptions
+from clientgo.apiserver.ownership import Ownership
 from clientgo.apiserver.resources import Resource, ResourceRegistry
 from clientgo.apiserver.storage import Collection, Storage
 from clientgo.apiserver.watching import WatchStream
@@ -40,6 +41,7 @@ class Cluster:
         self.builtin_groups = frozenset(group.name for group in self.registry.groups())
         self.watches: set[WatchStream] = set()
         self.webhooks = Webhooks(self)
+        self.ownership = Ownership(now)
         self._now = now
         self._tasks: set[asyncio.Task[None]] = set()
         self.namespaces = NamespaceController(self, self._builtin("", "v1", "namespaces"))
@@ -72,6 +74,12 @@ class Cluster:
         """The resource under which the server itself writes to a collection."""
         key = (collection.group, collection.plural)
         return next((item for item in self.registry if item.collection_key == key), None)
+
+    def why_not_create(self, resource: Resource) -> str:
+        """Why nothing of a resource can be created now; empty if it can."""
+        if self.crds.is_terminating(resource):
+            return "create not allowed while custom resource definition is terminating"
+        return ""
 
     # -- watches
 

@@ -12,14 +12,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from clientgo.apiserver.builtin_strategies import StatusStrategy
+from clientgo.apiserver.crd_validation import validate_crd, validate_crd_change
 from clientgo.apiserver.custom_resources import resources_of
 from clientgo.apiserver.options import DeleteOptions
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.status_errors import StatusError
 from clientgo.apiserver.storage import Change, Collection, EventType, Object, StoredObject
-from clientgo.apiserver.strategy import Decoded, Strategy
 from clientgo.apiserver.writes import Target, delete_object
-from clientgo.schema import FieldError, SchemaError, StructuralSchema
+from clientgo.schema import FieldError
 
 if TYPE_CHECKING:
     from clientgo.apiserver.cluster import Cluster
@@ -27,65 +28,49 @@ if TYPE_CHECKING:
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 
 
-class CrdStrategy(Strategy):
+class CrdStrategy(StatusStrategy):
     """The definitions themselves."""
 
+    allow_unconditional_update = False
     counts_generations = True
     returns_deleted_object = True
     deletion_finalizers = (CLEANUP_FINALIZER,)
 
-    def decode(self, resource: Resource, obj: Object) -> Decoded:
+    def default(self, obj: Object) -> None:
         """Fill in the names that follow from others, and the conversion strategy."""
-        spec = obj.get("spec")
-        if isinstance(spec, dict):
-            spec.setdefault("conversion", {"strategy": "None"})
-            names = spec.get("names")
-            if isinstance(names, dict) and isinstance(kind := names.get("kind"), str):
-                names.setdefault("singular", kind.lower())
-                names.setdefault("listKind", f"{kind}List")
-        return Decoded(obj)
+        spec = obj["spec"]
+        spec.setdefault("conversion", {"strategy": "None"})
+        names = spec["names"]
+        if kind := names.get("kind"):
+            for field, value in (("singular", kind.lower()), ("listKind", f"{kind}List")):
+                if not names.get(field):
+                    names[field] = value
 
-    def prepare_for_create(self, obj: Object) -> None:
-        """Begin with no conditions; the storage version is the first stored one."""
-        versions = obj.get("spec", {}).get("versions", ())
-        stored = [item["name"] for item in versions if item.get("storage")]
-        obj["status"] = {
+    def initial_status(self, obj: Object) -> Object:
+        """No conditions yet; the storage version is the first stored one."""
+        versions = obj["spec"].get("versions", ())
+        return {
             "conditions": [],
             "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": stored,
+            "storedVersions": [item["name"] for item in versions if item.get("storage")],
         }
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status, but note a new storage version."""
-        status = dict(old.get("status", {}))
-        stored = list(status.get("storedVersions", ()))
-        for version in new["spec"]["versions"]:
+        super().prepare_for_update(new, old)
+        stored = list(old.get("status", {}).get("storedVersions", ()))
+        for version in new["spec"].get("versions", ()):
             if version.get("storage") and version["name"] not in stored:
                 stored.append(version["name"])
-        new["status"] = {**status, "storedVersions": stored}
-
-    def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Keep the spec."""
-        new["spec"] = old["spec"]
+        new["status"] = {**new.get("status", {}), "storedVersions": stored}
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Names must agree and each version needs a structural schema."""
-        errors = []
-        spec = obj["spec"]
-        if obj["metadata"]["name"] != f"{spec['names']['plural']}.{spec['group']}":
-            detail = 'must be spec.names.plural+"."+spec.group'
-            errors.append(FieldError.invalid("metadata.name", obj["metadata"]["name"], detail))
-        for index, version in enumerate(spec["versions"]):
-            path = f"spec.versions[{index}].schema.openAPIV3Schema"
-            try:
-                StructuralSchema.parse(version.get("schema", {}).get("openAPIV3Schema"), path=path)
-            except SchemaError as error:
-                errors += error.causes
-        return errors
+        """The definition's own rules, which say all that its type does."""
+        return validate_crd(obj)
 
-    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """As for a new one."""
-        return self.validate(new)
+    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
+        """What a definition can't change any more."""
+        return validate_crd_change(new, old)
 
 
 class CrdController:
@@ -158,6 +143,7 @@ class CrdController:
         registry = self._cluster.registry
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         registry.remove(group, plural)
+        self._cluster.ownership.forget(group, plural)
         for resource in resources_of(crd, since):
             registry.add(resource)
         self._cluster.end_watches_of(group, plural, replaced=versions is not None)
@@ -245,6 +231,7 @@ class CrdController:
         self._terminating.pop((group, plural), None)
         self._schemas.pop(name, None)
         self._cluster.registry.remove(group, plural)
+        self._cluster.ownership.forget(group, plural)
         self._cluster.end_watches_of(group, plural, replaced=True)
         self._cluster.storage.drop((group, plural))
         self._cluster.storage.delete(self._collection, name)

@@ -20,7 +20,12 @@ from clientgo.apiserver.storage import Object
 from clientgo.apiserver.strategy import Decoded, FieldReader, Strategy
 from clientgo.apiserver.table import AGE, NAME, Column, age_since
 from clientgo.meta.group_version import GroupVersionKind
+from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
 from clientgo.schema import FieldError, StructuralSchema
+from clientgo.schema.field_types import custom_resource_field_type
+
+_STATUS = FieldSet.of([field_path("status")])
+_SPEC_AND_METADATA = FieldSet.of([field_path("spec"), field_path("metadata")])
 
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 
@@ -31,8 +36,12 @@ class CustomStrategy(Strategy):
     allow_unconditional_update = False
     counts_generations = True
 
-    def __init__(self, version: Mapping[str, Any]) -> None:
-        """Read a version as it stands in ``spec.versions`` of a CRD that was accepted."""
+    def __init__(self, version: Mapping[str, Any], schemas: Mapping[str, Any]) -> None:
+        """Read a version as it stands in ``spec.versions`` of a CRD that was accepted.
+
+        ``schemas`` are those of all versions, by apiVersion.
+        """
+        self._schemas = schemas
         schema = version.get("schema", {}).get("openAPIV3Schema")
         self.schema = StructuralSchema.parse(schema) if schema else None
         self.columns = _columns(version.get("additionalPrinterColumns"))
@@ -82,6 +91,18 @@ class CustomStrategy(Strategy):
         defaulted: Object = self.schema.default(pruned)
         return defaulted
 
+    def field_type(self, api_version: str, kind: str) -> FieldType | None:
+        """The type of the kind at one of its versions."""
+        if api_version not in self._schemas:
+            return None
+        return custom_resource_field_type(self._schemas[api_version])
+
+    def reset_fields(self, subresource: str) -> FieldSet:
+        """With a status subresource, each side can't write the other's fields."""
+        if subresource == "status":
+            return _SPEC_AND_METADATA
+        return _STATUS if self._has_status else FieldSet()
+
     def prepare_for_create(self, obj: Object) -> None:
         """Drop the status, if it is written through its subresource."""
         if self._has_status:
@@ -97,13 +118,16 @@ class CustomStrategy(Strategy):
             new.pop("status", None)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Keep everything but the status."""
+        """Keep everything but the status and its owners."""
         status = new.get("status")
+        managed = new["metadata"].get("managedFields")
         new.clear()
         new.update(old)
         new.pop("status", None)
         if status is not None:
             new["status"] = status
+        if managed is not None:
+            new["metadata"] = {**old["metadata"], "managedFields": managed}
 
     def spec_changed(self, new: Object, old: Object) -> bool:
         """Anything but metadata, and the status if it is split off, counts as spec."""
@@ -202,11 +226,15 @@ def resources_of(crd: Object, schema_version: int) -> list[Resource]:
     names = crd["status"]["acceptedNames"]
     group = spec["group"]
     storage_version = next(item["name"] for item in spec["versions"] if item["storage"])
+    schemas = {
+        f"{group}/{item['name']}": item.get("schema", {}).get("openAPIV3Schema")
+        for item in spec["versions"]
+    }
     found = []
     for version in spec["versions"]:
         if not version["served"]:
             continue
-        strategy = CustomStrategy(version)
+        strategy = CustomStrategy(version, schemas)
         is_stored = version["name"] == storage_version
         found.append(
             Resource(

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from clientgo.apiserver.options import DeleteOptions
+from clientgo.apiserver.options import DeleteOptions, FieldValidation
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.status_errors import StatusError
 from clientgo.apiserver.storage import Change, Collection, EventType
-from clientgo.apiserver.writes import Target, create_object, delete_object
+from clientgo.apiserver.writes import Target, create_object, delete_object, read_object
 
 if TYPE_CHECKING:
     from clientgo.apiserver.cluster import Cluster
@@ -94,6 +94,7 @@ class NamespaceController:
                     "kind": self.resource.kind,
                     "metadata": {"name": name},
                 }
+                obj, _ = read_object(self.resource, obj, (), FieldValidation.IGNORE)
                 await create_object(
                     self._cluster, self.resource, "", obj, self._cluster.own_options
                 )

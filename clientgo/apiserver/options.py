@@ -19,7 +19,8 @@ from clientgo.apiserver.status_errors import (
     invalid_options,
 )
 from clientgo.meta.field_selectors import FieldSelector, parse_field_selector
-from clientgo.meta.label_selectors import Selector, SelectorError, parse_label_selector
+from clientgo.meta.label_requirements import SelectorError
+from clientgo.meta.label_selectors import Selector, parse_label_selector
 from clientgo.schema.field_errors import FieldError
 
 _MAX_MANAGER_LENGTH = 128

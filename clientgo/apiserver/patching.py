@@ -22,6 +22,7 @@ from clientgo.meta.patches import (
     apply_json_patch,
     apply_merge_patch,
 )
+from clientgo.meta.patches.strategic_merge import apply_strategic_merge_patch
 
 JSON_PATCH = "application/json-patch+json"
 MERGE_PATCH = "application/merge-patch+json"
@@ -57,4 +58,17 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
 
 
 def _patch_types(resource: Resource) -> dict[str, Callable[[Any, Any], Any]]:
-    return {JSON_PATCH: apply_json_patch, MERGE_PATCH: apply_merge_patch}
+    types: dict[str, Callable[[Any, Any], Any]] = {
+        JSON_PATCH: apply_json_patch,
+        MERGE_PATCH: apply_merge_patch,
+    }
+    if (schema := resource.strategy.patch_schema) is not None:
+        types[STRATEGIC_PATCH] = lambda current, patch: apply_strategic_merge_patch(
+            current, patch, schema
+        )
+    return types
+
+
+def is_apply(request: Request) -> bool:
+    """Whether the patch is a server-side apply."""
+    return media_type(request) == APPLY_PATCH

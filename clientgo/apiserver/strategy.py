@@ -19,6 +19,8 @@ from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.status_errors import bad_request
 from clientgo.apiserver.storage import Object
 from clientgo.apiserver.table import AGE, NAME, Column
+from clientgo.meta.managed_fields import DEDUCED, FieldSet, FieldType
+from clientgo.meta.patches.strategic_merge import PatchSchema
 from clientgo.schema.field_errors import FieldError
 
 FieldReader = Callable[[Object], str]
@@ -52,6 +54,11 @@ class Strategy:
 
     columns: tuple[Column, ...] = (NAME, AGE)
     """What a Table shows of an object."""
+
+    @property
+    def patch_schema(self) -> PatchSchema | None:
+        """What a strategic merge patch merges by; None if the kind does not take any."""
+        return None
 
     @property
     def selectable_fields(self) -> Mapping[str, FieldReader]:
@@ -90,6 +97,17 @@ class Strategy:
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Take over from ``old`` what a write to the main resource may not change."""
+
+    def field_type(self, api_version: str, kind: str) -> FieldType | None:
+        """The type that server-side apply merges by, at a version of the kind."""
+        return DEDUCED
+
+    def reset_fields(self, subresource: str) -> FieldSet:
+        """Fields that a write to the main resource (or a subresource) can't change, nor own."""
+        return FieldSet()
+
+    def prepare_for_finalize(self, new: Object, old: Object) -> None:
+        """Take over from ``old`` what a write to the finalize subresource may not change."""
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         """Take over from ``old`` what a write to the status may not change."""

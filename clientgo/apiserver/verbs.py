@@ -12,7 +12,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from clientgo.apiserver.bodies import decode_object
+from clientgo.apiserver.admission import check_namespace
+from clientgo.apiserver.bodies import decode_object, parse_yaml
 from clientgo.apiserver.http import Answer, Request, Response, json_response
 from clientgo.apiserver.listing import list_page, parse_list_version
 from clientgo.apiserver.negotiation import Representation
@@ -22,14 +23,16 @@ from clientgo.apiserver.options import (
     list_options,
     write_options,
 )
-from clientgo.apiserver.patching import make_patcher
+from clientgo.apiserver.patching import is_apply, make_patcher
 from clientgo.apiserver.rendering import list_response, object_response
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.selection import selection_of
 from clientgo.apiserver.status_errors import (
     bad_request,
+    conflict,
     future_resource_version,
     internal,
+    invalid_options,
     not_found,
 )
 from clientgo.apiserver.storage import Object, StoredObject, object_key
@@ -42,6 +45,8 @@ from clientgo.apiserver.writes import (
     read_object,
     update_object,
 )
+from clientgo.meta.json_values import copy_json
+from clientgo.schema.field_errors import FieldError
 
 if TYPE_CHECKING:
     from clientgo.apiserver.cluster import Cluster
@@ -135,7 +140,12 @@ async def update(call: Call) -> Answer:
 
 async def patch(call: Call) -> Answer:
     """Change an object by a patch."""
+    if is_apply(call.request):
+        return await apply(call)
     options = write_options(call.request, "PatchOptions")
+    if call.request.parameter("force"):
+        error = FieldError.forbidden("force", "may not be specified for non-apply patch")
+        raise invalid_options("PatchOptions", [error])
     apply_patch = make_patcher(call.request, call.resource)
     warnings: list[str] = []
 
@@ -147,6 +157,48 @@ async def patch(call: Call) -> Answer:
         return new
 
     outcome = await update_object(call.cluster, call.target, change, options, call.subresource)
+    return _written(call, outcome, warnings)
+
+
+async def apply(call: Call) -> Answer:
+    """Bring an object to what its applier wants, or make it."""
+    options = write_options(call.request, "PatchOptions")
+    if not call.request.parameter("fieldManager"):
+        error = FieldError.required("fieldManager", "is required for apply patch")
+        raise invalid_options("PatchOptions", [error])
+    config, _ = parse_yaml(call.request.body, "error decoding YAML: ")
+    if not isinstance(config, dict):
+        raise bad_request("error decoding YAML: the body is not an object")
+    _check_names(call, config)
+    warnings: list[str] = []
+
+    def applied_to(old: Object | None) -> Object:
+        merged = call.cluster.ownership.apply(
+            call.resource,
+            call.subresource,
+            old,
+            copy_json(config),
+            options.field_manager,
+            force=options.force,
+        )
+        new, found = read_object(call.resource, merged, (), options.field_validation)
+        warnings[:] = found
+        return new
+
+    collection = call.cluster.storage.collection(call.resource.collection_key)
+    if collection.get(call.target.key) is None and not call.subresource:
+        check_namespace(call.cluster, call.resource, call.namespace, call.name)
+        if config.get("metadata", {}).get("uid"):
+            raise conflict(call.resource, call.name, "uid mismatch: the object does not exist")
+        obj = applied_to(None)
+        obj["metadata"].pop("resourceVersion", None)
+        outcome = await create_object(
+            call.cluster, call.resource, call.namespace, obj, options, applied=True
+        )
+        return _written(call, outcome, warnings)
+    outcome = await update_object(
+        call.cluster, call.target, applied_to, options, call.subresource, applied=True
+    )
     return _written(call, outcome, warnings)
 
 
@@ -204,7 +256,7 @@ def _read_body(call: Call, options: WriteOptions) -> tuple[Object, list[str]]:
 
 
 def _check_namespace(call: Call, obj: Object) -> None:
-    given = obj["metadata"].get("namespace")
+    given = obj.get("metadata", {}).get("namespace")
     if call.resource.namespaced and given and given != call.namespace:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
@@ -212,7 +264,8 @@ def _check_namespace(call: Call, obj: Object) -> None:
 
 
 def _check_names(call: Call, obj: Object) -> None:
-    name = obj["metadata"].get("name")
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
     if not name:
         raise bad_request(
             f"the name of the object ({call.name} based on URL) was undeterminable: "

@@ -23,11 +23,13 @@ from clientgo.apiserver.admission import (
     check_namespace_deletion,
 )
 from clientgo.apiserver.options import DeleteOptions, FieldValidation, Propagation, WriteOptions
+from clientgo.apiserver.ownership import without_times
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.status_errors import (
     already_exists,
     bad_request,
     conflict,
+    forbidden,
     internal,
     invalid,
     invalid_of_resource,
@@ -109,9 +111,15 @@ _HEADER = frozenset({"apiVersion", "kind", "metadata"})
 
 
 async def create_object(
-    cluster: Cluster, resource: Resource, namespace: str, obj: Object, options: WriteOptions
+    cluster: Cluster,
+    resource: Resource,
+    namespace: str,
+    obj: Object,
+    options: WriteOptions,
+    *,
+    applied: bool = False,
 ) -> Outcome:
-    """Store a new object.
+    """Store a new object; ``applied`` says that its fields have owners already.
 
     Raises:
         StatusError: it exists, is invalid, is not admitted, or its namespace is missing.
@@ -122,6 +130,8 @@ async def create_object(
             raise internal("resourceVersion should not be set on objects to be created")
         del metadata["resourceVersion"]
     check_namespace(cluster, resource, namespace, metadata.get("name", ""))
+    if why := cluster.why_not_create(resource):
+        raise forbidden(resource, metadata.get("name", ""), why)
     strategy = resource.strategy
     collection = cluster.storage.collection(resource.collection_key)
     prepare_new(cluster, resource, namespace, obj)
@@ -132,6 +142,8 @@ async def create_object(
     )
     await cluster.webhooks.mutate(review)
     obj = review.obj or obj
+    if not applied:
+        obj = cluster.ownership.update(resource, "", None, obj, options.field_manager)
     causes = object_meta.create_causes(
         obj["metadata"], strategy.name_rule, namespaced=resource.namespaced
     )
@@ -179,6 +191,8 @@ async def update_object(
     change: Change,
     options: WriteOptions,
     subresource: str = "",
+    *,
+    applied: bool = False,
 ) -> Outcome:
     """Bring an object into the state that ``change`` makes of its current one.
 
@@ -208,13 +222,15 @@ async def update_object(
         )
         await cluster.webhooks.mutate(review)
         new = review.obj or new
+        if not applied:
+            new = cluster.ownership.update(resource, subresource, old, new, options.field_manager)
         _validate_update(target, new, old, subresource)
         await cluster.webhooks.validate(review)
         if collection.get(target.key) is stored:
             break
-    if new == old:
+    if new == old or without_times(new) == without_times(old):
         return Outcome(stored, warnings=review.warnings)
-    if _is_finished(new, old):
+    if _is_finished(resource, new, old):
         new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
         final = _encode_unstored(target, new, stored)
         if not options.dry_run:
@@ -251,6 +267,8 @@ def _prepare_update(resource: Resource, new: Object, old: Object, subresource: s
     object_meta.prepare_for_update(new["metadata"], old["metadata"])
     if subresource == "status":
         strategy.prepare_for_status_update(new, old)
+    elif subresource == "finalize":
+        strategy.prepare_for_finalize(new, old)
     else:
         strategy.prepare_for_update(new, old)
     if strategy.counts_generations and strategy.spec_changed(new, old):
@@ -268,11 +286,12 @@ def _validate_update(target: Target, new: Object, old: Object, subresource: str)
         raise invalid(target.resource, target.name, causes)
 
 
-def _is_finished(new: Object, old: Object) -> bool:
+def _is_finished(resource: Resource, new: Object, old: Object) -> bool:
     """Whether an update takes the last finalizer from an object that waits to be deleted."""
     metadata = new["metadata"]
     return bool(
-        old["metadata"].get("deletionTimestamp")
+        resource.strategy.may_go(new)
+        and old["metadata"].get("deletionTimestamp")
         and not metadata.get("finalizers")
         and not metadata.get("deletionGracePeriodSeconds")
     )

@@ -1,0 +1,113 @@
+"""Who wrote which field: ``managedFields`` kept with every write, and server-side apply.
+
+Promises: each write through any verb updates the owners of the fields it changed; an apply merges
+by the kind's type and refuses to take fields from others.
+
+Upstream: apiserver ``endpoints/handlers/fieldmanager``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.apiserver.resources import Resource
+from clientgo.apiserver.status_errors import StatusError, bad_request, internal
+from clientgo.apiserver.storage import Object
+from clientgo.meta.errors import BadRequestError
+from clientgo.meta.managed_fields import (
+    ApplyConflictError,
+    FieldManager,
+    ManagedFieldsError,
+    TypedValueError,
+)
+
+
+class Ownership:
+    """The field managers of all resources, made when first needed."""
+
+    def __init__(self, now: Callable[[], float]) -> None:
+        self._now = now
+        self._managers: dict[tuple[Resource, str], FieldManager] = {}
+
+    def forget(self, group: str, plural: str) -> None:
+        """Drop the managers of a resource whose definition has changed."""
+        for key in [
+            key for key in self._managers if (key[0].group, key[0].plural) == (group, plural)
+        ]:
+            del self._managers[key]
+
+    def _manager(self, resource: Resource, subresource: str) -> FieldManager:
+        manager = self._managers.get((resource, subresource))
+        if manager is None:
+            manager = self._managers[resource, subresource] = FieldManager(
+                api_version=resource.api_version,
+                kind=resource.kind,
+                types=resource.strategy.field_type,
+                subresource=subresource,
+                reset_fields=resource.strategy.reset_fields(subresource),
+                now=self._now,
+            )
+        return manager
+
+    def update(
+        self, resource: Resource, subresource: str, old: Object | None, new: Object, writer: str
+    ) -> Object:
+        """``new`` with the owners of its fields after a create, update or patch."""
+        live = _empty(resource) if old is None else old
+        try:
+            return self._manager(resource, subresource).update(live, new, writer)
+        except TypedValueError:
+            return new  # what doesn't fit its type is refused by validation, not here
+
+    def apply(
+        self,
+        resource: Resource,
+        subresource: str,
+        old: Object | None,
+        config: Object,
+        writer: str,
+        *,
+        force: bool,
+    ) -> Object:
+        """The state that an apply of ``config`` leads to; ``old`` is None if it creates.
+
+        Raises:
+            StatusError: 409 for fields of others, 400 for another type, 500 for a misfit, as a
+                real API server answers.
+        """
+        live = _empty(resource) if old is None else old
+        manager = self._manager(resource, subresource)
+        try:
+            return manager.apply(live, config, writer, force=force)
+        except ApplyConflictError as error:
+            raise _conflict(error) from error
+        except BadRequestError as error:
+            raise bad_request(str(error)) from error
+        except (TypedValueError, ManagedFieldsError) as error:
+            raise internal(str(error)) from error
+
+
+def _empty(resource: Resource) -> Object:
+    return {"apiVersion": resource.api_version, "kind": resource.kind}
+
+
+def _conflict(error: ApplyConflictError) -> StatusError:
+    details = error.status.details
+    causes = [
+        {"reason": cause.reason, "message": cause.message, "field": cause.field_}
+        for cause in (details.causes if details else ())
+    ]
+    return StatusError(409, "Conflict", error.status.message, {"causes": causes})
+
+
+def without_times(obj: Object) -> Any:
+    """An object without the times of its field owners: these alone are no change."""
+    metadata = obj["metadata"]
+    if "managedFields" not in metadata:
+        return obj
+    entries = [
+        {key: value for key, value in entry.items() if key != "time"}
+        for entry in metadata["managedFields"]
+    ]
+    return obj | {"metadata": metadata | {"managedFields": entries}}
