@@ -1,0 +1,49 @@
+"""Whether a leader still deserves the name, for a liveness probe.
+
+Promises an error only for a process that believes to lead although its lease has expired: one
+that should be restarted. Does not promise that a healthy process leads.
+
+Source: tools/leaderelection, HealthzAdaptor.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final, Protocol
+
+
+class LeaseExpiredError(Exception):
+    """A leader has not renewed its lease in time and has not stepped down either."""
+
+
+class Checked(Protocol):
+    """An elector, as far as its health matters."""
+
+    def check(self, tolerance: float) -> None:
+        """Raise :class:`LeaseExpiredError` if the lease expired over ``tolerance`` seconds ago."""
+
+
+class LeaderHealth:
+    """A health check that can be registered before there is an elector. Thread-safe.
+
+    It is healthy until an elector is attached, which :func:`run_or_raise` does. ``tolerance`` is
+    how many seconds after its end an expired lease is excused.
+    """
+
+    name: Final = "leaderElection"
+
+    def __init__(self, tolerance: float) -> None:
+        self.tolerance = tolerance
+        self._lock = threading.Lock()
+        self._elector: Checked | None = None
+
+    def attach(self, elector: Checked) -> None:
+        with self._lock:
+            self._elector = elector
+
+    def check(self) -> None:
+        """Raise :class:`LeaseExpiredError` if this process should be restarted."""
+        with self._lock:
+            elector = self._elector
+        if elector is not None:
+            elector.check(self.tolerance)

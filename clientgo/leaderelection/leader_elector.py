@@ -1,0 +1,200 @@
+"""The elector: competes for a lock and runs the guarded work while it holds it.
+
+Promises: no two electors of one lock let their guarded work act at the same time, under the
+assumptions in docs/leader-election.md; a run ends when it is told to, when leadership is lost and
+when the guarded work ends, with the work stopped and, if possible, the lock released, in that
+order.
+
+Does not promise to lead again after leadership was lost, or to end the process: both are the
+caller's choice. Call :meth:`LeaderElector.run` again, or exit.
+
+Differs from client-go (``tools/leaderelection``, LeaderElector): a candidate that sees a leader
+fall silent tries again at the very moment its lease ends, not up to two retry periods later;
+what ends a run is its result, and a failure of the guarded work is raised. How terms end is
+described in ``term.py``.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import threading
+from collections.abc import Callable
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.leaderelection.config import LeaderElectionConfig
+from clientgo.leaderelection.coordinated_claim import CoordinatedClaim
+from clientgo.leaderelection.health import LeaseExpiredError
+from clientgo.leaderelection.leader_reporter import LeaderReporter
+from clientgo.leaderelection.leadership import Leadership
+from clientgo.leaderelection.lease_claim import LeaseClaim
+from clientgo.leaderelection.term import Ending, Term
+from clientgo.leaderelection.timing import JITTER_FACTOR
+from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.metrics.names import LEADER_ELECTION_MASTER_STATUS, LEADER_ELECTION_SLOWPATH
+from clientgo.wait import WaitCancelledError, delay_until, jitter
+
+_log = logging.getLogger("clientgo.leaderelection")
+
+
+class LeaderElector:
+    """One candidate. Its questions are answered in every thread; one thread runs it.
+
+    Source: tools/leaderelection, LeaderElector.
+    """
+
+    def __init__(
+        self,
+        config: LeaderElectionConfig,
+        *,
+        clock: Clock = REAL_CLOCK,
+        metrics: MetricsProvider | None = None,
+        random: Callable[[], float] = random.random,
+    ) -> None:
+        provider = metrics if metrics is not None else default_provider()
+        self._config = config
+        self._timing = config.timing
+        self._lock = config.lock
+        self._name = config.name or config.lock.describe()
+        self._clock = clock
+        self._random = random
+        self._running = threading.Lock()
+        self._reporter = LeaderReporter(config.on_new_leader, self._name)
+        self._master = provider.gauge(LEADER_ELECTION_MASTER_STATUS, name=self._name)
+        self._master.set(0)
+        claim_type = CoordinatedClaim if config.coordinated else LeaseClaim
+        self._claim = claim_type(
+            config.lock,
+            config.timing,
+            clock=clock,
+            slow_path=provider.counter(LEADER_ELECTION_SLOWPATH, name=self._name),
+        )
+        if config.timing.is_cut_short:
+            _log.warning(
+                "%s: lease_duration should exceed renew_deadline by two retry periods; as it is, "
+                "a leader gives up %g s after its last renewal",
+                self._name,
+                config.timing.safe_period,
+            )
+
+    def run(self, stop: threading.Event) -> Ending:
+        """Compete until ``stop`` is set or one term as leader is over, and tell which.
+
+        Blocks; all threads have ended on return. ``on_stopped_leading`` is called last. Raises
+        what the guarded work raised; :class:`WorkStillRunningError` if that could not be stopped,
+        after which the process should end; ``RuntimeError`` if it runs already.
+        """
+        if not self._running.acquire(blocking=False):
+            raise RuntimeError(f"{self._name}: this elector runs already; make another one")
+        led = False
+        try:
+            led = self._acquire(stop)
+            return self._lead(stop) if led else Ending.STOPPED
+        finally:
+            self._reporter.close()
+            self._running.release()
+            self._config.on_stopped_leading(led)
+
+    def get_leader(self) -> str:
+        """Who led when the lock was last seen; empty if nobody did, or before that."""
+        return self._claim.observed.record.holder_identity
+
+    def is_leader(self) -> bool:
+        """Whether we led when the lock was last seen.
+
+        That may be long ago: guarded work asks its :class:`Leadership`, which looks at the clock.
+        """
+        return self._claim.is_ours
+
+    def check(self, tolerance: float) -> None:
+        """Raise :class:`LeaseExpiredError` if we believe to lead, and our lease has expired.
+
+        ``tolerance`` is how many seconds that is excused for.
+        """
+        overdue = self._clock.monotonic() - self._claim.observed.at - self._timing.lease_duration
+        if self.is_leader() and overdue > tolerance:
+            raise LeaseExpiredError(
+                f"{self._name}: {self._lock.identity} failed to renew its lease, which expired "
+                f"{overdue:g} s ago; restart this process"
+            )
+
+    def _acquire(self, stop: threading.Event) -> bool:
+        """Try until we lead; False if ``stop`` comes first."""
+        if stop.is_set():
+            return False
+        _log.info("%s: %s attempts to become leader", self._name, self._lock.identity)
+        try:
+            delay_until(lambda: self._try_once(stop), self._pause, stop=stop, clock=self._clock)
+        except WaitCancelledError:
+            return False
+        if stop.is_set():
+            # The answer came as we were leaving: a term that only stops need not begin.
+            self._release()
+            return False
+        return True
+
+    def _try_once(self, stop: threading.Event) -> bool:
+        acquired = self._claim.acquire(stop)
+        self._report()
+        # An answer that took as long as the lease lasts is worth nothing.
+        return acquired and self._safe_until() > self._clock.monotonic()
+
+    def _pause(self) -> float:
+        """The time until the next attempt to acquire."""
+        pause = jitter(self._timing.retry_period, JITTER_FACTOR, random=self._random)
+        expires_in = self._claim.expires_in()
+        return min(pause, expires_in) if expires_in > 0 else pause
+
+    def _lead(self, stop: threading.Event) -> Ending:
+        me = self._lock.identity
+        transitions = self._claim.observed.record.leader_transitions
+        term = Term(
+            self._claim,
+            self._timing,
+            Leadership(me, transitions, self._safe_until(), self._clock),
+            self._config.on_started_leading,
+            name=self._name,
+            stop_timeout=self._config.stop_timeout,
+            after_attempt=self._report,
+            clock=self._clock,
+        )
+        self._master.set(1)
+        try:
+            self._lock.record_event("became leader")
+            _log.info("%s: %s became leader (transition %d)", self._name, me, transitions)
+            return term.run(stop)
+        finally:
+            if term.is_over:
+                self._release()
+            self._master.set(0)
+            self._lock.record_event("stopped leading")
+            _log.info("%s: %s stopped leading", self._name, me)
+
+    def _release(self) -> None:
+        if self._config.release_on_stop:
+            self._claim.release()
+
+    def _report(self) -> None:
+        self._reporter.report(self.get_leader())
+
+    def _safe_until(self) -> float:
+        return self._claim.renewed_at + self._timing.safe_period
+
+
+def run_or_raise(
+    config: LeaderElectionConfig,
+    stop: threading.Event,
+    *,
+    clock: Clock = REAL_CLOCK,
+    metrics: MetricsProvider | None = None,
+) -> Ending:
+    """Run one elector, watched by the ``health`` of its configuration.
+
+    Blocks and raises as :meth:`LeaderElector.run` does.
+
+    Source: tools/leaderelection, RunOrDie.
+    """
+    elector = LeaderElector(config, clock=clock, metrics=metrics)
+    if config.health is not None:
+        config.health.attach(elector)
+    return elector.run(stop)

@@ -1,0 +1,71 @@
+"""Telling a program who leads, without holding up the election.
+
+Promises: the callback gets each new leader once, in order, in a thread of its own; what it raises
+is logged. Does not promise that it keeps up: it may learn of a leader who is none any more.
+
+Differs from client-go, where every call has a goroutine of its own, so that two may change places.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from typing import Final
+
+_log = logging.getLogger("clientgo.leaderelection")
+
+_PATIENCE: Final = 5.0
+"""How long a callback that is running may hold up the end of an election."""
+
+
+class LeaderReporter:
+    """Passes changes of the leader on; for one thread at a time."""
+
+    def __init__(self, callback: Callable[[str], object] | None, name: str) -> None:
+        self._callback = callback
+        self._name = name
+        self._reported = ""
+        self._queue: SimpleQueue[str | None]
+        self._thread: threading.Thread | None = None
+
+    def report(self, identity: str) -> None:
+        """The leader is ``identity``; does not block."""
+        if identity == self._reported:
+            return
+        self._reported = identity
+        if self._callback is None:
+            return
+        if self._thread is None:
+            self._queue = SimpleQueue()
+            self._thread = threading.Thread(
+                target=_pass_on,
+                args=(self._queue, self._callback, self._name),
+                name=f"{self._name}-new-leader",
+                daemon=True,
+            )
+            self._thread.start()
+        self._queue.put(identity)
+
+    def close(self) -> None:
+        """Wait until everything is passed on."""
+        if self._thread is None:
+            return
+        self._queue.put(None)
+        self._thread.join(_PATIENCE)
+        if self._thread.is_alive():
+            _log.warning(
+                "%s: on_new_leader still runs after %g s; going on without it",
+                self._name,
+                _PATIENCE,
+            )
+        self._thread = None
+
+
+def _pass_on(queue: SimpleQueue[str | None], callback: Callable[[str], object], name: str) -> None:
+    while (identity := queue.get()) is not None:
+        try:
+            callback(identity)
+        except Exception:  # noqa: BLE001 - who leads does not depend on who wants to know
+            _log.exception("%s: on_new_leader(%r) failed", name, identity)

@@ -1,0 +1,68 @@
+"""Leadership as the guarded work sees it.
+
+Promises: :attr:`Leadership.stop` is set, and :meth:`Leadership.check` raises, before any other
+candidate can become leader, under the assumptions on clocks that :class:`Timing` states.
+
+Does not promise that a process which is suspended between a check and the write that follows it
+notices: nobody can. What must never be done twice carries :attr:`Leadership.transitions` along,
+and whoever carries it out refuses a number below the highest that it has seen (a fencing token).
+
+Differs from client-go, where the work gets a context that is cancelled only when its thread gets
+to run, and no token.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from clientgo.clock import Clock
+
+
+class LeadershipLostError(Exception):
+    """What was about to be done is the business of another leader now."""
+
+
+class Leadership:
+    """One term as leader; handed to ``on_started_leading``. Thread-safe, never blocks.
+
+    ``stop`` is set when the work has to end, for whatever reason; pass it on to everything that
+    blocks. ``transitions`` grows with every change of leader: it is the fencing token.
+    """
+
+    __slots__ = ("_clock", "_lock", "_safe_until", "identity", "stop", "transitions")
+
+    def __init__(self, identity: str, transitions: int, safe_until: float, clock: Clock) -> None:
+        self.identity = identity
+        self.transitions = transitions
+        self.stop = threading.Event()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._safe_until = safe_until
+
+    @property
+    def safe_until(self) -> float:
+        """The instant of the clock up to which this term lasts, unless it is renewed."""
+        with self._lock:
+            return self._safe_until
+
+    def remaining(self) -> float:
+        """For how many seconds the work may certainly act; 0 once it must not."""
+        if self.stop.is_set():
+            return 0.0
+        return max(self.safe_until - self._clock.monotonic(), 0.0)
+
+    def check(self) -> None:
+        """Raise :class:`LeadershipLostError` if the work must not act any more.
+
+        To be called before each action that only a leader may take. It looks at the clock, so it
+        holds in a thread that was suspended and has not been told to stop yet.
+        """
+        if self.remaining() <= 0:
+            raise LeadershipLostError(
+                f"{self.identity} does not lead any more; stop, another leader may be at work"
+            )
+
+    def extend(self, safe_until: float) -> None:
+        """The lease was renewed: the work may act until then."""
+        with self._lock:
+            self._safe_until = safe_until

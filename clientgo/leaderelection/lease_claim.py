@@ -1,0 +1,221 @@
+"""One candidate's claim on a lock: what it has seen of it, and the next request to send.
+
+Promises: at most one candidate's write succeeds for each version of the record; a record that
+another holds is left alone until it has not changed for as long as it says, measured with our own
+clock from when *we* saw its last change. Nothing here has a thread.
+
+Does not promise to get in at once where the holder is long dead: a candidate that has just come
+cannot know that, and waits a whole lease.
+
+Differs from client-go (``tools/leaderelection``, LeaderElector.tryAcquireOrRenew and release):
+getting a lease and keeping it are two things. Whoever keeps one and reads that it is not his any
+more has lost it at once, where client-go goes on until the renew deadline and may take it back,
+not noticing who led meanwhile. Only our own record is released, where client-go blanks
+whatever it finds.
+"""
+
+from __future__ import annotations
+
+import enum
+import logging
+import threading
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from math import inf
+from typing import Final, Protocol
+
+from clientgo.clock import Clock
+from clientgo.leaderelection.lock import Lock
+from clientgo.leaderelection.record import LeaderElectionRecord
+from clientgo.leaderelection.timing import Timing
+from clientgo.meta import NotFoundError
+from clientgo.metrics import Counter
+from clientgo.wait import retry_on_conflict
+
+_log = logging.getLogger("clientgo.leaderelection")
+
+_RELEASED_SECONDS: Final = 1
+"""What a released lease says; the API refuses 0."""
+
+
+class Renewal(enum.Enum):
+    """How an attempt to renew ended."""
+
+    DONE = "done"
+    FAILED = "failed"
+    """Whether the lease is still ours is unknown: worth another attempt."""
+    OVER = "over"
+    """The lease is not ours any more, or shall not be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """A record, and when we first saw it like that."""
+
+    record: LeaderElectionRecord
+    at: float
+
+
+class LeaseClaim:
+    """Reads and writes the lock of one candidate; one thread acts at a time, all may look.
+
+    ``observed`` is what was last read or written, ``renewed_at`` when the last write that
+    succeeded was sent. ``slow_path`` counts renewals that had to read first.
+    """
+
+    def __init__(self, lock: Lock, timing: Timing, *, clock: Clock, slow_path: Counter) -> None:
+        self._lock = lock
+        self._timing = timing
+        self._clock = clock
+        self._slow_path = slow_path
+        self._me = lock.identity
+        # Replaced as a whole, so that a reader in another thread sees record and time together.
+        self.observed = Observation(LeaderElectionRecord(), clock.monotonic())
+        self.renewed_at = -inf
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the record that was last seen names us; it may have expired since."""
+        return self.observed.record.holder_identity == self._me
+
+    def expires_in(self) -> float:
+        """For how many seconds the record that was last seen is valid; negative if it is not."""
+        observed = self.observed
+        return observed.at + observed.record.lease_duration_seconds - self._clock.monotonic()
+
+    def acquire(self, stop: threading.Event) -> bool:
+        """Try once to become the holder. Blocks; does not raise."""
+        try:
+            return self._try_to_acquire(stop)
+        except Exception as error:  # noqa: BLE001 - a lock may fail in any way; we try again
+            self._say("not acquired", error, stop)
+            return False
+
+    def renew(self, deadline: float, stop: threading.Event) -> Renewal:
+        """Try once to stay the holder, until ``deadline`` at the latest. Blocks; does not raise."""
+        try:
+            return self._try_to_renew(deadline, stop)
+        except Exception as error:  # noqa: BLE001 - a lock may fail in any way; we try again
+            self._say("not renewed", error, stop)
+            return Renewal.FAILED
+
+    def release(self) -> bool:
+        """Give the lease up if it is ours, so that the next leader need not wait for its end.
+
+        Takes up to one ``renew_deadline``. Returns whether nobody has to wait for us any more.
+        Does not raise.
+        """
+        deadline = self._clock.monotonic() + self._timing.renew_deadline
+        try:
+            retry_on_conflict(lambda: self._release_if_ours(deadline), clock=self._clock)
+        except Exception as error:  # noqa: BLE001 - the lease then ends by itself
+            _log.warning(
+                "%s could not release %s: %s; others wait until it expires",
+                self._me,
+                self._lock.describe(),
+                error,
+            )
+            return False
+        return True
+
+    def _try_to_acquire(self, stop: threading.Event) -> bool:
+        now = self._now()
+        ours = LeaderElectionRecord(
+            holder_identity=self._me,
+            lease_duration_seconds=self._timing.lease_seconds,
+            acquire_time=now,
+            renew_time=now,
+        )
+        try:
+            found = self._read(inf, stop)
+        except NotFoundError:
+            self._write(self._lock.create, ours, inf, stop)
+            return True
+        if found.holder_identity == self._me:
+            # Ours from an earlier life, or an answer got lost: the same term goes on.
+            self._slow_path.inc()
+            ours = self._renewed(found)
+        elif found.holder_identity and self.expires_in() > 0:
+            return False
+        else:
+            ours = replace(ours, leader_transitions=found.leader_transitions + 1)
+        self._write(self._lock.update, ours, inf, stop)
+        return True
+
+    def _try_to_renew(self, deadline: float, stop: threading.Event) -> Renewal:
+        renewed = self._renewed(self.observed.record)
+        if self.expires_in() > 0:
+            try:
+                self._write(self._lock.update, renewed, deadline, stop)
+            except Exception as error:  # noqa: BLE001 - reading the record tells what is the matter
+                self._say("not renewed at once", error, stop)
+            else:
+                return Renewal.DONE
+        try:
+            found = self._read(deadline, stop)
+        except NotFoundError:
+            self._write(self._lock.create, renewed, deadline, stop)
+            return Renewal.DONE
+        if found.holder_identity != self._me:
+            return Renewal.OVER
+        self._slow_path.inc()
+        self._write(self._lock.update, self._renewed(found), deadline, stop)
+        return Renewal.DONE
+
+    def _release_if_ours(self, deadline: float) -> None:
+        found = self._read(deadline, None)
+        if found.holder_identity != self._me:
+            return
+        now = self._now()
+        released = replace(
+            found,
+            holder_identity="",
+            lease_duration_seconds=_RELEASED_SECONDS,
+            acquire_time=now,
+            renew_time=now,
+        )
+        self._write(self._lock.update, released, deadline, None)
+
+    def _renewed(self, record: LeaderElectionRecord) -> LeaderElectionRecord:
+        return replace(
+            record, lease_duration_seconds=self._timing.lease_seconds, renew_time=self._now()
+        )
+
+    def _read(self, deadline: float, stop: threading.Event | None) -> LeaderElectionRecord:
+        found = self._lock.get(timeout=self._allowance(deadline), stop=stop)
+        if found != self.observed.record:
+            self.observed = Observation(found, self._clock.monotonic())
+        return found
+
+    def _write(
+        self,
+        send: _Send,
+        record: LeaderElectionRecord,
+        deadline: float,
+        stop: threading.Event | None,
+    ) -> None:
+        sent_at = self._clock.monotonic()
+        send(record, timeout=self._allowance(deadline), stop=stop)
+        self.observed = Observation(record, self._clock.monotonic())
+        self.renewed_at = sent_at
+
+    def _allowance(self, deadline: float) -> float:
+        """How long the next request may take."""
+        remaining = deadline - self._clock.monotonic()
+        if remaining <= 0:
+            raise TimeoutError("no time is left before the deadline")
+        return min(remaining, self._timing.request_timeout)
+
+    def _now(self) -> datetime:
+        return datetime.fromtimestamp(self._clock.time(), UTC)
+
+    def _say(self, what: str, error: Exception, stop: threading.Event) -> None:
+        """A failure that we brought about ourselves by stopping is no news."""
+        level = logging.DEBUG if stop.is_set() else logging.WARNING
+        _log.log(level, "%s: %s %s: %s", self._me, self._lock.describe(), what, error)
+
+
+class _Send(Protocol):
+    def __call__(
+        self, record: LeaderElectionRecord, /, *, timeout: float, stop: threading.Event | None
+    ) -> None: ...

@@ -1,0 +1,50 @@
+"""The lock that candidates compete for.
+
+Promises nothing itself; it says what an elector asks of a lock. ``LeaseLock`` is the one to use;
+tests bring their own.
+
+Differs from client-go (``tools/leaderelection/resourcelock``, Interface) in that every request is
+told how long it may take, since there is no context that would end it.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Protocol
+
+from clientgo.leaderelection.record import LeaderElectionRecord
+
+
+class Lock(Protocol):
+    """One record in a place that all candidates share. Used by one thread at a time.
+
+    A request blocks for at most ``timeout`` seconds and ends early when ``stop`` is set. It raises
+    :class:`~clientgo.meta.NotFoundError` where there is no record, and any exception where it
+    failed; whether a write that failed was carried out is open.
+
+    Source: tools/leaderelection/resourcelock, Interface.
+    """
+
+    @property
+    def identity(self) -> str:
+        """Who we are; no two candidates may have the same."""
+
+    def describe(self) -> str:
+        """What the lock is called in logs and metrics."""
+
+    def get(
+        self, *, timeout: float, stop: threading.Event | None = None
+    ) -> LeaderElectionRecord: ...
+
+    def create(
+        self, record: LeaderElectionRecord, *, timeout: float, stop: threading.Event | None = None
+    ) -> None:
+        """Store the first record; fails if there is one."""
+
+    def update(
+        self, record: LeaderElectionRecord, *, timeout: float, stop: threading.Event | None = None
+    ) -> None:
+        """Replace the record that this lock saw last; fails if it is not that any more."""
+
+    def record_event(self, message: str) -> None:
+        """Tell people that something happened to this candidate; never fails."""
