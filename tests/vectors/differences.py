@@ -36,6 +36,10 @@ CASES: dict[str, dict[str, str]] = {
 RULES: dict[str, str] = {
     "pager": "each_list_item keeps the resource version beside a continue token, which servers "
     "refuse; ours sends it with the first page only, as list does",
+    "reflector": "see reflector_differences: the list after a version was unavailable comes in "
+    "pages; an event that the store refuses is not lost but leads to a list; resyncs keep their "
+    "beat over lists; a stream is stopped on every path; nothing is called once stopped. One case "
+    "lost the group of its Tables when it was recorded",
 }
 
 
