@@ -34,3 +34,8 @@ def camel_case(attribute: str) -> str:
     """The name on the wire that an attribute gets by itself, from ``rename="camel"``."""
     first, *others = attribute.rstrip("_").split("_")
     return first + "".join(word.capitalize() for word in others)
+
+
+def class_name(text: str) -> str:
+    """The words of a name run together as a class is called: ``fooBar-baz`` is ``FooBarBaz``."""
+    return "".join(word[0].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", text))

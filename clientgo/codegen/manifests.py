@@ -1,0 +1,45 @@
+"""The text of manifests: YAML as people write it.
+
+Promises the order of the members as given, lists that are indented, text of several lines as such,
+and the same text for the same documents.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import yaml
+
+
+def manifest_text(documents: Iterable[Mapping[str, Any]], comment: str = "") -> str:
+    """The documents as one file, with a comment at its head."""
+    head = "".join(f"# {line}".rstrip() + "\n" for line in _lines(comment))
+    return head + "---\n".join(
+        yaml.dump(document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
+        for document in documents
+    )
+
+
+def _lines(comment: str) -> Iterable[str]:
+    for line in comment.splitlines():
+        yield from textwrap.wrap(line, 98) or [""]
+
+
+class _Dumper(yaml.SafeDumper):
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+        """Indent lists inside of mappings, which PyYAML asks not to."""
+        super().increase_indent(flow, indentless=False)
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Write out what stands twice: an anchor surprises whoever reads the file."""
+        return True
+
+
+def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_Dumper.add_representer(str, _text)
