@@ -12,7 +12,7 @@ for later, see :mod:`clientgo.meta.objects`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Raw, Struct, field
@@ -69,6 +69,10 @@ class _StatusEvent(Struct):
     object: Status
 
 
+_ERROR: Final = EventType.ERROR.value
+"""Plain text: it is compared with the type of every event."""
+
+
 class Codec(Generic[T]):
     """Decodes and encodes objects of one type; immutable, safe for every thread."""
 
@@ -113,7 +117,7 @@ class Codec(Generic[T]):
             return self._decode_odd_event(line)
         except msgspec.DecodeError as error:
             raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
-        if event.type == EventType.ERROR:
+        if event.type == _ERROR:
             return self._decode_odd_event(line)
         obj = event.object
         obj._raw = line
@@ -123,7 +127,7 @@ class Codec(Generic[T]):
     def _decode_odd_event(self, line: bytes) -> WatchEvent[Any]:
         try:
             event = decode(line, _RawEvent)
-            if event.type == EventType.ERROR:
+            if event.type == _ERROR:
                 return WatchEvent(event.type, decode(line, _StatusEvent).object)
         except msgspec.MsgspecError as error:
             raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error

@@ -73,6 +73,13 @@ class Answer:
 
         Raises :class:`~clientgo.rest.errors.TransportError`.
         """
+        return b"".join(self.read_pieces(timeout))
+
+    def read_pieces(self, timeout: float | None = None) -> list[bytes]:
+        """Like :meth:`read`, in pieces as the server cut them where it did, and none at the end.
+
+        An API server sends each event of a watch as a piece of its own.
+        """
         try:
             self._in_flight.set_timeout(timeout)
             return self._body.read()

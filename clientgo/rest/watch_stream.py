@@ -15,7 +15,7 @@ events out one by one through a channel and reports a broken connection as a cle
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from clientgo.clock import Clock
@@ -28,7 +28,7 @@ _LONGEST_EVENT: Final = 64 * 1024 * 1024
 
 
 class LineCutter:
-    """Feed what arrived, get the lines that are complete now, without their ends."""
+    """Feed what arrived, get the lines that are complete now; some still have their ends."""
 
     __slots__ = ("_rest", "_rest_size")
 
@@ -36,13 +36,27 @@ class LineCutter:
         self._rest: list[bytes] = []
         self._rest_size = 0
 
-    def feed(self, data: bytes) -> list[bytes]:
+    def feed(self, pieces: Iterable[bytes]) -> list[bytes]:
         """The complete lines; raises ``DecodeError`` for a line that does not end."""
-        lines = data.split(b"\n")
+        lines: list[bytes] = []
+        for piece in pieces:
+            # Almost always a piece is a line: nothing has to be cut, nothing to be copied.
+            if not self._rest and piece.find(b"\n") == len(piece) - 1:
+                lines.append(piece)
+            else:
+                lines += self._cut(piece)
+        return lines
+
+    def rest(self) -> bytes:
+        """What came after the last line end."""
+        return b"".join(self._rest)
+
+    def _cut(self, piece: bytes) -> list[bytes]:
+        lines = piece.split(b"\n")
         if self._rest:
             self._rest.append(lines[0])
             if len(lines) == 1:
-                self._rest_size += len(data)
+                self._rest_size += len(piece)
                 self._check_size()
                 return []
             lines[0] = b"".join(self._rest)
@@ -50,10 +64,6 @@ class LineCutter:
         self._rest = [last] if last else []
         self._rest_size = len(last)
         return lines
-
-    def rest(self) -> bytes:
-        """What came after the last line end."""
-        return b"".join(self._rest)
 
     def _check_size(self) -> None:
         if self._rest_size > _LONGEST_EVENT:
@@ -101,13 +111,13 @@ class HTTPWatchStream:
             while not self._closed:
                 if self._failure is not None:
                     raise self._failure  # noqa: TRY301 - its events have been handed out by now
-                data = self._answer.read(self._patience())
+                pieces = self._answer.read_pieces(self._patience())
                 self._last_byte_time = self._clock.monotonic()
-                if not data:
+                if not pieces:
                     events = self._decode_rest()
                     self._close()
                     return events
-                if events := self._decode(self._lines.feed(data)):
+                if events := self._decode(self._lines.feed(pieces)):
                     return events
         except RequestStoppedError:
             self._close()
@@ -143,8 +153,8 @@ class HTTPWatchStream:
         events = []
         try:
             for line in lines:
-                # A blank line is at most a stray carriage return or space.
-                if len(line) > 2 or line.strip():
+                # A blank line is at most a stray carriage return or space, and perhaps its end.
+                if len(line) > 3 or line.strip():
                     events.append(self._decode_event(line))  # noqa: PERF401 - keeps what came before
         except DecodeError as error:
             if not events:

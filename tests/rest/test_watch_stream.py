@@ -81,8 +81,8 @@ class PiecewiseAnswer:
     def __init__(self, pieces: list[bytes]) -> None:
         self._pieces = [piece for piece in pieces if piece]
 
-    def read(self, timeout: float | None) -> bytes:
-        return self._pieces.pop(0) if self._pieces else b""
+    def read_pieces(self, timeout: float | None) -> list[bytes]:
+        return [self._pieces.pop(0)] if self._pieces else []
 
     def close(self) -> None: ...
 
@@ -406,7 +406,7 @@ def test_a_watch_that_ended_well_gives_its_connection_back(server):
 def test_a_line_that_never_ends_is_refused(monkeypatch):
     monkeypatch.setattr("clientgo.rest.watch_stream._LONGEST_EVENT", 15)
     cutter = LineCutter()
-    cutter.feed(b"0123456789")
+    cutter.feed([b"0123456789"])
 
     with pytest.raises(DecodeError, match="without the end of a line"):
-        cutter.feed(b"0123456789")
+        cutter.feed([b"0123456789"])
