@@ -11,6 +11,7 @@ a reactor raises arrives as it was raised.
 from __future__ import annotations
 
 import threading
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,7 +54,7 @@ class FakeTransport(Transport):
 
 
 class _FakeAnswer(Answer):
-    """What the two have in common; there is no connection to give back."""
+    """An answer without a connection: what has arrived is what :meth:`read_pieces` returns."""
 
     __slots__ = ()
 
@@ -63,6 +64,13 @@ class _FakeAnswer(Answer):
         self.status = 200
         self.headers = HTTPHeaderDict()
 
+    def read(self, timeout: float | None = None) -> bytes:
+        return b"".join(self.read_pieces(timeout))
+
+    @abstractmethod
+    def read_pieces(self, timeout: float | None = None) -> list[bytes]:
+        """What comes next; empty at the end."""
+
     def abort(self) -> None:
         """Nothing blocks."""
 
@@ -71,15 +79,15 @@ class _FakeAnswer(Answer):
 
 
 class _WholeAnswer(_FakeAnswer):
-    __slots__ = ("_rest",)
+    __slots__ = ("_pieces",)
 
     def __init__(self, method: str, url: str, body: bytes) -> None:
         super().__init__(method, url)
-        self._rest = body
+        self._pieces = [body]
 
-    def read(self, timeout: float | None = None) -> bytes:  # noqa: ARG002 - never blocks
-        body, self._rest = self._rest, b""
-        return body
+    def read_pieces(self, timeout: float | None = None) -> list[bytes]:  # noqa: ARG002
+        pieces, self._pieces = self._pieces, []
+        return pieces
 
 
 class _WatchAnswer(_FakeAnswer):
@@ -94,8 +102,8 @@ class _WatchAnswer(_FakeAnswer):
         self._stream = stream
         self._registration = None if stop is None else call_when_set(stop, stream.stop)
 
-    def read(self, timeout: float | None = None) -> bytes:  # noqa: ARG002 - see above
-        return b"".join(map(_line, self._stream.read()))
+    def read_pieces(self, timeout: float | None = None) -> list[bytes]:  # noqa: ARG002
+        return [_line(event) for event in self._stream.read()]
 
     def abort(self) -> None:
         self._stream.stop()
