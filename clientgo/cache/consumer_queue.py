@@ -168,7 +168,7 @@ class ConsumerQueue(ABC, Generic[Entry]):
                 raise QueueClosedError(f"the queue {self._synced.name!r} is closed and empty")
             self._consumers_waiting += 1
             try:
-                self._changed.wait()
+                self._clock.wait(self._changed, None)
             finally:
                 self._consumers_waiting -= 1
 

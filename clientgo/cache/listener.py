@@ -163,7 +163,7 @@ class Listener:
                 self._changed.notify_all()
                 while not self._waiting and not self._is_closed:
                     self._is_high = False
-                    self._changed.wait()
+                    self._clock.wait(self._changed, None)
                 if self._is_closed:
                     return
                 chunks = self._waiting.take()

@@ -21,22 +21,29 @@ from clientgo.cache.real_fifo import RealFIFO
 
 @dataclass(frozen=True, slots=True)
 class QueueChoice:
-    """``make`` makes the queue for a store and a name.
+    """``make`` makes the queue for a store; its other arguments (``name``, ``clock``, ``metrics``)
+    are keywords that the queues take.
 
     ``keeps_order`` says that changes come out in the order of their resource versions, so that the
     store is at every moment as of one version.
     """
 
-    make: Callable[[Indexer[Any], str], Queue]
+    make: Callable[..., Queue]
     keeps_order: bool
 
 
-DELTA_FIFO: Final = QueueChoice(
-    lambda store, name: DeltaFIFO(known_objects=store, name=name), keeps_order=False
-)
-REAL_FIFO: Final = QueueChoice(
-    lambda _store, name: RealFIFO(emit_bookmarks=True, name=name), keeps_order=True
-)
-REAL_FIFO_SINGLE: Final = QueueChoice(
-    lambda store, name: RealFIFO(known_objects=store, name=name), keeps_order=False
-)
+def _delta_fifo(store: Indexer[Any], **options: Any) -> Queue:
+    return DeltaFIFO(known_objects=store, **options)
+
+
+def _real_fifo(_store: Indexer[Any], **options: Any) -> Queue:
+    return RealFIFO(emit_bookmarks=True, **options)
+
+
+def _real_fifo_single(store: Indexer[Any], **options: Any) -> Queue:
+    return RealFIFO(known_objects=store, **options)
+
+
+DELTA_FIFO: Final = QueueChoice(_delta_fifo, keeps_order=False)
+REAL_FIFO: Final = QueueChoice(_real_fifo, keeps_order=True)
+REAL_FIFO_SINGLE: Final = QueueChoice(_real_fifo_single, keeps_order=False)

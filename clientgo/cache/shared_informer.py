@@ -339,7 +339,9 @@ class SharedIndexInformer(Generic[T]):
     # Inside
 
     def _start_locked(self) -> Controller:
-        queue = self._queue = self._queue_choice.make(self.indexer, self.name)
+        queue = self._queue = self._queue_choice.make(
+            self.indexer, name=self.name, clock=self._clock
+        )
         store: Any = queue
         if self._transform is not None:
             store = TransformingStore(queue, self._transform, self._quarantine)
