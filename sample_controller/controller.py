@@ -157,7 +157,8 @@ class Controller:
             log.info("Foo %s: %s; looking again", name, error.message)
             self._queue.add_rate_limited(name)
         except Exception as error:  # noqa: BLE001 - whatever failed, this Foo is tried again later
-            log.warning("Foo %s: %s; trying again later", name, error)
+            level = logging.DEBUG if self._queue.num_requeues(name) else logging.WARNING
+            log.log(level, "Foo %s: %s; trying again until it works", name, error)
             self._queue.add_rate_limited(name)
         else:
             self._queue.forget(name)

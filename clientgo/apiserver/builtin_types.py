@@ -102,7 +102,7 @@ def _null_member(field: OpenAPIType) -> Any:
 
 def _keeps_empty(field: OpenAPIType) -> bool:
     """Whether an empty value is told: a struct such as ``emptyDir`` is, a list or map is not."""
-    return field.type not in ("array", "object") or "properties" in field.node
+    return field.type != "array" and field.values is None
 
 
 @functools.cache

@@ -148,7 +148,7 @@ class Reflector:
         )
         self._state: State = begin(self._settings, Memory())
         self._watchdog: StreamedListWatchdog | None = None
-        self._logged_error = ""
+        self._logged_trouble: tuple[object, ...] = ()
 
         self._lock = threading.Lock()
         self._stream: WatchStream | None = None
@@ -235,9 +235,13 @@ class Reflector:
             self._watchdog = StreamedListWatchdog(
                 self._streamed_list_overdue, clock=self._clock, name=self.name
             )
-        if isinstance(state, Backoff | Relist):
+        if isinstance(state, Watching):
+            self._log_recovery()
+        elif isinstance(state, Backoff | Relist):
             self._health.failed(state.error)
-            if isinstance(state, Relist) and not state.expected:
+            if isinstance(state, Backoff):
+                self._log_error(state.error)
+            elif not state.expected:
                 self._tell_error(state.error)
 
     def _leave(self, left: Watching | StreamingList, state: State) -> None:
@@ -311,10 +315,7 @@ class Reflector:
             _log.warning("%s: skipped the event of %s: %s", self.name, key, message.reason)
         else:
             self._writer.deliver(message)
-            if isinstance(message, Replace):
-                self._logged_error = ""
-                self._metrics.reached(message.version)
-            elif isinstance(message, Reached):
+            if isinstance(message, Replace | Reached):
                 self._metrics.reached(message.version)
 
     def _tell_error(self, error: Exception) -> None:
@@ -325,10 +326,15 @@ class Reflector:
 
     def _log_error(self, error: Exception) -> None:
         """The default handler: one line each time the situation changes."""
-        text = f"{type(error).__name__}: {error}"
-        level = logging.DEBUG if text == self._logged_error else logging.WARNING
-        self._logged_error = text
+        trouble = _situation(error)
+        level = logging.DEBUG if trouble == self._logged_trouble else logging.WARNING
+        self._logged_trouble = trouble
         _log.log(level, "%s: %s; trying again until it works", self.name, error)
+
+    def _log_recovery(self) -> None:
+        if self._logged_trouble:
+            self._logged_trouble = ()
+            _log.info("%s: it works again", self.name)
 
     # Other threads
 
@@ -378,3 +384,12 @@ def _retry_after(error: BaseException | None) -> float:
             return error.retry_after or 0.0
         error = error.__cause__
     return 0.0
+
+
+def _situation(error: BaseException | None) -> tuple[object, ...]:
+    """What kind of trouble an error is; its text may differ each time, as a URL's time-out does."""
+    if error is None:
+        return ()
+    if isinstance(error, StatusError):
+        return (error.code, error.reason)
+    return (type(error), *_situation(error.__cause__))

@@ -22,7 +22,7 @@ class TransportError(Exception):
     """A request got no answer. ``method`` and ``url`` say which one."""
 
     def __init__(self, method: str, url: str, problem: str) -> None:
-        super().__init__(f"{method} {url}: {problem}")
+        super().__init__(f"{method} {without_query(url)}: {problem}")
         self.method = method
         self.url = url
 
@@ -53,6 +53,11 @@ class RequestStoppedError(TransportError):
 
 class ThrottledError(TransportError):
     """The client's own rate limiter did not let the request out in time."""
+
+
+def without_query(url: str) -> str:
+    """A URL as messages show it: the options of a watch say nothing about what is wrong."""
+    return url.partition("?")[0]
 
 
 def transport_error(method: str, url: str, error: Exception) -> TransportError:

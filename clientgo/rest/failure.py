@@ -15,6 +15,7 @@ import msgspec
 
 from clientgo.meta import Status, StatusError, error_from_status
 from clientgo.meta.decoding import decode
+from clientgo.rest.errors import without_query
 
 _LONGEST_TEXT: Final = 2048
 _FAILURES: Final[Mapping[int, str]] = {
@@ -65,7 +66,7 @@ def answer_error(
         status.details.retry_after_seconds = seconds
     error = error_from_status(status)
     advice = _advice(status, code)
-    error.args = (f"{error} ({method} {url}{'; ' if advice else ''}{advice})",)
+    error.args = (f"{error} ({method} {without_query(url)}{'; ' if advice else ''}{advice})",)
     return error
 
 
