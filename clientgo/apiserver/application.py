@@ -25,7 +25,6 @@ from clientgo.apiserver.http import (
     text_response,
 )
 from clientgo.apiserver.negotiation import Representation, negotiate
-from clientgo.apiserver.options import is_true
 from clientgo.apiserver.request_info import RequestInfo, parse_path
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.status_errors import (
@@ -141,6 +140,6 @@ def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Ver
     across_namespaces = resource.namespaced and not info.namespace
     if across_namespaces and name in ("create", "deletecollection"):
         raise method_not_allowed()
-    if name == "list" and is_true(request.parameter("watch")):
+    if name == "list" and request.flag("watch"):
         return watch
     return verb

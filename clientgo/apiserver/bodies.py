@@ -8,14 +8,19 @@ Upstream: apimachinery ``runtime/serializer/json`` and sigs.k8s.io/yaml.
 
 from __future__ import annotations
 
+import functools
 import json
-from typing import Any
+import re
+from typing import Any, ClassVar
 
 from clientgo.apiserver.http import Request
 from clientgo.apiserver.status_errors import bad_request, unsupported_media_type
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
+_EXACT_FLOATS = 2**53
+"""Floats below this stand for one integer each."""
+
 _ACCEPTED = (JSON_TYPE, YAML_TYPE)
 
 
@@ -81,12 +86,23 @@ def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     """
     finder = _DuplicateFinder()
     try:
-        value = json.loads(body, object_pairs_hook=finder, parse_constant=_refuse_constant)
+        value = json.loads(
+            body,
+            object_pairs_hook=finder,
+            parse_float=_parse_float,
+            parse_constant=_refuse_constant,
+        )
     except (ValueError, RecursionError) as error:
         shown = body[:30].decode("utf-8", "replace") or "<empty>"
         message = f"{problem}couldn't get version/kind; json parse error: {error} ({shown})"
         raise bad_request(message) from error
     return value, _duplicate_paths(body) if finder.found else ()
+
+
+def _parse_float(text: str) -> int | float:
+    """A number as Go writes it back: without a fraction, if it has none."""
+    number = float(text)
+    return int(number) if number.is_integer() and abs(number) < _EXACT_FLOATS else number
 
 
 def _refuse_constant(text: str) -> Any:
@@ -135,7 +151,17 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
         raise bad_request(f"{problem}error converting YAML to JSON: {error}") from error
 
 
+@functools.cache
 def _yaml_loader() -> Any:
+    """A loader with the booleans of YAML 1.1 that PyYAML leaves out: y and n."""
     import yaml
 
-    return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        bool_values: ClassVar[dict[str, bool]] = {
+            **yaml.SafeLoader.bool_values,
+            "y": True,
+            "n": False,
+        }
+
+    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), list("yYnN"))
+    return Loader

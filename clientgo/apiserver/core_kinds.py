@@ -50,6 +50,7 @@ class _DataStrategy(BuiltinStrategy):
     """Objects that are maps of data, and may be declared immutable."""
 
     data_fields: tuple[str, ...] = ()
+    metadata_checks = 4
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Keys must be file names, and the whole not too large."""

@@ -27,14 +27,20 @@ _COLUMN_FORMATS = ("int32", "int64", "float", "double", "byte", "date", "date-ti
 
 
 def validate_crd(crd: Object) -> list[FieldError]:
-    """Return what is wrong with a definition, new or changed."""
+    """Return what is wrong with a new definition."""
     spec, names = crd["spec"], crd["spec"].get("names", {})
     errors = []
     if crd["metadata"].get("name") != f"{names.get('plural')}.{spec.get('group', '')}":
         name = crd["metadata"].get("name", "")
         detail = 'must be spec.names.plural+"."+spec.group'
         errors.append(FieldError.invalid("metadata.name", name, detail))
-    errors += _validate_group(crd)
+    return errors + validate_crd_spec(crd)
+
+
+def validate_crd_spec(crd: Object) -> list[FieldError]:
+    """Return what is wrong with a definition, new or changed."""
+    spec, names = crd["spec"], crd["spec"].get("names", {})
+    errors = _validate_group(crd)
     if spec.get("scope") not in ("Cluster", "Namespaced"):
         supported = ["Cluster", "Namespaced"]
         errors.append(FieldError.not_supported("spec.scope", spec.get("scope", ""), supported))

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from clientgo.apiserver.builtin_strategies import StatusStrategy
-from clientgo.apiserver.crd_validation import validate_crd, validate_crd_change
+from clientgo.apiserver.crd_validation import validate_crd, validate_crd_change, validate_crd_spec
 from clientgo.apiserver.custom_resources import resources_of
 from clientgo.apiserver.options import DeleteOptions
 from clientgo.apiserver.resources import Resource
@@ -68,9 +68,9 @@ class CrdStrategy(StatusStrategy):
         """The definition's own rules, which say all that its type does."""
         return validate_crd(obj)
 
-    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """What a definition can't change any more."""
-        return validate_crd_change(new, old)
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """What a definition can't change any more, and what is wrong with the rest."""
+        return validate_crd_change(new, old) or validate_crd_spec(new)
 
 
 class CrdController:

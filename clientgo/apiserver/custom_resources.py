@@ -65,6 +65,11 @@ class CustomStrategy(Strategy):
         api_version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
         if not isinstance(api_version, str) or not isinstance(kind, str):
             raise bad_request("apiVersion and kind must be strings")
+        if not kind:
+            raise bad_request(
+                f"the object provided is unrecognized (must be of type {resource.kind}): "
+                "Object 'Kind' is missing"
+            )
         if api_version != resource.api_version:
             raise bad_request(
                 f"the API version in the data ({api_version}) does not match the expected API "
@@ -250,13 +255,21 @@ def resources_of(crd: Object, schema_version: int) -> list[Resource]:
                 verbs=CRUD_VERBS,
                 subresources=_subresources(group, version, names["kind"]),
                 strategy=strategy,
-                items_carry_type=True,
+                is_custom=True,
+                deprecation=_deprecation(group, version, names["kind"]),
                 read=_reader(strategy, f"{group}/{version['name']}"),
                 read_until=schema_version if is_stored else sys.maxsize,
                 write=None if is_stored else _writer(f"{group}/{storage_version}"),
             )
         )
     return found
+
+
+def _deprecation(group: str, version: Mapping[str, Any], kind: str) -> str:
+    if not version.get("deprecated"):
+        return ""
+    default = f"{group}/{version['name']} {kind} is deprecated"
+    return str(version.get("deprecationWarning", default))
 
 
 def _reader(strategy: CustomStrategy, api_version: str) -> Callable[[Object], Object]:

@@ -91,6 +91,7 @@ class CoreEventStrategy(_EventStrategy):
 class EventStrategy(_EventStrategy):
     """Events of events.k8s.io, which demands more."""
 
+    reported_group = ""
     time_fields = ("eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
 
     def validate(self, obj: Object) -> list[FieldError]:

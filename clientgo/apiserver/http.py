@@ -41,6 +41,10 @@ class Request:
         values = self.query.get(name)
         return values[0] if values else ""
 
+    def flag(self, name: str) -> bool:
+        """A boolean query parameter: true unless it is absent, ``false`` or ``0``."""
+        return name in self.query and self.parameter(name).lower() not in ("false", "0")
+
 
 class Answer(Protocol):
     """Something that can be sent."""

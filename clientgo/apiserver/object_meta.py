@@ -114,6 +114,9 @@ def generate_name(prefix: str) -> str:
     return prefix[:_MAX_GENERATED] + letters
 
 
+_FINALIZER_CHECKS = 2
+"""The generic check of an update and that of the kind; see `update_causes`."""
+
 _SERVER_OWNED = (
     "uid",
     "creationTimestamp",
@@ -151,20 +154,24 @@ def create_causes(
     return causes + _content_causes(metadata)
 
 
-def update_causes(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[FieldError]:
-    """What is wrong with a change of metadata."""
-    causes = _content_causes(new)
+def update_causes(
+    new: Mapping[str, Any], old: Mapping[str, Any], *, checks: int
+) -> list[FieldError]:
+    """What is wrong with a change of metadata.
+
+    A real API server checks the content of metadata several times on an update (generically, and
+    in the rules of the kind) and tells each finding each time; ``checks`` says how often.
+    """
+    causes = _content_causes(new) * checks
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
         added = [item for item in new.get("finalizers") or () if item not in before]
         if added:
-            causes.append(
-                FieldError.forbidden(
-                    "metadata.finalizers",
-                    "no new finalizers can be added if the object is being deleted, "
-                    f"found new finalizers {added}",
-                )
+            detail = (
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers {added}"
             )
+            causes += [FieldError.forbidden("metadata.finalizers", detail)] * _FINALIZER_CHECKS
     return causes
 
 

@@ -78,11 +78,6 @@ class ListOptions:
     send_initial_events: bool | None = None
 
 
-def is_true(text: str) -> bool:
-    """How the API reads a boolean query parameter."""
-    return text.lower() not in ("", "false", "0")
-
-
 def write_options(request: Request, kind: str) -> WriteOptions:
     """Read ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, named by ``kind``.
 
@@ -112,7 +107,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         bool(dry_run),
         manager or _default_manager(request),
         FieldValidation(validation),
-        is_true(request.parameter("force")),
+        request.flag("force"),
     )
 
 
@@ -158,8 +153,8 @@ def _delete_query(request: Request) -> dict[str, Any]:
     given: dict[str, Any] = {"dryRun": request.query.get("dryRun")}
     if policy := request.parameter("propagationPolicy"):
         given["propagationPolicy"] = policy
-    if orphan := request.parameter("orphanDependents"):
-        given["orphanDependents"] = is_true(orphan)
+    if "orphanDependents" in request.query:
+        given["orphanDependents"] = request.flag("orphanDependents")
     if grace := request.parameter("gracePeriodSeconds"):
         given["gracePeriodSeconds"] = parse_integer(grace)
     given["preconditions"] = {
@@ -182,7 +177,6 @@ def list_options(request: Request) -> ListOptions:
     except SelectorError as error:
         raise bad_request(str(error)) from error
     timeout = request.parameter("timeoutSeconds")
-    initial = request.parameter("sendInitialEvents")
     return ListOptions(
         labels,
         fields,
@@ -191,8 +185,8 @@ def list_options(request: Request) -> ListOptions:
         max(0, parse_integer(request.parameter("limit") or "0")),
         request.parameter("continue"),
         parse_integer(timeout) if timeout else None,
-        is_true(request.parameter("allowWatchBookmarks")),
-        is_true(initial) if initial else None,
+        request.flag("allowWatchBookmarks"),
+        request.flag("sendInitialEvents") if "sendInitialEvents" in request.query else None,
     )
 
 

@@ -14,7 +14,12 @@ from typing import Any
 from clientgo.apiserver.bodies import media_type, parse_json
 from clientgo.apiserver.http import Request
 from clientgo.apiserver.resources import Resource
-from clientgo.apiserver.status_errors import StatusError, bad_request, unsupported_media_type
+from clientgo.apiserver.status_errors import (
+    StatusError,
+    bad_request,
+    internal,
+    unsupported_media_type,
+)
 from clientgo.apiserver.storage import Object
 from clientgo.meta.patches import (
     InapplicablePatchError,
@@ -42,11 +47,14 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
     if apply_patch is None:
         raise unsupported_media_type(_patch_types(resource))
     patch, _ = parse_json(request.body)
+    strategic = media_type(request) == STRATEGIC_PATCH
 
     def patcher(current: Object) -> Object:
         try:
             patched = apply_patch(current, patch)
         except InapplicablePatchError as error:
+            if strategic:
+                raise internal(str(error)) from error  # upstream does not classify these
             raise StatusError(422, "Invalid", str(error)) from error
         except PatchError as error:
             raise bad_request(str(error)) from error

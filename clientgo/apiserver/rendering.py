@@ -100,11 +100,13 @@ def encode_list(
 ) -> bytes:
     """A list in JSON: a head, and the stored objects joined by commas."""
     kind, version = resource.list_kind, resource.api_version
+    if resource.is_custom:
+        metadata = {"continue": "", **metadata}
     head = f'{{"kind":"{kind}","apiVersion":"{version}","metadata":'.encode() + encode(metadata)
     encoded = [resource.encoded(item) for item in items]
     if not encoded:
         return head + b',"items":[]}'
-    if resource.items_carry_type:
+    if resource.is_custom:
         return b"".join((head, b',"items":[', b",".join(encoded), b"]}"))
     cut = len(resource.type_prefix)
     bare = b",{".join([raw[cut:] for raw in encoded])

@@ -51,8 +51,10 @@ class Resource:
     categories: tuple[str, ...] = ()
     verbs: tuple[str, ...] = CRUD_VERBS
     subresources: tuple[Subresource, ...] = ()
-    items_carry_type: bool = False
-    """Whether the items of a list tell their apiVersion and kind; custom resources do."""
+    is_custom: bool = False
+    """Whether a CRD defines it: such objects, lists and errors are a little different on the wire."""
+    deprecation: str = ""
+    """What clients of this version are warned of."""
     stored_in: tuple[str, str] | None = None
     """Group and plural of the collection that holds the objects, if it is another's."""
     read: Callable[[Object], Object] | None = None
@@ -100,6 +102,10 @@ class Resource:
     def as_kind(self, kind: str) -> Resource:
         """The same resource under another kind's name, for messages about a wrong one."""
         return replace(self, kind=kind)
+
+    def in_group(self, group: str) -> Resource:
+        """The same resource under another group's name, for messages that are about that."""
+        return replace(self, group=group)
 
     def subresource(self, name: str) -> Subresource | None:
         """The subresource of that name, if there is one."""

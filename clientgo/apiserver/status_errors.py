@@ -95,6 +95,8 @@ def modified(resource: Resource, name: str) -> StatusError:
 
 def invalid(resource: Resource, name: str, errors: list[FieldError]) -> StatusError:
     """422: the object, known by its kind, breaks rules; every mistake is told."""
+    if (group := resource.strategy.reported_group) is not None:
+        resource = resource.in_group(group)
     details = _about(resource, name, by_kind=True)
     return _invalid(resource.qualified_kind, name, errors, details)
 
@@ -140,6 +142,19 @@ def unauthorized() -> StatusError:
 def resource_not_found() -> StatusError:
     """404 for a resource that the API group does not have."""
     return StatusError(404, "NotFound", "the server could not find the requested resource")
+
+
+def method_not_supported(resource: Resource, verb: str) -> StatusError:
+    """405 in the words that custom resources have for it."""
+    details = _about(resource, "")
+    message = f'{verb} is not supported on resources of kind "{resource.qualified_name}"'
+    return StatusError(405, "MethodNotAllowed", message, details)
+
+
+def invalid_patch(why: str) -> StatusError:
+    """422: the patched object is not one of the kind."""
+    details = {"causes": [FieldError.invalid("patch", "", why).as_cause()]}
+    return StatusError(422, "Invalid", f' "" is invalid: patch: {why}', details)
 
 
 def method_not_allowed() -> StatusError:

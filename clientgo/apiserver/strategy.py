@@ -49,6 +49,12 @@ class Strategy:
 
     name_rule: NameRule = DNS_SUBDOMAIN
 
+    metadata_checks = 3
+    """How often an update tells a mistake in metadata; see `object_meta.update_causes`."""
+
+    reported_group: str | None = None
+    """The group in messages about invalid objects, if it is not the resource's own."""
+
     deletion_finalizers: tuple[str, ...] = ()
     """Finalizers that every object is given when its deletion begins."""
 

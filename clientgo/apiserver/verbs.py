@@ -18,6 +18,7 @@ from clientgo.apiserver.http import Answer, Request, Response, json_response
 from clientgo.apiserver.listing import list_page, parse_list_version
 from clientgo.apiserver.negotiation import Representation
 from clientgo.apiserver.options import (
+    FieldValidation,
     WriteOptions,
     delete_options,
     list_options,
@@ -28,11 +29,13 @@ from clientgo.apiserver.rendering import list_response, object_response
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.selection import selection_of
 from clientgo.apiserver.status_errors import (
+    StatusError,
     bad_request,
     conflict,
     future_resource_version,
     internal,
     invalid_options,
+    invalid_patch,
     not_found,
 )
 from clientgo.apiserver.storage import Object, StoredObject, object_key
@@ -143,21 +146,31 @@ async def patch(call: Call) -> Answer:
     if is_apply(call.request):
         return await apply(call)
     options = write_options(call.request, "PatchOptions")
-    if call.request.parameter("force"):
+    if "force" in call.request.query:
         error = FieldError.forbidden("force", "may not be specified for non-apply patch")
         raise invalid_options("PatchOptions", [error])
     apply_patch = make_patcher(call.request, call.resource)
     warnings: list[str] = []
 
     def change(old: Object) -> Object:
-        patched = apply_patch(old)
-        new, found = read_object(call.resource, patched, (), options.field_validation)
+        new, found = _read_patched(call, apply_patch(old), options)
         _check_names(call, new)
         warnings[:] = found
         return new
 
     outcome = await update_object(call.cluster, call.target, change, options, call.subresource)
     return _written(call, outcome, warnings)
+
+
+def _read_patched(
+    call: Call, patched: Object, options: WriteOptions
+) -> tuple[Object, list[str]]:
+    try:
+        return read_object(call.resource, patched, (), options.field_validation)
+    except StatusError as error:
+        if error.code != 400 or options.field_validation is FieldValidation.STRICT:
+            raise
+        raise invalid_patch(error.message) from error
 
 
 async def apply(call: Call) -> Answer:
@@ -189,7 +202,12 @@ async def apply(call: Call) -> Answer:
     if collection.get(call.target.key) is None and not call.subresource:
         check_namespace(call.cluster, call.resource, call.namespace, call.name)
         if config.get("metadata", {}).get("uid"):
-            raise conflict(call.resource, call.name, "uid mismatch: the object does not exist")
+            raise conflict(
+                call.resource,
+                call.name,
+                f"uid mismatch: the provided object specified uid {config['metadata']['uid']}, "
+                "and no existing object was found",
+            )
         obj = applied_to(None)
         obj["metadata"].pop("resourceVersion", None)
         outcome = await create_object(

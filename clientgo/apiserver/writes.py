@@ -277,7 +277,9 @@ def _prepare_update(resource: Resource, new: Object, old: Object, subresource: s
 
 def _validate_update(target: Target, new: Object, old: Object, subresource: str) -> None:
     strategy = target.resource.strategy
-    causes = object_meta.update_causes(new["metadata"], old["metadata"])
+    causes = object_meta.update_causes(
+        new["metadata"], old["metadata"], checks=strategy.metadata_checks
+    )
     if subresource == "status":
         causes += strategy.validate_status_update(new, old)
     else:
