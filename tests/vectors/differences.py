@@ -36,10 +36,18 @@ CASES: dict[str, dict[str, str]] = {
 RULES: dict[str, str] = {
     "pager": "each_list_item keeps the resource version beside a continue token, which servers "
     "refuse; ours sends it with the first page only, as list does",
-    "reflector": "see reflector_differences: the list after a version was unavailable comes in "
+    "reflector": "see informer_differences: the list after a version was unavailable comes in "
     "pages; an event that the store refuses is not lost but leads to a list; resyncs keep their "
     "beat over lists; a stream is stopped on every path; nothing is called once stopped. One case "
     "lost the group of its Tables when it was recorded",
+    "filtering_handler": "a tombstone without an object passes every filter: its object may have "
+    "passed, and then the handler must learn that it is gone",
+    "shared_informer": "see informer_differences: what is true of the reflector; and the objects "
+    "of a streamed list are transformed once, not twice",
+    "leader_election": "a leader who reads that the lease is not its own steps down at once "
+    "(client-go goes on until the renew deadline), and so does one whose lease is about to end; "
+    "only our own lease is released, and again after a conflict; a request that hangs is given up "
+    "in time for another. A case is compared up to there",
 }
 
 

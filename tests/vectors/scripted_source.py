@@ -21,6 +21,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.object_meta import ListMeta
 from clientgo.testing import FakeClock
+from clientgo.wait import call_when_set
 
 
 class StoppedError(Exception):
@@ -138,8 +139,7 @@ class ScriptedSource(ListerWatcher[Unstructured]):
             self.changed.notify_all()
         return True
 
-    def wake(self) -> None:
-        """Let blocked calls see that their stop is set."""
+    def _wake(self) -> None:
         with self.changed:
             self.changed.notify_all()
 
@@ -151,9 +151,12 @@ class ScriptedSource(ListerWatcher[Unstructured]):
         with self.changed:
             self.calls.append(_call_as_recorded(verb, options, self.clock))
             self.pending = verb
+        registration = call_when_set(stop, self._wake)
+        with self.changed:
             while self._answer is None and not stop.is_set():
                 self.clock.wait(self.changed, None)
             answer, self._answer, self.pending = self._answer, None, None
+        registration.cancel()
         if answer is None:
             raise StoppedError
         if isinstance(answer, Exception):

@@ -13,9 +13,9 @@ from clientgo.clock import nanoseconds
 from clientgo.meta import GroupVersionKind, object_key
 from clientgo.wait import Backoff, BackoffManager, Reset
 from tests.vectors.durations import seconds
+from tests.vectors.informer_differences import reflector_steps
 from tests.vectors.loader import params
 from tests.vectors.objects import reference
-from tests.vectors.reflector_differences import as_ours
 from tests.vectors.scripted_source import RestClock, ScriptedSource, check_calls
 
 WIDGET = GroupVersionKind("example.com", "v1", "Widget")
@@ -137,7 +137,6 @@ class ReflectorReplay:
             self.clock.run_for(seconds(args["ns"]), self._is_at_rest)
         elif op == "stop":
             self._stop.set()
-            self.source.wake()
             self._thread.join(5.0)
             assert not self._thread.is_alive(), "the reflector did not stop"
             return
@@ -191,4 +190,4 @@ def test_reflector_behaves_as_recorded(
     case: dict[str, Any], store_type: type[RecordingStore]
 ) -> None:
     """RFL-02 to RFL-33, WLS-01 to WLS-11."""
-    ReflectorReplay(case["config"], store_type).run(as_ours(case))
+    ReflectorReplay(case["config"], store_type).run(reflector_steps(case))

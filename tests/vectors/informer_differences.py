@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from copy import deepcopy
 from typing import Any
 
 _PAGE_SIZE = 500
 
 
-def as_ours(case: dict[str, Any]) -> list[dict[str, Any]]:
-    """The steps of a case with what ours does differently."""
+def reflector_steps(case: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps of a case of the reflector with what ours does differently."""
     config, steps = case["config"], deepcopy(case["steps"])
     _name_tables(steps)
     _page_the_newest_list(steps)
@@ -19,6 +20,16 @@ def as_ours(case: dict[str, Any]) -> list[dict[str, Any]]:
         _stop_the_stream_of_a_refused_list(steps)
     elif "store_fails_on" in config:
         steps = _until_a_refused_event(config["store_fails_on"], steps)
+    return steps
+
+
+def informer_steps(case: dict[str, Any]) -> list[dict[str, Any]]:
+    """The steps of a case of the shared informer with what ours does differently."""
+    steps = deepcopy(case["steps"])
+    _page_the_newest_list(steps)
+    _call_nothing_once_stopped(steps)
+    if "transform" in case["config"] and case["config"]["feature_gates"]["WatchListClient"]:
+        steps = _transformed_once(steps)
     return steps
 
 
@@ -51,6 +62,12 @@ def _call_nothing_once_stopped(steps: list[dict[str, Any]]) -> None:
     for step in steps:
         if step["op"] == "stop":
             step["expect"].pop("calls", None)
+
+
+def _transformed_once(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The recorded transform appends a letter each time it is called."""
+    transformed: list[dict[str, Any]] = json.loads(json.dumps(steps).replace('tt"', 't"'))
+    return transformed
 
 
 def _keep_the_beat_of_resyncs(config: dict[str, Any], steps: list[dict[str, Any]]) -> None:
