@@ -14,10 +14,13 @@ from clientgo.meta import (
     ObjectList,
     Unstructured,
 )
+from clientgo.meta.managed_fields import ApplyConflictError
 from clientgo.meta.object_meta import ListMeta
 from clientgo.testing import AutoClock, ObjectTracker, Realism
 from clientgo.testing.object_tracker import WriteOptions
 from tests.testing.builders import FOOS, PODS, Foo, foo, pod, told
+
+ME = WriteOptions(writer="me")
 
 
 def names(objs) -> list[str]:
@@ -379,3 +382,22 @@ def test_identity_is_given_and_kept_if_it_is_wanted():
     assert created["creationTimestamp"] == "2000-01-01T00:00:00Z"
     assert updated == created
     assert other["uid"] != created["uid"]
+
+
+# Apply
+
+
+def test_applying_needs_a_name():
+    """FAKE-14."""
+    with pytest.raises(BadRequestError, match="name"):
+        ObjectTracker().apply(FOOS, {"apiVersion": "example.com/v1", "kind": "Foo"}, "ns", ME)
+
+
+def test_a_full_update_takes_over_what_it_changes():
+    """FAKE-14."""
+    tracker = ObjectTracker(Realism.OWNERSHIP)
+    tracker.apply(FOOS, foo("a", replicas=1).to_dict(), "ns", ME)
+    tracker.update(FOOS, foo("a", replicas=2), "ns", WriteOptions(writer="you"))
+
+    with pytest.raises(ApplyConflictError, match='"you"'):
+        tracker.apply(FOOS, foo("a", replicas=3).to_dict(), "ns", ME)
