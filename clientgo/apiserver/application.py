@@ -9,6 +9,7 @@ Upstream: apiserver ``server/filters`` and ``endpoints/installer.go``.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.cluster import Cluster
@@ -23,10 +24,12 @@ from clientgo.apiserver.http import (
     page_not_found,
     read_request,
     text_response,
+    warning,
 )
-from clientgo.apiserver.negotiation import Representation, negotiate
+from clientgo.apiserver.negotiation import Form, negotiate, parse_included
 from clientgo.apiserver.request_info import RequestInfo, parse_path
 from clientgo.apiserver.resources import Resource
+from clientgo.apiserver.reviews import REVIEWS
 from clientgo.apiserver.status_errors import (
     StatusError,
     internal,
@@ -91,10 +94,11 @@ class Application:
         self, request: Request, resource: Resource, info: RequestInfo
     ) -> Answer:
         verb = _choose_verb(request, resource, info)
-        streaming = verb is watch
-        representation: Representation = negotiate(
-            request.headers.get("accept", ""), streaming=streaming
-        )
+        accept = request.headers.get("accept", "")
+        representation = negotiate(accept, streaming=verb is watch)
+        if representation.form is Form.TABLE:
+            included = parse_included(request.parameter("includeObject"))
+            representation = replace(representation, included=included)
         call = Call(
             self._cluster,
             request,
@@ -104,7 +108,10 @@ class Application:
             info.subresource,
             representation,
         )
-        return await verb(call)
+        answer = await verb(call)
+        if resource.deprecation:
+            answer.headers.append(warning(resource.deprecation))
+        return answer
 
     def _answer_non_resource(self, request: Request) -> Answer:
         path = request.path
@@ -132,11 +139,13 @@ def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Ver
         StatusError: 404 for an unknown subresource, 405 for a verb that is not there.
     """
     if info.subresource:
-        return subresource_verb(resource, info.subresource, request.method)
+        return subresource_verb(resource, info, request.method)
     verbs = OBJECT_VERBS if info.name else COLLECTION_VERBS
     name, verb = verbs.get(request.method, ("", None))
     if verb is None or name not in resource.verbs:
         raise method_not_allowed()
+    if name == "create" and (answered := REVIEWS.get((resource.group, resource.plural))):
+        return answered
     across_namespaces = resource.namespaced and not info.namespace
     if across_namespaces and name in ("create", "deletecollection"):
         raise method_not_allowed()

@@ -43,7 +43,6 @@ _CLUSTER = False
 
 _TABLE: dict[str, tuple[_Row, ...]] = {
     "v1": (
-        _Row("bindings", "Binding", verbs=_REVIEW_VERBS),
         _Row("componentstatuses", "ComponentStatus", _CLUSTER, "cs", verbs=("get", "list")),
         _Row("configmaps", "ConfigMap", short="cm"),
         _Row("endpoints", "Endpoints", short="ep"),

@@ -34,6 +34,9 @@ class Cluster:
     )
     """Options of writes that the server makes on its own."""
 
+    audience = "https://kubernetes.default.svc"
+    """Whom service account tokens are for, unless they say otherwise."""
+
     def __init__(self, now: Callable[[], float] = time.time) -> None:
         self.log = logging.getLogger("clientgo.apiserver")
         self.storage = Storage()

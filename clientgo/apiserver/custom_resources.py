@@ -17,7 +17,7 @@ from clientgo.apiserver.json_path import JsonPath
 from clientgo.apiserver.resources import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
 from clientgo.apiserver.status_errors import bad_request, invalid
 from clientgo.apiserver.storage import Object
-from clientgo.apiserver.strategy import Decoded, FieldReader, Strategy
+from clientgo.apiserver.strategy import Decoded, FieldReader, ScaleFields, Strategy
 from clientgo.apiserver.table import AGE, NAME, Column, age_since
 from clientgo.meta.group_version import GroupVersionKind
 from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
@@ -46,10 +46,16 @@ class CustomStrategy(Strategy):
         self.schema = StructuralSchema.parse(schema) if schema else None
         self.columns = _columns(version.get("additionalPrinterColumns"))
         self._has_status = "status" in version.get("subresources", {})
+        self._scale = _scale_fields(version.get("subresources", {}).get("scale"))
         self._selectable = {
             item["jsonPath"].removeprefix("."): _selectable_reader(item["jsonPath"])
             for item in version.get("selectableFields", ())
         }
+
+    @property
+    def scale_fields(self) -> ScaleFields | None:
+        """The places that the definition names."""
+        return self._scale
 
     @property
     def selectable_fields(self) -> Mapping[str, FieldReader]:
@@ -151,6 +157,20 @@ class CustomStrategy(Strategy):
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """What the schema finds wrong with a change of the status."""
         return self.validate_update(new, old)
+
+
+def _scale_fields(scale: Mapping[str, str] | None) -> ScaleFields | None:
+    if scale is None:
+        return None
+
+    def names(path: str) -> tuple[str, ...]:
+        return tuple(path.strip(".").split(".")) if path else ()
+
+    return ScaleFields(
+        names(scale["specReplicasPath"]),
+        names(scale["statusReplicasPath"]),
+        names(scale.get("labelSelectorPath", "")),
+    )
 
 
 def _selectable_reader(path: str) -> FieldReader:

@@ -49,6 +49,8 @@ class Request:
 class Answer(Protocol):
     """Something that can be sent."""
 
+    headers: list[tuple[str, str]]
+
     async def send(self, send: Send, receive: Receive) -> None:
         """Send it all; returns when done or when the client has gone."""
 
@@ -68,6 +70,12 @@ class Response:
         headers.append((b"content-length", b"%d" % len(self.body)))
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
+
+
+def warning(text: str) -> tuple[str, str]:
+    """The header that warns a client."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return "warning", f'299 - "{escaped}"'
 
 
 def head(content_type: str, more: Iterable[tuple[str, str]] = ()) -> list[tuple[bytes, bytes]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from clientgo.apiserver.status_errors import not_acceptable
+from clientgo.apiserver.status_errors import bad_request, not_acceptable
 
 _MEDIA_TYPES = ("application/json", "application/yaml")
 _META_GROUP = "meta.k8s.io"
@@ -26,12 +26,37 @@ class Form(Enum):
     METADATA = "PartialObjectMetadata"
 
 
+class Included(Enum):
+    """What of its object a Table's row carries."""
+
+    METADATA = "Metadata"
+    OBJECT = "Object"
+    NONE = "None"
+
+
+def parse_included(text: str) -> Included:
+    """Read the ``includeObject`` parameter.
+
+    Raises:
+        StatusError: 400, it has none of the known values.
+    """
+    try:
+        return Included(text) if text else Included.METADATA
+    except ValueError:
+        raise bad_request(
+            f'Unable to convert to Table as requested: includeObject: Invalid value: "{text}": '
+            "must be 'Metadata', 'Object', 'None', or empty"
+        ) from None
+
+
 @dataclass(frozen=True, slots=True)
 class Representation:
     """A form in a media type."""
 
     form: Form = Form.OBJECT
     media_type: str = "application/json"
+    included: Included = Included.METADATA
+    """What a row of a Table carries of its object."""
 
     @property
     def is_stored_form(self) -> bool:

@@ -12,7 +12,7 @@ from clientgo.apiserver.core_kinds import text_fields
 from clientgo.apiserver.names import PATH_SEGMENT
 from clientgo.apiserver.pod_defaults import default_template
 from clientgo.apiserver.storage import Object
-from clientgo.apiserver.strategy import FieldReader
+from clientgo.apiserver.strategy import FieldReader, ScaleFields
 from clientgo.meta.label_selector_objects import selector_from_object
 from clientgo.schema.field_errors import FieldError
 
@@ -41,6 +41,11 @@ class LeaseStrategy(BuiltinStrategy):
 
 class TemplateStrategy(WorkloadStrategy):
     """Workloads made of a pod template and a selector for its pods."""
+
+    @property
+    def scale_fields(self) -> ScaleFields | None:
+        """The usual places."""
+        return ScaleFields(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
 
     def default(self, obj: Object) -> None:
         """One replica of a complete pod template."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clientgo.apiserver.http import Response
+from clientgo.apiserver.http import Response, warning
 from clientgo.apiserver.negotiation import Form, Representation
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.storage import StoredObject, decode, encode
@@ -29,15 +29,11 @@ def object_response(
     warnings: Sequence[str] = (),
 ) -> Response:
     """The answer that holds one object."""
-    headers = [("warning", f"299 - {_quote(text)}") for text in warnings]
+    headers = [warning(text) for text in warnings]
     if representation.is_stored_form:
         return Response(status, resource.encoded(stored), headers=headers)
-    body = render_object(resource, stored, representation.form)
+    body = render_object(resource, stored, representation)
     return Response(status, serialise(body, representation), representation.media_type, headers)
-
-
-def _quote(text: str) -> str:
-    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def serialise(body: Any, representation: Representation) -> bytes:
@@ -50,15 +46,15 @@ def serialise(body: Any, representation: Representation) -> bytes:
     return text.encode()
 
 
-def render_object(resource: Resource, stored: StoredObject, form: Form) -> Any:
+def render_object(resource: Resource, stored: StoredObject, representation: Representation) -> Any:
     """One object in a form, as a JSON value."""
     obj = resource.decode(stored)
-    if form is Form.OBJECT:
+    if representation.form is Form.OBJECT:
         return obj
-    if form is Form.METADATA:
+    if representation.form is Form.METADATA:
         return partial_metadata(obj)
     version = obj["metadata"].get("resourceVersion", "")
-    return make_table(resource, [obj], {"resourceVersion": version})
+    return make_table(resource, [obj], {"resourceVersion": version}, representation.included)
 
 
 def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
@@ -82,7 +78,7 @@ def list_response(
     objects = [resource.decode(item) for item in items]
     body: dict[str, Any]
     if representation.form is Form.TABLE:
-        body = make_table(resource, objects, metadata)
+        body = make_table(resource, objects, metadata, representation.included)
     elif representation.form is Form.METADATA:
         body = {
             "kind": f"{Form.METADATA.value}List",

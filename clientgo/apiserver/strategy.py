@@ -35,6 +35,15 @@ class Decoded:
     unknown_fields: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class ScaleFields:
+    """Where an object keeps what its ``scale`` subresource shows, as names from the top."""
+
+    spec_replicas: tuple[str, ...]
+    status_replicas: tuple[str, ...]
+    selector: tuple[str, ...] = ()
+
+
 class Strategy:
     """A kind without peculiarities."""
 
@@ -60,6 +69,11 @@ class Strategy:
 
     columns: tuple[Column, ...] = (NAME, AGE)
     """What a Table shows of an object."""
+
+    @property
+    def scale_fields(self) -> ScaleFields | None:
+        """Where the ``scale`` subresource finds its numbers, if the kind has it."""
+        return None
 
     @property
     def patch_schema(self) -> PatchSchema | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from clientgo.apiserver.negotiation import Included
 from clientgo.apiserver.storage import Object
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ class Column:
 
 
 def make_table(
-    resource: Resource, objects: Sequence[Object], metadata: dict[str, Any]
+    resource: Resource,
+    objects: Sequence[Object],
+    metadata: dict[str, Any],
+    included: Included = Included.METADATA,
 ) -> dict[str, Any]:
     """A Table of objects; ``metadata`` is that of the list."""
     columns = resource.strategy.columns
@@ -56,14 +60,22 @@ def make_table(
         "rows": [
             {
                 "cells": [column.cell(obj) for column in columns],
-                "object": {
-                    "kind": "PartialObjectMetadata",
-                    "apiVersion": "meta.k8s.io/v1",
-                    "metadata": obj["metadata"],
-                },
+                "object": _included_object(obj, included),
             }
             for obj in objects
         ],
+    }
+
+
+def _included_object(obj: Object, included: Included) -> Object | None:
+    if included is Included.NONE:
+        return None
+    if included is Included.OBJECT:
+        return obj
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": obj["metadata"],
     }
 
 

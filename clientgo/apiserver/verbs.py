@@ -79,7 +79,7 @@ Verb = Callable[[Call], Awaitable[Answer]]
 async def get(call: Call) -> Answer:
     """Answer one object."""
     _check_get_version(call)
-    return object_response(call.resource, _existing(call), call.representation)
+    return object_response(call.resource, existing(call), call.representation)
 
 
 def _check_get_version(call: Call) -> None:
@@ -96,7 +96,12 @@ def _check_get_version(call: Call) -> None:
         raise future_resource_version(wanted, current)
 
 
-def _existing(call: Call) -> StoredObject:
+def existing(call: Call) -> StoredObject:
+    """The object that the path names.
+
+    Raises:
+        StatusError: 404, there is none.
+    """
     collection = call.cluster.storage.collection(call.resource.collection_key)
     stored = collection.get(object_key(call.namespace, call.name))
     if stored is None:
@@ -162,9 +167,7 @@ async def patch(call: Call) -> Answer:
     return _written(call, outcome, warnings)
 
 
-def _read_patched(
-    call: Call, patched: Object, options: WriteOptions
-) -> tuple[Object, list[str]]:
+def _read_patched(call: Call, patched: Object, options: WriteOptions) -> tuple[Object, list[str]]:
     try:
         return read_object(call.resource, patched, (), options.field_validation)
     except StatusError as error:

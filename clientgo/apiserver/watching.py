@@ -79,7 +79,9 @@ class WatchStream:
         self._cluster = cluster
         self._collection: Collection = cluster.storage.collection(resource.collection_key)
         self._selection = selection
+        self.headers: list[tuple[str, str]] = []
         self._form = representation.form
+        self._included = representation.included
         self._bookmarks = options.bookmarks
         self._timeout = options.timeout
         self._failure: StatusError | None = None
@@ -147,7 +149,7 @@ class WatchStream:
                 {
                     "type": "http.response.start",
                     "status": 200,
-                    "headers": head("application/json"),
+                    "headers": head("application/json", self.headers),
                 }
             )
             await self._write_events(send)
@@ -246,7 +248,7 @@ class WatchStream:
         if self._form is Form.METADATA:
             return encode(partial_metadata(obj))
         version = obj["metadata"]["resourceVersion"]
-        table = make_table(self.resource, [obj], {"resourceVersion": version})
+        table = make_table(self.resource, [obj], {"resourceVersion": version}, self._included)
         if not self._table_columns:
             table["columnDefinitions"] = None
         self._table_columns = False
