@@ -5,12 +5,13 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST_ARGS ?=
 ONCE   ?=
+ROWS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format bench clean
+.PHONY: help install run test lint format bench field-peers clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -23,7 +24,7 @@ run: $(STAMP) ## run the sample controller on the embedded API server (ONCE=1: e
 	$(BIN)/python -m sample_controller.demo $(if $(ONCE),--once)
 
 test: $(STAMP) ## run the whole test suite
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 lint: $(STAMP) ## ruff, mypy --strict and the table of who may import whom
 	$(BIN)/ruff check .
@@ -37,6 +38,9 @@ format: $(STAMP) ## let ruff put imports and layout in order
 
 bench: $(STAMP) ## run the benchmarks and print the ratios
 	$(BIN)/python -m pytest benchmarks --benchmark-only $(PYTEST_ARGS)
+
+field-peers: $(STAMP) ## run the field cases against this informer and the official client's
+	$(BIN)/python -m tests.field.peers $(ROWS)
 
 clean: ## remove .venv and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

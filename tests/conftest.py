@@ -1,0 +1,13 @@
+"""Settings that hold for the whole suite."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# A busy machine is no failure. In CI the same examples are tried each time, so that a change is
+# judged by what it changes; on a desk every run looks further.
+settings.register_profile("desk", deadline=None, print_blob=True)
+settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "desk")
