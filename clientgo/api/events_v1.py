@@ -14,19 +14,19 @@ from clientgo.meta import Resource, resource
 
 class EventSeries(APIModel):
     count: int
-    last_observed_time: MicroTime
+    last_observed_time: MicroTime | None = None
 
 
 @resource(group="events.k8s.io", version="v1", plural="events")
 class Event(Resource):
     """Served in a namespace as ``events``."""
 
-    event_time: MicroTime
     action: str | None = None
     deprecated_count: int | None = None
     deprecated_first_timestamp: Time | None = None
     deprecated_last_timestamp: Time | None = None
     deprecated_source: EventSource = field(default_factory=EventSource)
+    event_time: MicroTime | None = None
     note: str | None = None
     reason: str | None = None
     regarding: ObjectReference = field(default_factory=ObjectReference)

@@ -31,6 +31,9 @@ Time: TypeAlias = Annotated[str, Format("date-time")]
 MicroTime: TypeAlias = Annotated[str, Format("date-time")]
 """An RFC 3339 instant with six decimals: ``"2026-01-02T03:04:05.000000Z"``."""
 
+Int32: TypeAlias = Annotated[int, Format("int32")]
+"""A whole number of which the server takes 32 bits."""
+
 JSON: TypeAlias = Any
 """Any JSON value."""
 

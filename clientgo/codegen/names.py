@@ -17,7 +17,7 @@ _WORD = re.compile(
     """,
     re.VERBOSE,
 )
-_SHADOWING = {"field"}
+_SHADOWING = {"bool", "bytes", "dict", "field", "float", "int", "list", "str"}
 """Names that a class body of generated code itself uses."""
 
 

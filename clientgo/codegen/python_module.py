@@ -1,7 +1,8 @@
 """The text of a generated Python module.
 
-Promises valid, deterministic text. Does not promise its layout: long lines stay long, and whoever
-writes the text to a file lets the project's formatter break them.
+Promises valid, deterministic text, whatever names and descriptions the source has: text from there
+becomes a literal or a docstring, never code. Does not promise its layout: long lines stay long,
+and whoever writes the text to a file lets the project's formatter break them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Field:
     """One field of a class: its name here and on the wire, and what it is when absent.
 
     ``default`` is an expression, ``factory`` the name of a callable; without either the field is
-    required. ``values`` are those that a string is known to take.
+    required. ``values`` are those that a string is known to take, ``doc`` is what it means.
     """
 
     attribute: str
@@ -27,6 +28,7 @@ class Field:
     default: str = ""
     factory: str = ""
     values: tuple[str, ...] = ()
+    doc: str = ""
 
     @property
     def required(self) -> bool:
@@ -38,13 +40,15 @@ class Field:
                 " | ".join(self.values), 94, initial_indent="    # ", subsequent_indent="    # "
             )
         yield f"    {self.attribute}: {self.annotation}{self._right_side()}"
+        if self.doc:
+            yield docstring(self.doc)
 
     def _right_side(self) -> str:
         arguments = []
         if self.factory:
             arguments.append(f"default_factory={self.factory}")
         if camel_case(self.attribute) != self.wire:
-            arguments.append(f'name="{self.wire}"')
+            arguments.append(f"name={self.wire!r}")
             if self.default:
                 arguments.append(f"default={self.default}")
         if arguments:
@@ -66,9 +70,33 @@ class Class:
         lines = [self.decorator] if self.decorator else []
         lines.append(f"class {self.name}({self.base}):")
         if self.docstring:
-            lines += [f'    """{self.docstring}"""', ""]
+            lines.append(docstring(self.docstring))
+            if self.fields:
+                lines.append("")
         lines += (line for declared in self.fields for line in declared.lines())
+        if not (self.docstring or self.fields):
+            lines.append("    pass")
         return "\n".join(lines) + "\n"
+
+
+def docstring(text: str) -> str:
+    """A docstring in a class, wrapped; what could end it or is invisible is escaped."""
+    lines = [
+        line
+        for written in text.strip().splitlines() or [""]
+        for line in textwrap.wrap(_escaped(written), 94, break_long_words=False) or [""]
+    ]
+    lines[0] = f'"""{lines[0]}'
+    if len(lines) > 1 or lines[0].endswith('"'):
+        lines.append('"""')
+    else:
+        lines[0] += '"""'
+    return "\n".join(f"    {line}" if line else "" for line in lines)
+
+
+def _escaped(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"""', r"\"\"\"")
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in escaped)
 
 
 @dataclass(slots=True)
