@@ -8,6 +8,7 @@ Upstream: apiserver ``admission`` and the NamespaceLifecycle plugin.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -42,7 +43,7 @@ class Review:
     old: Object | None
     subresource: str = ""
     dry_run: bool = False
-    options: Object = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     warnings: list[str] = field(default_factory=list)
 
 

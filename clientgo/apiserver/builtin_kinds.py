@@ -5,6 +5,9 @@ from __future__ import annotations
 from clientgo.apiserver import core_kinds, events, other_kinds
 from clientgo.apiserver.builtin_strategies import BuiltinStrategy, StatusStrategy, WorkloadStrategy
 from clientgo.apiserver.crds import CrdStrategy
+from clientgo.apiserver.webhooks import WebhookConfigurationStrategy
+
+_ADMISSION = "admissionregistration.k8s.io/v1"
 
 _STRATEGIES: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("v1", "configmaps"): core_kinds.ConfigMapStrategy,
@@ -20,6 +23,8 @@ _STRATEGIES: dict[tuple[str, str], type[BuiltinStrategy]] = {
     ("v1", "secrets"): core_kinds.SecretStrategy,
     ("v1", "serviceaccounts"): core_kinds.ServiceAccountStrategy,
     ("v1", "services"): core_kinds.ServiceStrategy,
+    (_ADMISSION, "mutatingwebhookconfigurations"): WebhookConfigurationStrategy,
+    (_ADMISSION, "validatingwebhookconfigurations"): WebhookConfigurationStrategy,
     ("apiextensions.k8s.io/v1", "customresourcedefinitions"): CrdStrategy,
     ("apiregistration.k8s.io/v1", "apiservices"): StatusStrategy,
     ("apps/v1", "daemonsets"): other_kinds.DaemonSetStrategy,

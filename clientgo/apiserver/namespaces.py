@@ -37,6 +37,11 @@ class NamespaceController:
         """``Active``, ``Terminating``, or None if there is no such namespace."""
         return self._phases.get(namespace)
 
+    def labels(self, namespace: str) -> dict[str, str]:
+        """The labels of a namespace; none if there is no such namespace."""
+        stored = self._collection.get(namespace)
+        return stored.labels if stored else {}
+
     def _observe(self, collection: Collection, change: Change) -> None:
         if collection is not self._collection:
             if change.type is EventType.DELETED:

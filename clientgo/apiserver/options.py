@@ -8,7 +8,8 @@ Upstream: ``metav1.*Options`` and ``metav1/validation``, ``metainternalversion/v
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -50,6 +51,8 @@ class WriteOptions:
     field_manager: str = ""
     field_validation: FieldValidation = FieldValidation.WARN
     force: bool = False
+    as_sent: Mapping[str, Any] = field(default_factory=dict)
+    """What the client gave, for admission webhooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class DeleteOptions:
     resource_version: str | None = None
     propagation: Propagation | None = None
     grace_period: int | None = None
+    as_sent: Mapping[str, Any] = field(default_factory=dict)
+    """What the client gave, for admission webhooks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +113,18 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         manager or _default_manager(request),
         FieldValidation(validation),
         request.flag("force"),
+        _as_sent(request, kind),
     )
+
+
+def _as_sent(request: Request, kind: str) -> dict[str, Any]:
+    sent: dict[str, Any] = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    for name in ("fieldManager", "fieldValidation"):
+        if value := request.parameter(name):
+            sent[name] = value
+    if dry_run := request.query.get("dryRun"):
+        sent["dryRun"] = dry_run
+    return sent
 
 
 def _default_manager(request: Request) -> str:
@@ -145,6 +161,12 @@ def delete_options(request: Request) -> DeleteOptions:
         preconditions.get("resourceVersion"),
         Propagation(policy) if policy else None,
         given.get("gracePeriodSeconds"),
+        {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+        | {
+            key: value
+            for key, value in given.items()
+            if key not in ("kind", "apiVersion") and value
+        },
     )
 
 

@@ -8,20 +8,13 @@ Upstream: ``pkg/registry/authorization`` and ``pkg/registry/authentication``.
 
 from __future__ import annotations
 
-from typing import Any
-
 from clientgo.apiserver.bodies import decode_object
 from clientgo.apiserver.http import Answer, json_response
 from clientgo.apiserver.options import write_options
 from clientgo.apiserver.storage import Object
+from clientgo.apiserver.user import USER
 from clientgo.apiserver.verbs import Call, Verb
 from clientgo.apiserver.writes import read_object
-
-USER: dict[str, Any] = {
-    "username": "clientgo",
-    "groups": ["system:masters", "system:authenticated"],
-}
-"""Who everybody is."""
 
 _EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
 _EVERY_PATH = {"verbs": ["*"], "nonResourceURLs": ["*"]}

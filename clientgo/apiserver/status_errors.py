@@ -208,6 +208,13 @@ def future_resource_version(wanted: int, current: int) -> StatusError:
     )
 
 
+def internal_error(message: str) -> StatusError:
+    """500 with a reason: something that the server relies on has failed."""
+    details = {"causes": [{"message": message}]}
+    text = f"Internal error occurred: {message}"
+    return StatusError(500, "InternalError", text, details)
+
+
 def internal(message: str) -> StatusError:
     """500 without a reason, as upstream answers errors that nobody classified."""
     return StatusError(500, "", message)

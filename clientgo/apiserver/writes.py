@@ -138,10 +138,16 @@ async def create_object(
     _avoid_taken_name(collection, namespace, metadata)
     target = Target(resource, namespace, metadata.get("name", ""))
     review = Review(
-        Operation.CREATE, resource, namespace, target.name, obj, None, dry_run=options.dry_run
+        Operation.CREATE,
+        resource,
+        namespace,
+        target.name,
+        obj,
+        None,
+        dry_run=options.dry_run,
+        options=options.as_sent,
     )
-    await cluster.webhooks.mutate(review)
-    obj = review.obj or obj
+    obj = await _mutated(cluster, review, obj)
     if not applied:
         obj = cluster.ownership.update(resource, "", None, obj, options.field_manager)
     causes = object_meta.create_causes(
@@ -157,6 +163,15 @@ async def create_object(
         raise already_exists(resource, target.name, being_deleted=doomed)
     stored = _store(cluster, collection, target, obj, dry_run=options.dry_run)
     return Outcome(stored, created=True, warnings=review.warnings)
+
+
+async def _mutated(cluster: Cluster, review: Review, obj: Object) -> Object:
+    """The object as the mutating webhooks leave it, read again if they have changed it."""
+    await cluster.webhooks.mutate(review)
+    if review.obj is None or review.obj is obj:
+        return obj
+    review.obj, _ = read_object(review.resource, review.obj, (), FieldValidation.IGNORE)
+    return review.obj
 
 
 def prepare_new(cluster: Cluster, resource: Resource, namespace: str, obj: Object) -> None:
@@ -219,9 +234,9 @@ async def update_object(
             old,
             subresource,
             options.dry_run,
+            options.as_sent,
         )
-        await cluster.webhooks.mutate(review)
-        new = review.obj or new
+        new = await _mutated(cluster, review, new)
         if not applied:
             new = cluster.ownership.update(resource, subresource, old, new, options.field_manager)
         _validate_update(target, new, old, subresource)
@@ -325,6 +340,7 @@ async def delete_object(cluster: Cluster, target: Target, options: DeleteOptions
             None,
             old,
             dry_run=options.dry_run,
+            options=options.as_sent,
         )
         await cluster.webhooks.validate(review)
         if collection.get(target.key) is stored:
