@@ -1,0 +1,26 @@
+"""Every row of the field has a test, and its place in the documentation."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from tests.field.scenarios import all_scenarios
+
+HERE = Path(__file__).parent
+ROWS = {f"FIELD-{number:02}" for number in range(1, 38)}
+
+
+def test_every_row_is_tested():
+    in_tests = "".join(path.read_text() for path in HERE.glob("test_*.py"))
+    in_docstrings = set(re.findall(r'"""(FIELD-\d\d)[:.]', in_tests))
+
+    assert {each.row for each in all_scenarios()} | in_docstrings == ROWS
+
+
+def test_every_row_and_scenario_is_in_the_documentation():
+    documentation = (HERE.parents[1] / "docs/field-cases.md").read_text()
+    claims = {f"| {each.row} | {each.claim} |" for each in all_scenarios()}
+
+    assert {claim for claim in claims if claim not in documentation} == set()
+    assert set(re.findall(r"FIELD-\d\d", documentation)) >= ROWS
