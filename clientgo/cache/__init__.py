@@ -26,6 +26,7 @@ from clientgo.cache.handlers import (
 )
 from clientgo.cache.heap import Heap
 from clientgo.cache.indexer import Indexer
+from clientgo.cache.informer_name import InformerIdentity, InformerName
 from clientgo.cache.keys import (
     NAMESPACE_INDEX,
     IndexFunc,
@@ -41,6 +42,7 @@ from clientgo.cache.list_watch import ListerWatcher, ListWatch, WatchStream
 from clientgo.cache.listener import HighWater, ListenerStatistics
 from clientgo.cache.listers import Lister, list_all, list_by_namespace
 from clientgo.cache.mutation_cache import MutationCache
+from clientgo.cache.mutation_detector import CacheMutatedError, MutationDetector
 from clientgo.cache.pager import ListPager
 from clientgo.cache.queue import (
     ChangeError,
@@ -51,7 +53,7 @@ from clientgo.cache.queue import (
 )
 from clientgo.cache.queue_choice import DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE, QueueChoice
 from clientgo.cache.real_fifo import RealFIFO
-from clientgo.cache.reflector import Reflector
+from clientgo.cache.reflector import Reflector, new_namespace_keyed_reflector
 from clientgo.cache.reflector_health import ReflectorStatistics
 from clientgo.cache.shared_informer import (
     InformerStateError,
@@ -70,6 +72,7 @@ from clientgo.cache.store import (
 from clientgo.cache.thread_safe_store import ThreadSafeStore
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.cache.undelta_store import UndeltaStore
+from clientgo.cache.unshared_informer import new_informer
 from clientgo.cache.wait_for_cache_sync import CacheSyncError, SyncResult, wait_for_cache_sync
 from clientgo.cache.watch_list_options import watch_list_options
 
@@ -132,6 +135,8 @@ __all__ = [
     "Registration",
     "InformerStatistics",
     "InformerStateError",
+    "InformerName",
+    "InformerIdentity",
     "QueueChoice",
     "DELTA_FIFO",
     "REAL_FIFO",
@@ -149,4 +154,8 @@ __all__ = [
     "Reflector",
     "ReflectorStatistics",
     "Controller",
+    "new_informer",
+    "new_namespace_keyed_reflector",
+    "MutationDetector",
+    "CacheMutatedError",
 ]

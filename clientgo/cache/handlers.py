@@ -56,7 +56,7 @@ class HandlerFuncs(ResourceEventHandler[T]):
         self._on_update = on_update
         self._on_delete = on_delete
 
-    def on_add(self, obj: T, is_in_initial_list: bool) -> None:  # noqa: ARG002 - not asked for
+    def on_add(self, obj: T, is_in_initial_list: bool) -> None:
         if self._on_add is not None:
             self._on_add(obj)
 

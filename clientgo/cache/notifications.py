@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from clientgo.cache.handlers import ResourceEventHandler
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 
 
@@ -51,3 +52,14 @@ def subject_of(notification: Notification) -> Any:
     if kind is Kind.UPDATE or kind is Kind.SYNC:
         return second
     return first.obj if type(first) is DeletedFinalStateUnknown else first
+
+
+def deliver(handler: ResourceEventHandler[Any], notification: Notification) -> None:
+    """Call a handler for one notification."""
+    kind, first, second = notification
+    if kind is Kind.ADD:
+        handler.on_add(first, second)
+    elif kind is Kind.DELETE:
+        handler.on_delete(first)
+    else:
+        handler.on_update(first, second)

@@ -24,6 +24,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from clientgo.cache.indexer import Indexer
+from clientgo.cache.keys import NAMESPACE_INDEX, meta_namespace_index
 from clientgo.cache.list_watch import ListerWatcher, WatchStream
 from clientgo.cache.quarantine import QuarantineLog, key_for_report
 from clientgo.cache.reflector_health import ReflectorHealth, ReflectorStatistics
@@ -77,6 +79,9 @@ DELAYS_START_OVER_AFTER: Final = 120.0
 
 SHORTEST_WATCH_TIMEOUT: Final = 300.0
 """Seconds. The server ends a watch after this to twice this, so that load spreads again."""
+
+SLOW_LIST: Final = 10.0
+"""Seconds after which a list, or a page of it, is worth a line in the log."""
 
 WatchErrorHandler = Callable[[Exception], None]
 """Told of every failure of a list, a watch or the store, in the reflector's thread, before it
@@ -189,7 +194,8 @@ class Reflector:
 
     def statistics(self) -> ReflectorStatistics:
         """How the reflector is doing, for probes and people."""
-        return self._health.statistics(self._state, self._quarantine.count)
+        last_byte_at = getattr(self._stream, "last_byte_time", None)
+        return self._health.statistics(self._state, self._quarantine.count, last_byte_at)
 
     # The machine
 
@@ -263,7 +269,12 @@ class Reflector:
             content = self._lister_watcher.list(state.options, stop)
         except Exception as error:  # noqa: BLE001 - the state decides what any failure leads to
             return Failed(error, self._clock.monotonic())
-        self._health.listed(self._clock.monotonic() - asked_at, len(content.items))
+        lasted = self._clock.monotonic() - asked_at
+        if lasted > SLOW_LIST:
+            _log.warning(
+                "%s: a list of %d items took %.0f s", self.name, len(content.items), lasted
+            )
+        self._health.listed(lasted, len(content.items))
         return Page(content)
 
     def _open(self, state: OpenWatch | OpenStream, stop: threading.Event) -> Happening:
@@ -393,3 +404,16 @@ def _situation(error: BaseException | None) -> tuple[object, ...]:
     if isinstance(error, StatusError):
         return (error.code, error.reason)
     return (type(error), *_situation(error.__cause__))
+
+
+def new_namespace_keyed_reflector(
+    lister_watcher: ListerWatcher[Any],
+    expected: type | GroupVersionKind | None = None,
+    **options: Any,
+) -> tuple[Indexer[Any], Reflector]:
+    """A store that is indexed by namespace and the reflector that keeps it; nothing runs yet.
+
+    Source: k8s.io/client-go/tools/cache, NewNamespaceKeyedIndexerAndReflector.
+    """
+    store: Indexer[Any] = Indexer(indexers={NAMESPACE_INDEX: meta_namespace_index})
+    return store, Reflector(lister_watcher, store, expected=expected, **options)

@@ -22,8 +22,9 @@ class ReflectorStatistics:
     """A reflector at one instant; ages are in seconds, None for what has not been yet.
 
     ``state`` names the state of the machine. ``is_watching`` says that a watch is open which
-    keeps the store up to date. ``seconds_since_heard`` is the age of the server's last answer or
-    event. ``skipped`` counts events of a foreign kind, ``quarantined`` what did not decode.
+    keeps the store up to date. ``seconds_since_heard`` is the age of the server's last answer,
+    event or, where the stream tells, byte. ``skipped`` counts events of a foreign kind,
+    ``quarantined`` what did not decode.
     """
 
     state: str
@@ -83,10 +84,13 @@ class ReflectorHealth:
             self._last_error = error
             self._failed_at = self._clock.monotonic()
 
-    def statistics(self, state: State, quarantined: int) -> ReflectorStatistics:
-        """Everything at this instant."""
+    def statistics(
+        self, state: State, quarantined: int, last_byte_at: float | None
+    ) -> ReflectorStatistics:
+        """Everything at this instant; ``last_byte_at`` is what the open stream says, if it does."""
         now = self._clock.monotonic()
         with self._lock:
+            heard = [at for at in (self._heard_at, last_byte_at) if at is not None]
             return ReflectorStatistics(
                 state=type(state).__name__,
                 is_watching=isinstance(state, Watching),
@@ -99,5 +103,5 @@ class ReflectorHealth:
                 quarantined=quarantined,
                 last_error=self._last_error,
                 seconds_since_error=None if self._failed_at is None else now - self._failed_at,
-                seconds_since_heard=None if self._heard_at is None else now - self._heard_at,
+                seconds_since_heard=now - max(heard) if heard else None,
             )

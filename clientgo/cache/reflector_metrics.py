@@ -7,10 +7,8 @@ labels, generated names, lived for ever.
 
 from __future__ import annotations
 
+from clientgo.cache.resource_versions import gauge_value
 from clientgo.metrics import MetricsProvider, names
-
-SAFE_DIGITS = 15
-"""A float holds that many decimal digits exactly."""
 
 
 class ReflectorMetrics:
@@ -42,7 +40,7 @@ class ReflectorMetrics:
 
     def reached(self, version: str) -> None:
         """The store has been told everything up to a version."""
-        number = version_as_number(version)
+        number = gauge_value(version)
         if number is not None:
             self._version.set(number)
 
@@ -59,10 +57,3 @@ class ReflectorMetrics:
             self._version,
         ):
             instrument.remove()
-
-
-def version_as_number(version: str) -> float | None:
-    """The last digits of a resource version that a float holds exactly; None if it is no number."""
-    if not version:
-        return 0.0
-    return float(version[-SAFE_DIGITS:]) if version.isdecimal() else None

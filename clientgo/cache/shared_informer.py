@@ -18,7 +18,8 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Generic, TypeVar
@@ -29,11 +30,14 @@ from clientgo.cache.deltas import Deltas
 from clientgo.cache.done_checker import DoneChecker
 from clientgo.cache.handlers import HandlerFuncs, ResourceEventHandler, handler_name
 from clientgo.cache.indexer import Indexer
+from clientgo.cache.informer_metrics import InformerMetrics
+from clientgo.cache.informer_name import InformerIdentity
 from clientgo.cache.keys import IndexFunc
 from clientgo.cache.latch import Latch
 from clientgo.cache.list_watch import ListerWatcher
 from clientgo.cache.listener import HighWater, Listener, ListenerStatistics
-from clientgo.cache.notifications import Chunk, Kind
+from clientgo.cache.mutation_detector import MutationDetector, mutation_detector_enabled
+from clientgo.cache.notifications import Chunk, Kind, subject_of
 from clientgo.cache.quarantine import QuarantineLog
 from clientgo.cache.queue import Queue, QueueStatistics
 from clientgo.cache.queue_choice import DELTA_FIFO, QueueChoice
@@ -46,7 +50,7 @@ from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.cache.transforming_store import Transform, TransformingStore
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import GroupVersionKind
-from clientgo.metrics import MetricsProvider
+from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.wait import BackoffManager
 
 _log = logging.getLogger("clientgo.cache.informer")
@@ -112,8 +116,8 @@ class SharedIndexInformer(Generic[T]):
     is, whatever handlers ask for. ``queue`` chooses the queue between reflector and store.
     ``transform`` changes objects before they are cached. ``split_recreated`` tells of an object
     that came back with another uid as of a deletion and an addition. ``on_error`` is told of
-    failures to list and watch. What remains is passed to the
-    :class:`~clientgo.cache.reflector.Reflector`.
+    failures to list and watch. With an ``identity`` the informer reports metrics. What remains is
+    passed to the :class:`~clientgo.cache.reflector.Reflector`.
 
     Making one starts nothing. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
     """
@@ -134,6 +138,7 @@ class SharedIndexInformer(Generic[T]):
         stream_initial_list: bool = True,
         delays: BackoffManager | None = None,
         on_error: WatchErrorHandler | None = None,
+        identity: InformerIdentity | None = None,
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
@@ -148,11 +153,15 @@ class SharedIndexInformer(Generic[T]):
         self._transform = transform
         self._on_error = on_error
         self._clock = clock
+        self._metrics = InformerMetrics(metrics or default_provider(), identity)
         self._quarantine = QuarantineLog(self.name)
         self._processor = SharedProcessor(clock)
+        self._mutation_detector = (
+            MutationDetector(self.name, clock=clock) if mutation_detector_enabled() else None
+        )
         self._deltas = DeltaProcessor(
             self.indexer,
-            self._processor.distribute,
+            self._tell,
             quarantine=self._quarantine,
             split_recreated=split_recreated,
         )
@@ -192,12 +201,14 @@ class SharedIndexInformer(Generic[T]):
                 _log.warning("%s runs or has run already; it cannot be started again", self.name)
                 return
             controller = self._start_locked()
-        try:
-            controller.run(stop)
-        finally:
-            with self._lock:
-                self._phase = _Phase.STOPPED
-            self._processor.stop()
+        with self._looking_for_mutations():
+            try:
+                controller.run(stop)
+            finally:
+                with self._lock:
+                    self._phase = _Phase.STOPPED
+                self._processor.stop()
+                self._metrics.remove()
 
     def is_stopped(self) -> bool:
         """Whether it has run and ended."""
@@ -340,7 +351,7 @@ class SharedIndexInformer(Generic[T]):
 
     def _start_locked(self) -> Controller:
         queue = self._queue = self._queue_choice.make(
-            self.indexer, name=self.name, clock=self._clock
+            self.indexer, name=self.name, clock=self._clock, metrics=self._metrics.queue
         )
         store: Any = queue
         if self._transform is not None:
@@ -364,12 +375,39 @@ class SharedIndexInformer(Generic[T]):
         with self._distributing:
             self._deltas.process(batch, is_in_initial_list)
 
+    def _tell(self, chunk: Chunk) -> None:
+        if self._mutation_detector is not None:
+            for notification in chunk.notifications:
+                if notification[0] is not Kind.DELETE:
+                    self._mutation_detector.add(subject_of(notification))
+        self._processor.distribute(chunk)
+
     def _processed(self) -> None:
         if not self._synced.is_done() and self._queue is not None and self._queue.has_synced():
             self._synced.done.set()
             with self._distributing:
                 self._processor.upstream_has_synced()
         self._processor.tell_overrun()
+        self._metrics.reached(self.indexer.last_store_sync_resource_version())
+
+    @contextmanager
+    def _looking_for_mutations(self) -> Iterator[None]:
+        if self._mutation_detector is None:
+            yield
+            return
+        ended = threading.Event()
+        thread = threading.Thread(
+            target=self._mutation_detector.run,
+            args=(ended,),
+            name=f"{self.name} mutation detector",
+            daemon=True,
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
 
     def _schedule_locked(self, period: float) -> ResyncSchedule:
         if 0 < period < self._check_period:
