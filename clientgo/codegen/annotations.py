@@ -30,7 +30,7 @@ _FORMATS: Final = {
     ("integer", "int64"): "int",
     ("number", "double"): "float",
 }
-_DEFAULTS: Final[Mapping[str, tuple[type, ...]]] = {
+_LITERALS: Final[Mapping[str, tuple[type, ...]]] = {
     "bool": (bool,),
     "int": (int,),
     "Int32": (int,),
@@ -53,15 +53,14 @@ _FLAGS: Final = {
 @dataclass(frozen=True, slots=True)
 class Annotation:
     """A type as it is written. ``constraint`` is a ``Meta``, which has to stand inside of
-    ``| None``; ``markers`` may stand outside. ``defaults`` are the types that a literal default
-    may have."""
+    ``| None``; ``markers`` may stand outside. If there are ``choices``, it is one of them."""
 
     inner: str
     constraint: str = ""
     markers: tuple[str, ...] = ()
     optional: bool = False
     is_class: bool = False
-    defaults: tuple[type, ...] = ()
+    choices: tuple[Any, ...] = ()
 
     @property
     def text(self) -> str:
@@ -69,6 +68,10 @@ class Annotation:
         if not self.optional:
             return _annotated(self.inner, *constraints, *self.markers)
         return _annotated(f"{_annotated(self.inner, *constraints)} | None", *self.markers)
+
+    def can_be(self, value: Any) -> bool:
+        """Whether a literal of this value is of the type."""
+        return value in self.choices or type(value) in _LITERALS.get(self.inner, ())
 
 
 def scalar(schema: dict[str, Any]) -> Annotation:
@@ -88,7 +91,7 @@ def scalar(schema: dict[str, Any]) -> Annotation:
         del schema["format"]
     inner = name or _SCALARS[kind]
     constraint = "" if inner == "bytes" else taken_constraint(schema, kind)
-    return Annotation(inner, constraint, defaults=_DEFAULTS.get(inner, ()))
+    return Annotation(inner, constraint)
 
 
 def taken_constraint(schema: dict[str, Any], kind: str) -> str:
@@ -149,14 +152,13 @@ def _int_or_string(schema: dict[str, Any]) -> Annotation:
         del schema["anyOf"]  # the other way to say the same
     if schema.get("pattern") == QUANTITY["pattern"]:
         del schema["pattern"]
-        return Annotation("Quantity", defaults=_DEFAULTS["Quantity"])
+        return Annotation("Quantity")
     if choices := _literal(schema, (int, str)):
         return choices
     members = [
         Annotation(_SCALARS[kind], taken_constraint(schema, kind)) for kind in ("integer", "string")
     ]
-    inner = " | ".join(member.text for member in members)
-    return Annotation(inner, defaults=_DEFAULTS["int | str"])
+    return Annotation(" | ".join(member.text for member in members))
 
 
 def _literal(schema: dict[str, Any], kinds: tuple[type, ...]) -> Annotation | None:
@@ -165,7 +167,7 @@ def _literal(schema: dict[str, Any], kinds: tuple[type, ...]) -> Annotation | No
     if not choices or any(type(choice) not in kinds for choice in choices):
         return None
     del schema["enum"]
-    return Annotation(f"Literal[{', '.join(map(repr, choices))}]", defaults=kinds)
+    return Annotation(f"Literal[{', '.join(map(repr, choices))}]", choices=tuple(choices))
 
 
 def _taken_bounds(schema: dict[str, Any], kind: str) -> Iterator[str]:

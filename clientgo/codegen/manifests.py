@@ -28,11 +28,11 @@ def _lines(comment: str) -> Iterable[str]:
 
 
 class _Dumper(yaml.SafeDumper):
-    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         """Indent lists inside of mappings, which PyYAML asks not to."""
         super().increase_indent(flow, indentless=False)
 
-    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+    def ignore_aliases(self, data: Any) -> bool:
         """Write out what stands twice: an anchor surprises whoever reads the file."""
         return True
 

@@ -80,8 +80,7 @@ def types_module(
     for node in ast.walk(ast.parse("".join(cls.text() for cls in writer.all_classes()))):
         if isinstance(node, ast.Name) and node.id in _HOMES:
             module.use(_HOMES[node.id], node.id)
-    # Descriptions and patterns are as long as they are.
-    return "# ruff: noqa: E501\n" + module.text()
+    return module.text()
 
 
 class _Writer:
@@ -142,7 +141,8 @@ class _Writer:
             attribute = _attribute(wire, taken)
             taken.add(attribute)
             annotation = self._annotation(member, name + class_name(wire))
-            fields.append(_field(attribute, wire, member, annotation, wire in required))
+            resolved = {**self._definitions.get(referenced_schema(member), {}), **member}
+            fields.append(_field(attribute, wire, resolved, annotation, wire in required))
         return tuple(sorted(fields, key=lambda field: not field.required))
 
     # -- types
@@ -204,6 +204,8 @@ class _Writer:
             raise ValueError(f"the schema refers to {target}, which the document does not hold")
         schema = self._definitions[target]
         name = class_name(target.rpartition(".")[2])
+        if schema.get("type") == "object" and len(schema) == 1:
+            return Annotation("dict[str, Any]")  # of which the document says nothing
         if "properties" not in schema:
             return self._annotation(schema, name)
         # Named before its fields are looked at, for they may refer back to it.
@@ -222,11 +224,11 @@ def _field(
             nullable = schema.get("nullable", False)
             return Field(attribute, wire, (optional if nullable else annotation).text, doc=doc)
         return Field(attribute, wire, optional.text, default="None", doc=doc)
-    if type(default) in annotation.defaults and default:
+    if default and annotation.can_be(default):
         return Field(attribute, wire, annotation.text, default=repr(default), doc=doc)
     # Not all defaults can be told from those in Python: the schema's is said beside.
     annotation = replace(annotation, markers=(*annotation.markers, f"Default({default!r})"))
-    if type(default) in annotation.defaults:
+    if annotation.can_be(default):
         return Field(attribute, wire, annotation.text, default=repr(default), doc=doc)
     if annotation.is_class and _is_what_members_say(default, schema):
         return Field(attribute, wire, annotation.text, factory=annotation.inner, doc=doc)
