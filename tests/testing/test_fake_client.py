@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -169,9 +170,11 @@ def test_a_lost_connection_is_tried_again_without_a_pause():
             raise ConnectionLostError("GET", "http://fake", "lost")
 
     client.prepend_reactor("get", "foos", lose)
+    began = time.monotonic()
     client.resource(Foo).namespace("ns").get("a")
 
     assert asked(client) == ["get foos ns/a"] * 3
+    assert time.monotonic() - began < 1.0
 
 
 @pytest.mark.parametrize(
@@ -201,6 +204,18 @@ def test_a_reactor_may_answer_a_watch_with_a_stream():
         ("DELETED", foo("a")),
     ]
     watch.stop()
+    assert stream.is_stopped
+
+
+def test_a_watch_that_cannot_be_read_on_is_closed():
+    client = FakeClient()
+    stream = FakeStream()
+    client.prepend_reactor("watch", "foos", lambda _: stream)
+    watch = client.resource(Foo).watch()
+    stream.put([WatchEvent(3, foo("a"))])
+
+    with pytest.raises(DecodeError):
+        watch.read()
     assert stream.is_stopped
 
 
