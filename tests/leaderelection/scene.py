@@ -95,6 +95,8 @@ class Candidate:
             return 1
         if self._stop.is_set() or (self.lock.is_leading and self.leadership is None):
             return None
+        if self.leadership is not None and self.leadership.stop.is_set():
+            return None
         if self._reported != self.elector.get_leader():
             return None
         return 2 if self.lock.is_leading else 1

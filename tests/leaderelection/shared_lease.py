@@ -82,6 +82,7 @@ class ScriptedLock:
         self.calls: list[Call] = []
         self.is_leading = False
         self.is_releasing = False
+        self.stuck = threading.Event()
         self.unstick = threading.Event()
         self._lease = lease
         self._clock = clock
@@ -140,6 +141,7 @@ class ScriptedLock:
             if answer == "lost":
                 carry_out()
             if answer == "stuck":
+                self.stuck.set()
                 self.unstick.wait()
             if answer in ("hang", "lost", "stuck"):
                 self._clock.sleep(timeout, stop)
