@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -124,3 +125,26 @@ def world(server: EmbeddedAPIServer, client: Client, workers: int) -> Iterator[W
             running("controller", lambda stop: run_controller(client, stop, workers))
         )
         yield World.seen_by(client, server, stack)
+
+
+class Noticed(logging.Handler):
+    """Waits until something has been logged that contains a text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(logging.WARNING)
+        self._text = text
+        self._seen = threading.Event()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if self._text in record.getMessage():
+            self._seen.set()
+
+    def wait(self, timeout: float = 10.0) -> bool:
+        return self._seen.wait(timeout)
+
+    def __enter__(self) -> Noticed:
+        logging.getLogger("clientgo").addHandler(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        logging.getLogger("clientgo").removeHandler(self)
