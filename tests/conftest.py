@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # A busy machine is no failure. In CI the same examples are tried each time, so that a change is
@@ -11,3 +12,11 @@ from hypothesis import settings
 settings.register_profile("desk", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what tests have recorded as their ``summary``, also when they ran elsewhere."""
+    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+        for name, value in report.user_properties:
+            if name == "summary":
+                terminalreporter.write_line(str(value))

@@ -5,8 +5,8 @@ empty lists and maps, and fills in what the published schema defaults, so that a
 in the form in which a server written in a typed language encodes it. `validate_typed` finds missing
 required fields and values outside of enumerations.
 
-Does not promise zero values: whether ``replicas: 0`` means "unset" is not in the schema, so what the
-client wrote stays.
+Does not promise zero values: whether ``replicas: 0`` means "unset" is not in the schema, so what
+the client wrote stays.
 
 Upstream has a Go struct for each type; the OpenAPI documents are made of them.
 """
@@ -167,10 +167,11 @@ def validate_typed(obj: Object, openapi_type: OpenAPIType) -> list[FieldError]:
     for name, member in obj.items():
         if name not in _HEADER and (field := openapi_type.field(name)):
             _validate(member, field, name, errors)
-    for name in openapi_type.node.get("required", ()):
-        if name not in _HEADER and obj.get(name) in (None, "", []):
-            errors.append(FieldError.required(name))
-    return errors
+    return errors + [
+        FieldError.required(name)
+        for name in openapi_type.node.get("required", ())
+        if name not in _HEADER and obj.get(name) in (None, "", [])
+    ]
 
 
 def _validate(value: Any, openapi_type: OpenAPIType, path: str, errors: list[FieldError]) -> None:

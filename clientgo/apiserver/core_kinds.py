@@ -70,13 +70,10 @@ class _DataStrategy(BuiltinStrategy):
         if not old.get("immutable"):
             return []
         detail = "field is immutable when `immutable` is set"
-        errors = []
+        changed = [field for field in self.data_fields if new.get(field, {}) != old.get(field, {})]
         if not new.get("immutable"):
-            errors.append(FieldError.forbidden("immutable", detail))
-        for field in self.data_fields:
-            if new.get(field, {}) != old.get(field, {}):
-                errors.append(FieldError.forbidden(field, detail))
-        return errors
+            changed.insert(0, "immutable")
+        return [FieldError.forbidden(field, detail) for field in changed]
 
 
 class ConfigMapStrategy(_DataStrategy):

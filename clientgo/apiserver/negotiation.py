@@ -79,7 +79,7 @@ class MediaRange:
 
 @lru_cache(maxsize=256)
 def parse_accept(header: str) -> tuple[MediaRange, ...]:
-    """The ranges of an Accept header, the most wanted first, the more specific first among equals."""
+    """The ranges of an Accept header: the most wanted first, then the more specific."""
     ranges = [_parse_range(part) for part in header.split(",") if part.strip()]
     return tuple(sorted(ranges, key=lambda item: (-item.quality, -len(item.parameters))))
 

@@ -114,11 +114,10 @@ def generate_name(prefix: str) -> str:
     return prefix[:_MAX_GENERATED] + letters
 
 
-_FINALIZER_CHECKS = 2
+_CHANGE_CHECKS = 2
 """The generic check of an update and that of the kind; see `update_causes`."""
 
 _SERVER_OWNED = (
-    "uid",
     "creationTimestamp",
     "deletionTimestamp",
     "deletionGracePeriodSeconds",
@@ -129,7 +128,8 @@ _SERVER_OWNED = (
 
 
 def prepare_for_update(new: dict[str, Any], old: Mapping[str, Any]) -> None:
-    """Take over what an update can't change."""
+    """Take over what an update can't change; only another uid is an error, found later."""
+    new.setdefault("uid", old["uid"])
     for field in _SERVER_OWNED:
         if field in old:
             new[field] = old[field]
@@ -163,6 +163,9 @@ def update_causes(
     in the rules of the kind) and tells each finding each time; ``checks`` says how often.
     """
     causes = _content_causes(new) * checks
+    if new["uid"] != old["uid"]:
+        error = FieldError.invalid("metadata.uid", new["uid"], "field is immutable")
+        causes += [error] * _CHANGE_CHECKS
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
         added = [item for item in new.get("finalizers") or () if item not in before]
@@ -171,7 +174,7 @@ def update_causes(
                 "no new finalizers can be added if the object is being deleted, "
                 f"found new finalizers {added}"
             )
-            causes += [FieldError.forbidden("metadata.finalizers", detail)] * _FINALIZER_CHECKS
+            causes += [FieldError.forbidden("metadata.finalizers", detail)] * _CHANGE_CHECKS
     return causes
 
 

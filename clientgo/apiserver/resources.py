@@ -52,7 +52,7 @@ class Resource:
     verbs: tuple[str, ...] = CRUD_VERBS
     subresources: tuple[Subresource, ...] = ()
     is_custom: bool = False
-    """Whether a CRD defines it: such objects, lists and errors are a little different on the wire."""
+    """Whether a CRD defines it: on the wire, such lists and errors are a little different."""
     deprecation: str = ""
     """What clients of this version are warned of."""
     stored_in: tuple[str, str] | None = None

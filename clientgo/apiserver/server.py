@@ -13,9 +13,11 @@ All state is touched on the server's event loop only. A write is one synchronous
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import tempfile
 import threading
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -29,7 +31,9 @@ from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 
 T = TypeVar("T")
 
-_START_TIMEOUT = 10.0
+_CALL_TIMEOUT = 10.0
+"""Seconds that a method waits for the event loop, which is never busy for long."""
+
 _SHUTDOWN_GRACE = 1
 """Seconds that requests in flight get when the server stops."""
 
@@ -52,8 +56,8 @@ class EmbeddedAPIServer:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: _QuietServer | None = None
         self._ready = threading.Event()
-        self._failure: BaseException | None = None
-        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self._failures: list[BaseException] = []
+        self._directory: Path | None = None
 
     # -- life cycle
 
@@ -68,18 +72,20 @@ class EmbeddedAPIServer:
             raise RuntimeError(f"the API server runs already, at {self.url}")
         listener = self._listen()
         self._ready.clear()
-        self._failure = None
+        self._failures.clear()
         self._thread = threading.Thread(
             target=self._run, args=(listener,), name=f"apiserver-{self.port}", daemon=True
         )
         self._thread.start()
-        self._ready.wait(_START_TIMEOUT)
-        if self._failure is not None:
+        self._ready.wait()
+        if self._failures:
             self._thread.join()
             self._thread = None
-            raise RuntimeError("the API server could not start") from self._failure
-        self._directory = tempfile.TemporaryDirectory(prefix="clientgo-apiserver-")
-        write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
+            raise RuntimeError("the API server could not start") from self._failures[0]
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="clientgo-apiserver-"))
+            weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+            write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
         return self
 
     def stop(self) -> None:
@@ -89,9 +95,6 @@ class EmbeddedAPIServer:
         self._call(self._begin_stop)
         self._thread.join()
         self._thread = None
-        if self._directory is not None:
-            self._directory.cleanup()
-            self._directory = None
 
     def restart(self, *, keep_objects: bool = True, keep_history: bool = True) -> None:
         """Stop and start on the same port.
@@ -126,14 +129,14 @@ class EmbeddedAPIServer:
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig file; it exists while the server runs.
+        """A kubeconfig file, written by the first ``start`` and valid after restarts.
 
         Raises:
-            RuntimeError: the server is not running.
+            RuntimeError: the server was never started.
         """
         if self._directory is None:
-            raise RuntimeError("the API server is not running, so it has no kubeconfig; start it")
-        return Path(self._directory.name) / "kubeconfig"
+            raise RuntimeError("the API server has no kubeconfig yet; start it first")
+        return self._directory / "kubeconfig"
 
     @property
     def kubeconfig_data(self) -> dict[str, Any]:
@@ -169,7 +172,7 @@ class EmbeddedAPIServer:
         try:
             asyncio.run(self._serve(listener))
         except BaseException as error:  # noqa: BLE001 - reported by start(), in the caller's thread
-            self._failure = error
+            self._failures.append(error)
         finally:
             self._loop = None
             self._ready.set()
@@ -193,6 +196,7 @@ class EmbeddedAPIServer:
         self._http = _QuietServer(config, self._ready.set)
         await self._http.serve(sockets=[listener])
         await self._cluster.settle()
+        self._cluster.webhooks.close()
 
     def _begin_stop(self) -> None:
         self._cluster.end_watches()
@@ -208,7 +212,7 @@ class EmbeddedAPIServer:
         async def act() -> T:
             return action()
 
-        return asyncio.run_coroutine_threadsafe(act(), loop).result(_START_TIMEOUT)
+        return asyncio.run_coroutine_threadsafe(act(), loop).result(_CALL_TIMEOUT)
 
 
 class _QuietServer(uvicorn.Server):

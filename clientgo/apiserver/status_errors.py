@@ -89,7 +89,8 @@ def modified(resource: Resource, name: str) -> StatusError:
     return conflict(
         resource,
         name,
-        "the object has been modified; please apply your changes to the latest version and try again",
+        "the object has been modified; please apply your changes to the latest version "
+        "and try again",
     )
 
 

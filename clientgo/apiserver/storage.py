@@ -121,7 +121,8 @@ class Collection:
 
     def get(self, key: str) -> StoredObject | None:
         """The object's current state."""
-        return self._objects.get(key)
+        found: StoredObject | None = self._objects.get(key)
+        return found
 
     def scan(self, namespace: str = "", after: str = "") -> Iterator[StoredObject]:
         """Current objects in key order; of one namespace, and beyond a key, if given."""

@@ -140,9 +140,16 @@ async def update(call: Call) -> Answer:
     options = write_options(call.request, "UpdateOptions")
     obj, warnings = _read_body(call, options)
     _check_names(call, obj)
-    outcome = await update_object(
-        call.cluster, call.target, lambda _: obj, options, call.subresource
-    )
+
+    def replaced(old: Object) -> Object:
+        uid, current = obj["metadata"].get("uid", ""), old["metadata"]["uid"]
+        if uid not in ("", current):
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {current}"
+            raise conflict(call.resource, call.name, why)
+        copied: Object = copy_json(obj)
+        return copied
+
+    outcome = await update_object(call.cluster, call.target, replaced, options, call.subresource)
     return _written(call, outcome, warnings)
 
 

@@ -34,7 +34,7 @@ class WebhookClient:
     """Posts reviews to webhooks."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_CONCURRENT_CALLS, "apiserver-webhook")
+        self._threads: ThreadPoolExecutor | None = None
 
     async def ask(
         self, client_config: Mapping[str, Any], request: Object, timeout: float
@@ -44,13 +44,17 @@ class WebhookClient:
         Raises:
             WebhookCallError: no connection, no answer in time, or a wrong one.
         """
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(_CONCURRENT_CALLS, "apiserver-webhook")
         loop = asyncio.get_running_loop()
         call = functools.partial(_post, client_config, request, timeout)
         return await loop.run_in_executor(self._threads, call)
 
     def close(self) -> None:
-        """Let go of the threads; calls in flight end by their timeouts."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Let go of the threads until the next call; calls in flight end by their timeouts."""
+        if self._threads is not None:
+            self._threads.shutdown(wait=False, cancel_futures=True)
+            self._threads = None
 
 
 def _post(client_config: Mapping[str, Any], request: Object, timeout: float) -> Object:

@@ -256,7 +256,7 @@ async def update_object(
 
 
 def _check_preconditions(target: Target, new: dict[str, Any], old: dict[str, Any]) -> None:
-    """Optimistic locking: the version and uid that the client names must be the current ones."""
+    """Optimistic locking: the version that the client names must be the current one."""
     version = new.get("resourceVersion", "")
     if version in ("", "0"):
         if not target.resource.strategy.allow_unconditional_update:
@@ -269,12 +269,6 @@ def _check_preconditions(target: Target, new: dict[str, Any], old: dict[str, Any
     elif version != old["resourceVersion"]:
         raise modified(target.resource, target.name)
     new["resourceVersion"] = old["resourceVersion"]
-    if (uid := new.get("uid")) and uid != old["uid"]:
-        raise conflict(
-            target.resource,
-            target.name,
-            f"Precondition failed: UID in precondition: {uid}, UID in object meta: {old['uid']}",
-        )
 
 
 def _prepare_update(resource: Resource, new: Object, old: Object, subresource: str) -> None:

@@ -1,0 +1,52 @@
+"""The embedded API server answers what a real one answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from clientgo.apiserver import EmbeddedAPIServer
+from tests.conformance.replay import Outcome, describe_failure, load, replay, summary
+from tests.conformance.transport import Client
+
+_JOBS = 8
+"""Scenarios at a time; most of their time they wait for events."""
+
+
+def test_every_recorded_answer_is_given_again(
+    record_property: Callable[[str, object], None],
+) -> None:
+    documents = load()
+
+    with EmbeddedAPIServer() as server:
+        client = Client(server.url, token=None, ca=None, insecure=False)
+        outcomes = list(replay(client, documents, jobs=_JOBS))
+
+    record_property("summary", f"conformance: {summary(outcomes)}")
+    failures = [describe_failure(item) for item in outcomes if item.verdict == "FAIL"]
+    assert not failures, "\n".join(failures)
+
+
+def test_a_different_answer_is_noticed() -> None:
+    document = {
+        "namespaces": [],
+        "steps": [
+            {
+                "id": "get",
+                "path": "/healthz",
+                "expect": {"status": 200, "headers": {}, "body": "no"},
+            }
+        ],
+    }
+
+    with EmbeddedAPIServer() as server:
+        client = Client(server.url, token=None, ca=None, insecure=False)
+        [outcome] = replay(client, {"health/wrong": document}, jobs=1)
+
+    assert outcome.verdict == "FAIL"
+    assert '-  "body": "no"' in outcome.detail
+
+
+def test_the_summary_counts_what_was_skipped() -> None:
+    outcomes = [Outcome("a", "ok"), Outcome("b", "FAIL"), Outcome("c", "skip")]
+
+    assert summary(outcomes) == "1 passed, 1 failed, 1 skipped"
