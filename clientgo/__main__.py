@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 
 from clientgo.apiserver import cli as apiserver_cli
+from clientgo.cli import gen
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -14,6 +15,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="clientgo", description=__doc__)
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     apiserver_cli.add_parser(commands)
+    gen.add_parser(commands)
     options = parser.parse_args(arguments)
     status: int = options.run(options)
     return status

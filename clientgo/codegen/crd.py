@@ -12,7 +12,7 @@ and drops what the other version does not declare. Where that is not enough, set
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from clientgo.codegen.type_place import TypeSchemaError
@@ -58,6 +58,17 @@ def custom_resource_definition(
             ],
         },
     }
+
+
+def definitions_of(kinds: Iterable[type[Resource]]) -> list[dict[str, Any]]:
+    """A definition for each kind, of classes in any number of versions.
+
+    Raises :class:`TypeSchemaError`.
+    """
+    versions: dict[str, list[type[Resource]]] = {}
+    for cls in kinds:
+        versions.setdefault(resource_of(cls).group_resource, []).append(cls)
+    return [custom_resource_definition(*classes) for classes in versions.values()]
 
 
 def _storage_version(versions: Sequence[type[Resource]]) -> type[Resource]:
