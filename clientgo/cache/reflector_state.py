@@ -57,9 +57,9 @@ class Expected(Struct, frozen=True):
     def misfit(self, obj: Any) -> str:
         """Why ``obj`` is not what is expected; empty if it is."""
         if self.python_type is not None and type(obj) is not self.python_type:
-            return f"expected a {self.python_type.__name__}, got a {type(obj).__name__}"
+            return f"expected {self.python_type.__name__}, got {type(obj).__name__}"
         if not has_metadata(obj):
-            return f"a {type(obj).__name__} has no object metadata"
+            return f"{type(obj).__name__} has no object metadata"
         if not isinstance(obj, Unstructured):
             return ""
         if self.kind and (obj.kind != self.kind or obj.api_version != self.api_version):

@@ -25,6 +25,7 @@ from clientgo.meta import (
     ListOptions,
     ObjectList,
     ObjectMeta,
+    Resource,
     Unstructured,
     WatchEvent,
     deep_copy,
@@ -41,11 +42,19 @@ class FakeSource:
     """Implements :class:`~clientgo.cache.ListerWatcher`. Thread-safe.
 
     The objects that are given to it are copied. ``requests`` logs (verb, options) of every
-    request. ``supports_watch_list`` says whether it can stream its initial list.
+    request. ``sample`` is an object of the kind that it serves, for bookmarks; without it the first
+    object is. ``supports_watch_list`` says whether it can stream its initial list.
     """
 
-    def __init__(self, objs: Iterable[Any] = (), *, supports_watch_list: bool = True) -> None:
+    def __init__(
+        self,
+        objs: Iterable[Any] = (),
+        *,
+        sample: Any = None,
+        supports_watch_list: bool = True,
+    ) -> None:
         self.supports_watch_list = supports_watch_list
+        self._sample = sample
         self.requests: list[tuple[str, ListOptions]] = []
         self._changed = threading.Condition()
         self._objects: dict[str, Any] = {}
@@ -113,7 +122,7 @@ class FakeSource:
     def send_bookmark(self) -> None:
         """Let every open watch tell how far it has come."""
         with self._changed:
-            self.send(bookmark_event(self._version))
+            self.send(bookmark_event(self._version, self._sample))
 
     # Synchronisation
 
@@ -131,7 +140,7 @@ class FakeSource:
 
     # ListerWatcher
 
-    def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:  # noqa: ARG002
+    def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
         with self._changed:
             self._note_locked("list", options)
             start = int(options.continue_ or 0)
@@ -145,7 +154,7 @@ class FakeSource:
             )
             return ObjectList(metadata=metadata, items=page)
 
-    def watch(self, options: ListOptions, stop: threading.Event) -> FakeStream:  # noqa: ARG002
+    def watch(self, options: ListOptions, stop: threading.Event) -> FakeStream:
         with self._changed:
             self._note_locked("watch", options)
             self._check_not_ahead_locked(options.resource_version)
@@ -153,7 +162,8 @@ class FakeSource:
             if options.send_initial_events or options.resource_version in ("", "0"):
                 stream.put([WatchEvent(EventType.ADDED, obj) for obj in self._objects.values()])
                 if options.send_initial_events:
-                    stream.put([bookmark_event(self._version, ends_initial_events=True)])
+                    end = bookmark_event(self._version, self._sample, ends_initial_events=True)
+                    stream.put([end])
             else:
                 since = int(options.resource_version)
                 if since < self._oldest:
@@ -167,6 +177,7 @@ class FakeSource:
         with self._changed:
             key = object_key(obj)
             stored = deep_copy(obj)
+            self._sample = self._sample or stored
             self._version += 1
             stored.metadata.resource_version = str(self._version)
             if kind is EventType.DELETED:
@@ -237,11 +248,18 @@ class FakeStream:
             self._changed.notify_all()
 
 
-def bookmark_event(version: int | str, *, ends_initial_events: bool = False) -> Event:
-    """A bookmark as a server sends it."""
+def bookmark_event(
+    version: int | str, sample: Any = None, *, ends_initial_events: bool = False
+) -> Event:
+    """A bookmark as a server sends it: an object of the kind of ``sample`` with little in it."""
     annotations = {INITIAL_EVENTS_END: "true"} if ends_initial_events else {}
     metadata = ObjectMeta(resource_version=str(version), annotations=annotations)
-    return WatchEvent(EventType.BOOKMARK, Unstructured(metadata=metadata))
+    if isinstance(sample, Resource):
+        return WatchEvent(EventType.BOOKMARK, type(sample)(metadata=metadata))
+    marker = Unstructured(metadata=metadata)
+    if isinstance(sample, Unstructured):
+        marker.api_version, marker.kind = sample.api_version, sample.kind
+    return WatchEvent(EventType.BOOKMARK, marker)
 
 
 def too_large_resource_version_error(asked: str, current: int) -> StatusError:
