@@ -150,8 +150,8 @@ class NeverRateLimiter:
     def wait(
         self,
         *,
-        timeout: float | None = None,  # noqa: ARG002
-        stop: threading.Event | None = None,  # noqa: ARG002
+        timeout: float | None = None,
+        stop: threading.Event | None = None,
     ) -> None:
         raise NotAcceptedError("this rate limiter lets nothing through")
 

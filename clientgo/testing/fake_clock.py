@@ -226,7 +226,7 @@ class AutoClock(FakeClock):
 
     def wait(
         self,
-        condition: threading.Condition,  # noqa: ARG002 - nobody else could notify it
+        condition: threading.Condition,
         timeout: float | None,
     ) -> bool:
         if timeout is None:

@@ -74,7 +74,7 @@ class QueueMetrics:
         """An add was accepted, be the item listed or in hand."""
         self._adds.inc()
         self._depth.inc()
-        self._added_at.setdefault(item, self._clock.monotonic())
+        self._added_at[item] = self._clock.monotonic()
 
     def taken(self, item: Hashable) -> None:
         """A worker took an item."""
@@ -123,13 +123,13 @@ class QueueMetrics:
         next_refresh = self._clock.monotonic() + REFRESH_INTERVAL
         with self._stop_requested:
             while not self._stopping:
-                self._clock.wait_until(self._stop_requested, next_refresh)
                 now = self._clock.monotonic()
-                if self._stopping or now < next_refresh:
-                    continue
-                self._refresh_locked(now)
-                while next_refresh <= now:
-                    next_refresh += REFRESH_INTERVAL
+                if now >= next_refresh:
+                    self._refresh_locked(now)
+                    next_refresh += REFRESH_INTERVAL * (
+                        (now - next_refresh) // REFRESH_INTERVAL + 1
+                    )
+                self._clock.wait_until(self._stop_requested, next_refresh)
 
     def _refresh_locked(self, now: float) -> None:
         ages = [now - taken_at for taken_at in self._taken_at.values()]

@@ -163,7 +163,7 @@ class BucketRateLimiter(Generic[T]):
     def forget(self, item: T) -> None:
         """Do nothing: tokens are not counted by item."""
 
-    def num_requeues(self, item: T) -> int:  # noqa: ARG002
+    def num_requeues(self, item: T) -> int:
         """Return 0: tokens are not counted by item."""
         return 0
 

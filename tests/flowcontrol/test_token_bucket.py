@@ -62,6 +62,18 @@ def test_a_cancelled_reservation_gives_its_token_back() -> None:
     assert bucket.tokens(0.25) == pytest.approx(0.25)
 
 
+def test_reservations_that_are_cancelled_one_after_the_other_give_everything_back() -> None:
+    """FLC-04."""
+    bucket = TokenBucket(qps=1, burst=1)
+    bucket.take(0.0)
+    first, second = bucket.reserve(0.0), bucket.reserve(0.0)
+
+    second.cancel(0.0)
+    first.cancel(0.0)
+
+    assert bucket.tokens(0.0) == 0.0
+
+
 def test_a_bucket_without_a_limit_grants_everything_at_once() -> None:
     bucket = TokenBucket(qps=math.inf, burst=0)
 

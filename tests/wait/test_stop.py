@@ -10,11 +10,15 @@ from queue import SimpleQueue
 
 import pytest
 
-from clientgo.wait import call_when_set
+from clientgo.wait import Registration, call_when_set
 
 
 def watchers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "stop-watcher"]
+
+
+def registrations() -> int:
+    return sum(isinstance(thing, Registration) for thing in gc.get_objects())
 
 
 def test_a_callback_runs_in_a_watcher_thread_once_the_event_is_set() -> None:
@@ -67,6 +71,7 @@ def test_a_cancelled_registration_keeps_nothing_alive() -> None:
     class Component:
         def stopped(self) -> None: ...
 
+    before = registrations()
     stop, component = threading.Event(), Component()
     registration = call_when_set(stop, component.stopped)
     gone = weakref.ref(component)
@@ -76,6 +81,9 @@ def test_a_cancelled_registration_keeps_nothing_alive() -> None:
     gc.collect()
 
     assert gone() is None
+    del registration
+    gc.collect()
+    assert registrations() == before
     stop.set()
 
 

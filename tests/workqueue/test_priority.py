@@ -130,12 +130,12 @@ def test_a_finished_item_has_no_priority_any_more() -> None:
     queue, _ = make_queue()
     queue.add("a", priority=5)
     drain(queue)
-    queue.add("b")
+    assert not queue._by_priority._priorities
 
+    queue.add("b")
     queue.add("a")
 
     assert drain(queue) == ["b", "a"]
-    assert not queue._by_priority._priorities
 
 
 def test_a_queue_in_which_waiting_does_not_count_is_refused() -> None:

@@ -167,8 +167,8 @@ def test_an_item_that_has_not_failed_for_long_is_forgotten(make) -> None:  # typ
     """P-06: items that are never forgotten explicitly do not pile up."""
     clock = FakeClock()
     limiter = make(forget_after=100.0, clock=clock)
-    limiter.when("old")
     limiter.when("active")
+    limiter.when("old")
     clock.step(60.0)
     limiter.when("active")
     clock.step(41.0)
