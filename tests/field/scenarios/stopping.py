@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 
-from clientgo.testing.scripted_server import Script, answer_json, stay_silent
+from clientgo.testing.scripted_server import answer_json, stay_silent
 from tests.field.collection import open_watch
 from tests.field.objects import added, key, listing, pod
 from tests.field.scenario import Field, logged, scenario
@@ -26,11 +26,19 @@ def stopping_ends_a_list_that_is_not_answered(field: Field) -> None:
     field.check(not field.pods.watches, "it watched after stop()")
 
 
-@scenario("FIELD-29", ["silent", "not answered"])
-def stopping_ends_a_watch(field: Field, state: str) -> None:
-    watch: Script = open_watch() if state == "silent" else stay_silent()
+@scenario("FIELD-29")
+def stopping_ends_a_watch_that_is_silent(field: Field) -> None:
     field.pods.on_list(answer_json(listing(pod("a"))))
-    field.pods.on_watch(watch)
+    field.pods.on_watch(open_watch(added(pod("b", 11))))
+    subject, recorder = field.watched()
+    field.until(lambda: recorder.told(key("b")), "the event never came")
+    field.stops(subject)
+
+
+@scenario("FIELD-29")
+def stopping_ends_a_watch_that_is_not_answered(field: Field) -> None:
+    field.pods.on_list(answer_json(listing(pod("a"))))
+    field.pods.on_watch(stay_silent())
     subject, _ = field.watched()
     field.until(lambda: field.pods.watches, "it never watched")
     field.stops(subject)
