@@ -44,8 +44,10 @@ class Cluster:
         self.builtin_groups = frozenset(group.name for group in self.registry.groups())
         self.watches: set[WatchStream] = set()
         self.webhooks = Webhooks(self)
-        self.ownership = Ownership(now)
+        self.ownership = Ownership(now, self.timestamp)
         self._now = now
+        self._last_timestamp = (0, "")
+        """The second that was formatted last; many writes fall into one."""
         self._tasks: set[asyncio.Task[None]] = set()
         self.namespaces = NamespaceController(self, self._builtin("", "v1", "namespaces"))
         self.crds = CrdController(
@@ -61,7 +63,10 @@ class Cluster:
 
     def timestamp(self, later: float = 0) -> str:
         """The time now, or some seconds later, as metadata tells it."""
-        return format_time(self._now() + later)
+        second = int(self._now() + later)
+        if second != self._last_timestamp[0]:
+            self._last_timestamp = (second, format_time(second))
+        return self._last_timestamp[1]
 
     # -- resources
 

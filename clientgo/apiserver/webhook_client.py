@@ -18,7 +18,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import msgspec
-import urllib3
 
 from clientgo.apiserver.storage import Object, encode
 
@@ -63,6 +62,8 @@ def _post(client_config: Mapping[str, Any], request: Object, timeout: float) -> 
         service = client_config["service"]
         where = f"{service.get('namespace')}/{service.get('name')}"
         raise WebhookCallError(f"service {where} can't be reached: there is no cluster network")
+    import urllib3  # few servers have webhooks, and all have to start
+
     review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
     try:
         with urllib3.PoolManager(ssl_context=_trust(client_config.get("caBundle"))) as pool:

@@ -10,25 +10,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clientgo.apiserver.admission import Review
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.storage import Object
 from clientgo.meta.label_selector_objects import selector_from_object
 from clientgo.meta.label_selectors import Selector
-from clientgo.schema.cel import DYN, CelCompileError, CelEvaluationError, Environment, Program
 from clientgo.schema.field_errors import FieldError
 
-CONDITION_VARIABLES = Environment(
-    {"object": DYN, "oldObject": DYN, "request": DYN, "authorizer": DYN}
-)
+if TYPE_CHECKING:
+    from clientgo.apiserver.match_conditions import MatchConditions
 
 _DEFAULT_TIMEOUT = 10
-
-
-class ConditionError(Exception):
-    """A match condition could not be evaluated; what follows is up to the failure policy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +77,7 @@ class Webhook:
     rules: tuple[Rule, ...]
     namespace_selector: Selector
     object_selector: Selector
-    conditions: tuple[tuple[str, Program], ...]
+    conditions: MatchConditions | None
     ignores_failure: bool
     exact: bool
     reinvoked: bool
@@ -98,10 +92,7 @@ class Webhook:
             tuple(Rule.parse(rule) for rule in webhook.get("rules", ())),
             selector_from_object(webhook.get("namespaceSelector") or {}),
             selector_from_object(webhook.get("objectSelector") or {}),
-            tuple(
-                (condition["name"], CONDITION_VARIABLES.compile(condition["expression"]))
-                for condition in webhook.get("matchConditions", ())
-            ),
+            _match_conditions(webhook.get("matchConditions", ())),
             ignores_failure=webhook.get("failurePolicy") == "Ignore",
             exact=webhook.get("matchPolicy") == "Exact",
             reinvoked=webhook.get("reinvocationPolicy") == "IfNeeded",
@@ -129,24 +120,17 @@ class Webhook:
         """Whether every condition holds for a review's request.
 
         Raises:
-            ConditionError: one could not be evaluated, and none said no.
+            WebhookCallError: one could not be evaluated, and none said no.
         """
-        failures = []
-        values = {
-            "object": request.get("object"),
-            "oldObject": request.get("oldObject"),
-            "request": request,
-            "authorizer": None,
-        }
-        for name, program in self.conditions:
-            try:
-                if program.evaluate(values) is not True:
-                    return False
-            except CelEvaluationError as error:
-                failures.append(f"condition {name}: {error}")
-        if failures:
-            raise ConditionError("; ".join(failures))
-        return True
+        return self.conditions is None or self.conditions.hold(request)
+
+
+def _match_conditions(conditions: Sequence[Mapping[str, str]]) -> MatchConditions | None:
+    if not conditions:
+        return None
+    from clientgo.apiserver.match_conditions import MatchConditions  # loads CEL
+
+    return MatchConditions(conditions)
 
 
 def _labels(obj: Object) -> Mapping[str, str]:
@@ -219,10 +203,7 @@ def _validate_condition(condition: Object, path: str) -> list[FieldError]:
         errors.append(FieldError.required(f"{path}.name"))
     expression = condition.get("expression", "")
     if not expression.strip():
-        errors.append(FieldError.required(f"{path}.expression"))
-        return errors
-    try:
-        CONDITION_VARIABLES.compile(expression)
-    except CelCompileError as error:
-        errors.append(FieldError.invalid(f"{path}.expression", expression, str(error)))
-    return errors
+        return [*errors, FieldError.required(f"{path}.expression")]
+    from clientgo.apiserver.match_conditions import expression_errors  # loads CEL
+
+    return errors + expression_errors(expression, f"{path}.expression")

@@ -25,7 +25,7 @@ from clientgo.apiserver.status_errors import StatusError, internal_error
 from clientgo.apiserver.storage import Change, Collection, Object
 from clientgo.apiserver.user import USER
 from clientgo.apiserver.webhook_client import WebhookCallError, WebhookClient
-from clientgo.apiserver.webhook_rules import ConditionError, Webhook, validate_webhooks
+from clientgo.apiserver.webhook_rules import Webhook, validate_webhooks
 from clientgo.meta.patches import PatchError, apply_json_patch
 from clientgo.schema.field_errors import FieldError
 
@@ -150,7 +150,7 @@ class Webhooks:
             if not webhook.meets_conditions(request):
                 return None
             response = await self._client.ask(webhook.client_config, request, webhook.timeout)
-        except (WebhookCallError, ConditionError) as error:
+        except WebhookCallError as error:
             message = f'failed calling webhook "{webhook.name}": {error}'
             if webhook.ignores_failure:
                 self._cluster.log.warning("%s; its failure policy is to ignore that", message)
