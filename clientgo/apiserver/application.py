@@ -27,6 +27,7 @@ from clientgo.apiserver.http import (
     warning,
 )
 from clientgo.apiserver.negotiation import Form, negotiate, parse_included
+from clientgo.apiserver.openapi import answer_openapi
 from clientgo.apiserver.request_info import RequestInfo, parse_path
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.reviews import REVIEWS
@@ -121,8 +122,12 @@ class Application:
             if request.method != "GET":
                 raise method_not_allowed()
             return json_response(VERSION)
-        found = discover(self._cluster.registry, path, request.headers.get("accept", ""))
-        return found or page_not_found()
+        registry = self._cluster.registry
+        return (
+            discover(registry, path, request.headers.get("accept", ""))
+            or answer_openapi(registry, request)
+            or page_not_found()
+        )
 
 
 def _scope_fits(resource: Resource, info: RequestInfo) -> bool:

@@ -44,6 +44,9 @@ class CustomStrategy(Strategy):
         self._schemas = schemas
         schema = version.get("schema", {}).get("openAPIV3Schema")
         self.schema = StructuralSchema.parse(schema) if schema else None
+        self.published_schema: Mapping[str, Any] = schema or {
+            "x-kubernetes-preserve-unknown-fields": True
+        }
         self.columns = _columns(version.get("additionalPrinterColumns"))
         self._has_status = "status" in version.get("subresources", {})
         self._scale = _scale_fields(version.get("subresources", {}).get("scale"))
