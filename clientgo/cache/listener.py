@@ -48,7 +48,11 @@ class HighWater:
 
 @dataclass(frozen=True, slots=True)
 class ListenerStatistics:
-    """A handler's deliveries at one instant; ``backlog`` includes the one in progress."""
+    """A handler's deliveries at one instant.
+
+    ``backlog`` includes the call in progress, ``delivered`` counts the calls that have ended,
+    those that ``failed`` included.
+    """
 
     name: str
     backlog: int
@@ -136,6 +140,10 @@ class Listener:
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join()
+
+    def is_alive(self) -> bool:
+        """Whether its thread has begun and not ended."""
+        return self._thread is not None and self._thread.is_alive()
 
     def wait_until_idle(self, timeout: float | None = None) -> bool:
         """Block until everything handed over so far has been handled, or dropped by a close.

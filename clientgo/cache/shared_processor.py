@@ -27,6 +27,8 @@ class SharedProcessor:
         self._is_started = False
         self._has_synced = False
         self._overrun: list[Listener] = []
+        self._leaving: list[Listener] = []
+        """Removed, with a call that may still be in progress."""
 
     def add(self, listener: Listener, schedule: ResyncSchedule, initial: Chunk) -> None:
         """Begin to deliver to a listener, ``initial`` first. Not while :meth:`distribute` runs."""
@@ -41,9 +43,10 @@ class SharedProcessor:
 
     def remove(self, listener: Listener) -> None:
         """Deliver nothing more to a listener; nothing happens if it is not one of these."""
-        with self._lock:
-            self._listeners.pop(listener, None)
         listener.close()
+        with self._lock:
+            if self._listeners.pop(listener, None) is not None:
+                self._leaving = [*filter(Listener.is_alive, self._leaving), listener]
 
     def start(self) -> None:
         """Start the threads of all listeners, those to come included."""
@@ -53,9 +56,9 @@ class SharedProcessor:
                 listener.start()
 
     def stop(self) -> None:
-        """End all deliveries and wait for the calls in progress."""
+        """End all deliveries and wait for the calls in progress, of removed handlers too."""
         with self._lock:
-            listeners = list(self._listeners)
+            listeners = [*self._listeners, *self._leaving]
         for listener in listeners:
             listener.close()
         for listener in listeners:

@@ -67,6 +67,12 @@ class SyncResult:
         ]
         return CacheSyncError(f"not synced, {self.ended_by}: {', '.join(details)}")
 
+    def raise_for_unsynced(self) -> None:
+        """Raise :class:`CacheSyncError` if not everything has synced."""
+        error = self.as_error()
+        if error is not None:
+            raise error
+
 
 def wait_for_cache_sync(
     stop: threading.Event,

@@ -20,11 +20,12 @@ from clientgo.meta import (
     WatchEvent,
 )
 from clientgo.meta.object_meta import ListMeta
-from clientgo.metrics.names import REFLECTOR_LISTS, REFLECTOR_WATCHES
+from clientgo.metrics.names import REFLECTOR_LAST_RESOURCE_VERSION, REFLECTOR_LISTS
 from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource, FakeStream
 from clientgo.wait import Backoff, BackoffManager
 from tests.cache.builders import Foo, foo
+from tests.cache.metrics import RecordingProvider
 from tests.cache.running import Noting, RecordingStore, no_delays, running
 
 EXPIRED = WatchEvent("ERROR", Status(code=410, reason="Expired"))
@@ -365,43 +366,13 @@ class TestHealth:
         self, source: FakeSource, store: RecordingStore
     ) -> None:
         """CMT-04."""
-        provider = CountingProvider()
+        provider = RecordingProvider()
         with running(reflector(source, store, metrics=provider)):
             source.wait_for_watch()
-        assert provider.counts == {
-            (REFLECTOR_LISTS.name, "foos"): 1,
-            (REFLECTOR_WATCHES.name, "foos"): 0,
-        }
-        assert provider.removed == provider.made
-
-
-class CountingProvider:
-    """Counts what counters count, and which series are left."""
-
-    def __init__(self) -> None:
-        self.counts: dict[tuple[str, str], float] = {}
-        self.made = self.removed = 0
-
-    def counter(self, metric: Any, /, **labels: str) -> Any:
-        provider, key = self, (metric.name, labels["name"])
-        self.made += 1
-
-        class Counter:
-            def inc(self, amount: float = 1.0) -> None:
-                provider.counts[key] = provider.counts.get(key, 0) + amount
-
-            def set(self, value: float) -> None: ...
-
-            def observe(self, value: float) -> None: ...
-
-            def remove(self) -> None:
-                provider.removed += 1
-
-        if metric in (REFLECTOR_LISTS, REFLECTOR_WATCHES):
-            self.counts[key] = 0
-        return Counter()
-
-    gauge = histogram = summary = counter
+            assert provider.in_use > 0
+        assert provider.values[REFLECTOR_LISTS.name, "foos"] == [1.0]
+        assert provider.values[REFLECTOR_LAST_RESOURCE_VERSION.name, "foos"] == [1.0]
+        assert provider.in_use == 0
 
 
 def test_a_store_of_its_own_can_be_made_with_it(source: FakeSource) -> None:
