@@ -13,6 +13,7 @@ Upstream: ``k8s.io/kube-openapi/pkg/handler3``; apiextensions ``controller/opena
 from __future__ import annotations
 
 import hashlib
+import re
 from typing import Any
 
 from clientgo.apiserver.custom_resources import CustomStrategy
@@ -25,14 +26,7 @@ ROOT = "/openapi/v3"
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
-_META_TYPES = (
-    _OBJECT_META,
-    _LIST_META,
-    "io.k8s.apimachinery.pkg.apis.meta.v1.OwnerReference",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1",
-    "io.k8s.apimachinery.pkg.apis.meta.v1.Time",
-)
+_REFERENCE = re.compile(r"#/components/schemas/([^\"]+)")
 _WRITE_PARAMETERS = tuple(
     {"name": name, "in": "query", "schema": {"type": "string", "uniqueItems": True}}
     for name in ("dryRun", "fieldManager", "fieldValidation")
@@ -96,8 +90,16 @@ def _document(resources: list[Resource]) -> dict[str, Any]:
 
 
 def _meta_schemas() -> dict[str, Any]:
+    """The types of object and list headers, and all that they refer to."""
     nodes = openapi_documents()["apis/apps/v1"].definitions.nodes
-    return {name: nodes[name] for name in _META_TYPES}
+    found: dict[str, Any] = {}
+    wanted = [_OBJECT_META, _LIST_META]
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            found[name] = nodes[name]
+            wanted += _REFERENCE.findall(encode(nodes[name]).decode())
+    return found
 
 
 def _schemas(resource: Resource) -> dict[str, Any]:
