@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from msgspec import NODEFAULT
+from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
 
 from clientgo.meta.lenient import without_nulls
@@ -20,19 +20,29 @@ from clientgo.meta.lenient import without_nulls
 
 def default_in_schema(field: FieldInfo, schema: Mapping[str, Any]) -> Any:
     """The ``default`` of a field that need not be given, or None if it should have none."""
-    value = field.default if field.default is not NODEFAULT else field.default_factory()
-    return _filled_in(without_nulls(msgspec.json.decode(msgspec.json.encode(value))), schema)
+    return _filled_in(_default(field), schema)
+
+
+def _default(field: FieldInfo) -> Any:
+    """The default of a field in Python; ``NODEFAULT`` if it must be given."""
+    made = field.default_factory is not NODEFAULT
+    return field.default_factory() if made else field.default
 
 
 def _filled_in(value: Any, schema: Mapping[str, Any]) -> Any:
     """What the server has to fill in for an absent field, so that it reads as ``value``."""
-    if not (isinstance(value, dict) and "properties" in schema):
-        return value or None
+    if not isinstance(value, Struct):
+        return _plain(value) if value else None
     members = {}
-    for name, member in value.items():
-        filled_in = _filled_in(member, schema["properties"][name])
+    for field in msgspec.structs.fields(value):
+        member, said = getattr(value, field.name), schema["properties"][field.encode_name]
+        filled_in = _filled_in(member, said)
         if filled_in is not None:
-            members[name] = filled_in
-        elif name in schema.get("required", ()) or "default" in schema["properties"][name]:
-            members[name] = member
+            members[field.encode_name] = filled_in
+        elif member is not None and ("default" in said or member != _default(field)):
+            members[field.encode_name] = _plain(member)
     return members or None
+
+
+def _plain(value: Any) -> Any:
+    return without_nulls(msgspec.json.decode(msgspec.json.encode(value)))

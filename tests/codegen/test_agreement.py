@@ -1,0 +1,63 @@
+"""A type and its schema agree on every object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from clientgo.codegen.type_schema import resource_schema
+from clientgo.meta import Resource, resource
+from clientgo.meta.lenient import without_nulls
+from clientgo.schema import StructuralSchema
+from tests.codegen.declared_types import TYPES, class_types
+
+
+def _declared(spec: Any, **default: Any) -> type[Resource]:
+    """A kind whose spec has a type that was made at run time."""
+    namespace = {"__annotations__": {"spec": spec}, "__module__": __name__, **default}
+    cls = type(Resource)("Sample", (Resource,), namespace)
+    return resource(group="example.com", version="v1", plural="samples")(cls)
+
+
+def _decodes(value: Any, cls: type[Resource]) -> bool:
+    try:
+        msgspec.convert(value, cls.__body__)
+    except msgspec.ValidationError:
+        return False
+    return True
+
+
+@settings(max_examples=200)
+@given(st.data())
+def test_what_the_schema_refuses_the_type_refuses_and_the_other_way_round(
+    data: st.DataObject,
+) -> None:
+    declared = data.draw(class_types(TYPES))
+    cls = _declared(declared.type)
+    schema = StructuralSchema.parse(resource_schema(cls), has_status=False)
+    # A null is what an absent field is to a client; nothing sends it.
+    sent = without_nulls({"spec": data.draw(declared.values)})
+
+    stored, _ = schema.prune(sent)
+    errors = schema.validate(stored)
+    event("accepted" if not errors else "refused")
+
+    assert _decodes(sent, cls) == (not errors), errors
+
+
+@given(st.data())
+def test_what_the_server_fills_in_is_what_the_type_reads_anyway(data: st.DataObject) -> None:
+    inner = data.draw(class_types(TYPES))
+    try:
+        default = msgspec.convert(without_nulls(data.draw(inner.values)), inner.type)
+    except msgspec.ValidationError:
+        return
+    cls = _declared(inner.type, spec=default)
+    schema = StructuralSchema.parse(resource_schema(cls))
+
+    stored = schema.default({})
+
+    assert msgspec.convert(stored, cls.__body__) == cls.__body__()
