@@ -58,7 +58,7 @@ class CoalescingBacklog(Backlog):
     def append(self, chunk: Chunk) -> None:
         self._initial += chunk.initial
         for notification in chunk.notifications:
-            key = deletion_handling_meta_namespace_key(_keyed(notification))
+            key = deletion_handling_meta_namespace_key(subject_of(notification))
             pending = self._pending.get(key)
             if pending is None:
                 self._pending[key] = _Pending(notification, notification)
@@ -74,12 +74,6 @@ class CoalescingBacklog(Backlog):
         taken = Chunk(notifications, self._initial)
         self._pending, self._initial, self.size = {}, 0, 0
         return [taken]
-
-
-def _keyed(notification: Notification) -> object:
-    """What the notification's object can be named by; a tombstone carries its key."""
-    kind, first, second = notification
-    return second if kind is Kind.UPDATE or kind is Kind.SYNC else first
 
 
 def _sum(pending: _Pending) -> list[Notification]:

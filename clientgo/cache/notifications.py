@@ -12,7 +12,6 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 from clientgo.cache.handlers import ResourceEventHandler
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
 
 
 class Kind(Enum):
@@ -47,11 +46,9 @@ class Chunk(Struct, gc=False):
 
 
 def subject_of(notification: Notification) -> Any:
-    """The object that a notification is about, in its newest state; may be None."""
+    """The object that a notification is about, in its newest state, or its tombstone."""
     kind, first, second = notification
-    if kind is Kind.UPDATE or kind is Kind.SYNC:
-        return second
-    return first.obj if type(first) is DeletedFinalStateUnknown else first
+    return second if kind is Kind.UPDATE or kind is Kind.SYNC else first
 
 
 def deliver(handler: ResourceEventHandler[Any], notification: Notification) -> None:

@@ -14,6 +14,7 @@ import logging
 import threading
 from typing import Any, Final
 
+from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.meta import Undecodable, has_metadata, object_key
 
 _log = logging.getLogger("clientgo.cache.reflector")
@@ -57,6 +58,8 @@ class QuarantineLog:
 
 def key_for_report(obj: Any) -> str:
     """The key of anything that is or was meant to be an object, for people."""
+    if isinstance(obj, DeletedFinalStateUnknown):
+        return obj.key
     if isinstance(obj, Undecodable) or has_metadata(obj):
         return object_key(obj) or "without a name"
     return f"of type {type(obj).__name__}"
