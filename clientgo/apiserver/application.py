@@ -18,6 +18,7 @@ from clientgo.apiserver.http import (
     Answer,
     Receive,
     Request,
+    Response,
     Send,
     failure,
     json_response,
@@ -68,6 +69,8 @@ class Application:
             if request is None:
                 return
             answer = await self._answer(request)
+            if isinstance(answer, Response) and request.accepts_gzip:
+                await answer.compress()
         except StatusError as error:
             answer = failure(error)
         except Exception:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from clientgo.apiserver import core_kinds, events, other_kinds
 from clientgo.apiserver.builtin_strategies import BuiltinStrategy, StatusStrategy, WorkloadStrategy
 from clientgo.apiserver.crds import CrdStrategy
+from clientgo.apiserver.printers import columns_for
 from clientgo.apiserver.webhooks import WebhookConfigurationStrategy
 
 _ADMISSION = "admissionregistration.k8s.io/v1"
@@ -49,4 +50,6 @@ _STRATEGIES: dict[tuple[str, str], type[BuiltinStrategy]] = {
 
 def strategy_for(api_version: str, plural: str, kind: str) -> BuiltinStrategy:
     """The strategy of a built-in resource."""
-    return _STRATEGIES.get((api_version, plural), BuiltinStrategy)(api_version, kind)
+    strategy = _STRATEGIES.get((api_version, plural), BuiltinStrategy)(api_version, kind)
+    strategy.columns = columns_for(api_version, plural)
+    return strategy

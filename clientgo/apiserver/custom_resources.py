@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.json_path import JsonPath
@@ -197,7 +198,7 @@ def _as_text(value: Any) -> str:
 
 def _columns(declared: list[Mapping[str, Any]] | None) -> tuple[Column, ...]:
     if not declared:
-        return NAME, AGE
+        return NAME, replace(AGE, type="date")
     return NAME, *(
         Column(
             column["name"],

@@ -5,7 +5,7 @@ are packed in :mod:`clientgo.schema.openapi`; those of custom resources are made
 definitions when they are asked for, with the paths that clients look for: which kind is served
 where, and that writes take ``fieldValidation``.
 
-Does not promise OpenAPI v2, nor descriptions of built-in fields: they would be most of the data.
+Does not promise OpenAPI v2 (an empty document stands for it), nor descriptions of built-in fields: they would be most of the data.
 
 Upstream: ``k8s.io/kube-openapi/pkg/handler3``; apiextensions ``controller/openapi/builder``.
 """
@@ -24,6 +24,9 @@ from clientgo.schema.openapi import openapi_documents
 
 ROOT = "/openapi/v3"
 
+_V2 = "/openapi/v2"
+_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _REFERENCE = re.compile(r"#/components/schemas/([^\"]+)")
@@ -38,6 +41,8 @@ _OBJECT = {"get": "get", "put": "put", "patch": "patch", "delete": "delete"}
 def answer_openapi(registry: ResourceRegistry, request: Request) -> Response | None:
     """Answer a path of OpenAPI; None if ``request`` asks for something else."""
     path = request.path.rstrip("/")
+    if path == _V2:
+        return _empty_v2(request)
     if path == ROOT:
         return json_response({"paths": _index(registry)})
     if not path.startswith(ROOT + "/"):
@@ -45,12 +50,20 @@ def answer_openapi(registry: ResourceRegistry, request: Request) -> Response | N
     name = path.removeprefix(ROOT + "/")
     published = openapi_documents().get(name)
     if published is not None:
-        if "gzip" in request.headers.get("accept-encoding", ""):
+        if request.accepts_gzip:
             encoding = [("content-encoding", "gzip"), ("vary", "Accept-Encoding")]
             return Response(200, published.compressed, JSON, encoding)
         return Response(200, published.text)
     resources = _custom_versions(registry).get(name)
     return page_not_found() if resources is None else json_response(_document(resources))
+
+
+def _empty_v2(request: Request) -> Response:
+    """A v2 document that describes nothing, so that old clients skip their own validation."""
+    if "protobuf" in request.headers.get("accept", ""):
+        return Response(200, b"\x0a\x032.0", _V2_PROTOBUF)  # field 1, three bytes: "2.0"
+    info = {"title": "Kubernetes", "version": "v0"}
+    return json_response({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}})
 
 
 def _index(registry: ResourceRegistry) -> dict[str, Any]:
