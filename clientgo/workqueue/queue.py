@@ -13,7 +13,8 @@ item that nobody holds is ignored with a warning, where client-go can hand the i
 `shut_down_with_drain(until_empty=True)` also waits for the items that are still listed.
 
 On the lock. `add`, `get` and `done` acquire and release it explicitly, because `with` costs more
-than everything else that `done` does. Getters are woken one by one: an add wakes a getter only if
+than everything else that `done` does. (An exception that a signal handler raises in the main
+thread, right after the acquire, would leave it held; `setup_signal_handler` raises none.) Getters are woken one by one: an add wakes a getter only if
 none is on its way, and each getter that finds more items than it takes wakes the next. So a burst
 of adds costs a few thread switches, not one for each add.
 """
@@ -273,9 +274,10 @@ class Queue(Generic[T]):
         elif state is _PROCESSING:
             self._states[item] = _DIRTY
             self._dirty += 1
+        elif state is _READY:
+            self._ready.touch(item)
+            return
         else:
-            if state is _READY:
-                self._ready.touch(item)
             return
         if self._metrics is not None:
             self._metrics.added(item)
