@@ -8,7 +8,7 @@ ONCE   ?=
 ROWS   ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format bench field-peers clean
+.PHONY: help install run test lint format docs bench field-peers clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ lint: $(STAMP) ## ruff, mypy --strict and the table of who may import whom
 format: $(STAMP) ## let ruff put imports and layout in order
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+docs: $(STAMP) ## write the documents that are made from tests and code
+	$(BIN)/python hack/contract_coverage.py
 
 bench: $(STAMP) ## run the benchmarks and print the ratios
 	$(BIN)/python -m pytest benchmarks --benchmark-only $(PYTEST_ARGS)
