@@ -14,9 +14,10 @@ item that nobody holds is ignored with a warning, where client-go can hand the i
 
 On the lock. `add`, `get` and `done` acquire and release it explicitly, because `with` costs more
 than everything else that `done` does. (An exception that a signal handler raises in the main
-thread, right after the acquire, would leave it held; `setup_signal_handler` raises none.) Getters are woken one by one: an add wakes a getter only if
-none is on its way, and each getter that finds more items than it takes wakes the next. So a burst
-of adds costs a few thread switches, not one for each add.
+thread, right after the acquire, would leave it held; `setup_signal_handler` raises none.)
+Getters are woken one by one: an add wakes a getter only if none is on its way, and each getter
+that finds more items than it takes wakes the next. So a burst of adds costs a few thread
+switches, not one for each add.
 """
 
 from __future__ import annotations
