@@ -5,7 +5,8 @@ are packed in :mod:`clientgo.schema.openapi`; those of custom resources are made
 definitions when they are asked for, with the paths that clients look for: which kind is served
 where, and that writes take ``fieldValidation``.
 
-Does not promise OpenAPI v2 (an empty document stands for it), nor descriptions of built-in fields: they would be most of the data.
+Does not promise OpenAPI v2 (an empty document stands for it), nor descriptions of built-in fields:
+they would be most of the data.
 
 Upstream: ``k8s.io/kube-openapi/pkg/handler3``; apiextensions ``controller/openapi/builder``.
 """

@@ -1,0 +1,44 @@
+"""Every request is answered in the API's form, also when the server itself fails."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from clientgo.apiserver import EmbeddedAPIServer, verbs
+from tests.apiserver.http_api import CONFIGMAPS, Api
+
+
+def test_an_unexpected_error_is_logged_and_answered_without_its_traceback(
+    server: EmbeddedAPIServer,
+    api: Api,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("a secret detail")
+
+    monkeypatch.setattr(verbs, "list_page", broken)
+
+    with caplog.at_level(logging.ERROR, "clientgo.apiserver"):
+        answer = api.call("GET", CONFIGMAPS)
+
+    assert (answer.status, answer.body["kind"]) == (500, "Status")
+    assert "secret" not in answer.body["message"]
+    assert "a secret detail" in caplog.text
+
+
+def test_a_large_answer_is_compressed_for_clients_that_accept_it(api: Api) -> None:
+    import urllib3
+
+    for index in range(20):
+        body = {"metadata": {"name": f"c{index}"}, "data": {"k": "x" * 10_000}}
+        api.create(CONFIGMAPS, body)
+
+    answer = urllib3.request(
+        "GET", api.url + CONFIGMAPS, headers={"Accept-Encoding": "gzip"}, decode_content=False
+    )
+
+    assert answer.headers["Content-Encoding"] == "gzip"
+    assert len(answer.data) < 20_000

@@ -1,0 +1,51 @@
+"""The server as a program."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clientgo.__main__ import main
+from clientgo.apiserver import EmbeddedAPIServer
+from tests.apiserver.http_api import Api
+
+
+def test_it_writes_a_kubeconfig_serves_and_stops_on_a_signal(tmp_path: Path) -> None:
+    path = tmp_path / "config" / "kubeconfig"
+    command = [sys.executable, "-m", "clientgo", "apiserver", "--listen", "127.0.0.1:0"]
+    with subprocess.Popen(
+        [*command, "--kubeconfig", str(path)], stdout=subprocess.PIPE, text=True
+    ) as program:
+        assert program.stdout is not None
+        assert "listens on http://127.0.0.1:" in program.stdout.readline()
+
+        address = json.loads(path.read_text())["clusters"][0]["cluster"]["server"]
+        assert Api(address).get("/api/v1/namespaces/default")["kind"] == "Namespace"
+
+        program.send_signal(signal.SIGTERM)
+        assert program.wait(timeout=10) == 0
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0:8001", "nonsense", "127.0.0.1:99999"])
+def test_an_address_that_it_does_not_listen_on_is_refused(
+    address: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exit_:
+        main(["apiserver", "--listen", address])
+
+    assert exit_.value.code == 2
+    assert "--listen" in capsys.readouterr().err
+
+
+def test_a_taken_port_is_told_in_a_sentence(
+    server: EmbeddedAPIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["apiserver", "--listen", f"127.0.0.1:{server.port}"])
+
+    assert status == 1
+    assert f"can't listen on 127.0.0.1:{server.port}" in capsys.readouterr().err

@@ -1,0 +1,84 @@
+"""Objects go with their owners, in the way that the deletion asks for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
+
+
+def owned_by(*owners: dict[str, Any], blocks: bool = False) -> list[dict[str, Any]]:
+    return [
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"],
+            "blockOwnerDeletion": blocks,
+        }
+        for owner in owners
+    ]
+
+
+def deleted_names(api: Api, count: int, version: str) -> list[str]:
+    watch = api.watch(CONFIGMAPS, resourceVersion=version)
+    names = []
+    for event in watch:
+        if event["type"] == "DELETED":
+            names.append(event["object"]["metadata"]["name"])
+        if len(names) == count:
+            watch.close()
+            return names
+    return names
+
+
+def test_dependents_follow_their_owner(api: Api) -> None:
+    owner = api.create(CONFIGMAPS, configmap("owner"))
+    child = api.create(CONFIGMAPS, configmap("child", ownerReferences=owned_by(owner)))
+    last = api.create(CONFIGMAPS, configmap("grandchild", ownerReferences=owned_by(child)))
+
+    api.delete(f"{CONFIGMAPS}/owner")
+
+    version = last["metadata"]["resourceVersion"]
+    assert deleted_names(api, 3, version) == ["owner", "child", "grandchild"]
+
+
+def test_a_dependent_stays_while_one_owner_does(api: Api) -> None:
+    one, two = (api.create(CONFIGMAPS, configmap(name)) for name in ("one", "two"))
+    child = api.create(CONFIGMAPS, configmap("child", ownerReferences=owned_by(one, two)))
+    watch = api.watch(CONFIGMAPS, resourceVersion=child["metadata"]["resourceVersion"])
+
+    api.delete(f"{CONFIGMAPS}/one")
+
+    assert watch.next()["type"] == "DELETED"
+    released = watch.next()["object"]["metadata"]
+    assert [item["name"] for item in released["ownerReferences"]] == ["two"]
+    watch.close()
+
+
+def test_a_foreground_deletion_ends_with_the_owner(api: Api) -> None:
+    owner = api.create(CONFIGMAPS, configmap("owner"))
+    child = api.create(CONFIGMAPS, configmap("child", ownerReferences=owned_by(owner, blocks=True)))
+
+    api.delete(f"{CONFIGMAPS}/owner", {"propagationPolicy": "Foreground"})
+
+    version = child["metadata"]["resourceVersion"]
+    assert deleted_names(api, 2, version) == ["child", "owner"]
+
+
+def test_orphans_lose_their_owner_and_stay(api: Api) -> None:
+    owner = api.create(CONFIGMAPS, configmap("owner"))
+    child = api.create(CONFIGMAPS, configmap("child", ownerReferences=owned_by(owner)))
+
+    api.delete(f"{CONFIGMAPS}/owner", {"propagationPolicy": "Orphan"})
+
+    assert deleted_names(api, 1, child["metadata"]["resourceVersion"]) == ["owner"]
+    assert "ownerReferences" not in api.get(f"{CONFIGMAPS}/child")["metadata"]
+
+
+def test_an_object_whose_owner_never_was_is_collected(api: Api) -> None:
+    nobody = {"metadata": {"name": "nobody", "uid": "00000000-0000-0000-0000-000000000000"}}
+
+    child = api.create(CONFIGMAPS, configmap("child", ownerReferences=owned_by(nobody)))
+
+    assert deleted_names(api, 1, child["metadata"]["resourceVersion"]) == ["child"]
