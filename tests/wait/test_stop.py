@@ -71,6 +71,7 @@ def test_a_cancelled_registration_keeps_nothing_alive() -> None:
     class Component:
         def stopped(self) -> None: ...
 
+    gc.collect()  # what other tests left behind
     before = registrations()
     stop, component = threading.Event(), Component()
     registration = call_when_set(stop, component.stopped)
@@ -83,7 +84,7 @@ def test_a_cancelled_registration_keeps_nothing_alive() -> None:
     assert gone() is None
     del registration
     gc.collect()
-    assert registrations() == before
+    assert registrations() <= before
     stop.set()
 
 
