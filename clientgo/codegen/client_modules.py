@@ -12,7 +12,7 @@ Upstream (``code-generator``) writes an implementation for every kind; here gene
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -45,7 +45,8 @@ def client_modules(kinds: Sequence[type[Resource]]) -> dict[str, str]:
 
     Raises ``TypeError`` for a class without ``@resource``.
     """
-    groups = _groups(_named(kinds))
+    names = _group_names({resource_of(cls).group for cls in kinds})
+    groups = _groups(_named(kinds, names), names)
     imports = "".join(sorted({kind.imported for kind in _kinds(groups)}))
     first = groups[0]
     version, members = next(iter(first.versions.items()))
@@ -76,14 +77,25 @@ def client_modules(kinds: Sequence[type[Resource]]) -> dict[str, str]:
     }
 
 
-def _named(kinds: Iterable[type[Resource]]) -> Iterator[_Kind]:
+def _group_names(groups: Iterable[str]) -> dict[str, str]:
+    """How attributes of each group begin: with the first part of its name, if no other has it."""
+    first_parts = {group: group.partition(".")[0] or "core" for group in groups}
+    taken = Counter(first_parts.values())
+    return {
+        group: attribute_name(part if taken[part] == 1 else group.replace(".", "_"))
+        for group, part in first_parts.items()
+    }
+
+
+def _named(kinds: Iterable[type[Resource]], group_names: Mapping[str, str]) -> Iterator[_Kind]:
     kinds = sorted(kinds, key=lambda cls: resource_of(cls).gvr)
     taken = Counter(cls.__name__ for cls in kinds)
     for cls in kinds:
         declared = resource_of(cls)
         name, imported = cls.__name__, f"from {cls.__module__} import {cls.__name__}"
         if taken[name] > 1 or name in _OWN_NAMES:
-            name = f"{class_name(_short(declared.group))}{class_name(declared.version)}{name}"
+            group = group_names[declared.group]
+            name = f"{class_name(group)}{class_name(declared.version)}{name}"
             imported += f" as {name}"
         yield _Kind(
             name,
@@ -94,25 +106,12 @@ def _named(kinds: Iterable[type[Resource]]) -> Iterator[_Kind]:
         )
 
 
-def _groups(kinds: Iterable[_Kind]) -> list[_Group]:
+def _groups(kinds: Iterable[_Kind], names: Mapping[str, str]) -> list[_Group]:
     by_group: dict[str, dict[str, list[_Kind]]] = {}
     for kind in kinds:
         group, version = kind.group_version
         by_group.setdefault(group, {}).setdefault(attribute_name(version), []).append(kind)
-    taken = Counter(map(_short, by_group))
-    return [
-        _Group(
-            attribute_name(_short(group) if taken[_short(group)] == 1 else group.replace(".", "_")),
-            group,
-            versions,
-        )
-        for group, versions in by_group.items()
-    ]
-
-
-def _short(group: str) -> str:
-    """The first part of a group's name, by which people call it."""
-    return group.partition(".")[0] or "core"
+    return [_Group(names[group], group, versions) for group, versions in by_group.items()]
 
 
 def _kinds(groups: Iterable[_Group]) -> Iterator[_Kind]:

@@ -6,6 +6,7 @@ and the same text for the same documents.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -27,6 +28,10 @@ def _lines(comment: str) -> Iterable[str]:
         yield from textwrap.wrap(line, 98) or [""]
 
 
+_ODD_BREAKS = re.compile("[\r\x85\u2028\u2029]")
+"""Line breaks that YAML would read back as others, unless they are escaped."""
+
+
 class _Dumper(yaml.SafeDumper):
     def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
         """Indent lists inside of mappings, which PyYAML asks not to."""
@@ -38,7 +43,8 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: _Dumper, text: str) -> yaml.ScalarNode:
-    style = "|" if "\n" in text else None
+    lines = "|" if "\n" in text else None
+    style = '"' if _ODD_BREAKS.search(text) else lines
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 

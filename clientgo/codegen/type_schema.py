@@ -18,8 +18,8 @@ import datetime
 import enum
 import types
 import uuid
-from collections.abc import Collection, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections import abc
+from collections.abc import Mapping, Sequence
 from typing import (
     Annotated,
     Any,
@@ -54,6 +54,9 @@ _SCALARS: Mapping[type, Schema] = {
     datetime.date: {"type": "string", "format": "date"},
     uuid.UUID: {"type": "string", "format": "uuid"},
 }
+_LISTS = (list, tuple, abc.Sequence, abc.MutableSequence, abc.Collection)
+_SETS = (set, frozenset, abc.Set, abc.MutableSet)
+_MAPPINGS = (dict, abc.Mapping, abc.MutableMapping)
 _PRESERVE = PRESERVE_UNKNOWN_FIELDS.value
 
 
@@ -144,10 +147,15 @@ def _plain_type(annotation: Any, place: Place) -> Schema:
         return _choices([member.value for member in cls], place)
     if issubclass(cls, Struct):
         return _class_schema(annotation, place)
-    if issubclass(cls, Mapping):
+    if cls in _MAPPINGS:
         return _mapping(annotation, place)
-    if issubclass(cls, Collection):
+    if cls in _LISTS:
         return _list(cls, get_args(annotation), place)
+    if cls in _SETS:
+        raise place.error(
+            "a set hides repeated items, which the server refuses, and has no order to store",
+            "write Annotated[list[...], ListType.SET]",
+        )
     raise place.error(
         f"{_name(annotation)} has no counterpart in JSON that a schema can say",
         "write str, int, float, bool, a list, a dict[str, ...] or a class derived from Model",
@@ -183,12 +191,7 @@ def _mapping(annotation: Any, place: Place) -> Schema:
 
 
 def _list(cls: type, arguments: tuple[Any, ...], place: Place) -> Schema:
-    if issubclass(cls, AbstractSet):
-        raise place.error(
-            "a set hides repeated items, which the server refuses, and has no order to store",
-            "write Annotated[list[...], ListType.SET]",
-        )
-    if issubclass(cls, tuple) and arguments[1:] != (...,):
+    if cls is tuple and arguments[1:] != (...,):
         raise place.error(
             "the items of a tuple have types of their own",
             "write a class with a field for each, or list[...]",

@@ -33,13 +33,8 @@ def _json() -> st.SearchStrategy[Any]:
         | st.sampled_from((0.5, -7.25))
         | st.sampled_from(_WORDS)
     )
-    return st.recursive(
-        scalars,
-        lambda inner: (
-            st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("abxy"), inner, max_size=3)
-        ),
-        max_leaves=5,
-    )
+    lists = st.lists(scalars, max_size=3)
+    return scalars | lists | st.dictionaries(st.sampled_from("abxy"), scalars | lists, max_size=3)
 
 
 def _bounds(draw: st.DrawFn, numbers: st.SearchStrategy[Any]) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from clientgo.schema import StructuralSchema
 from tests.codegen.declared_types import TYPES, class_types
 
 
-def _declared(spec: Any, **default: Any) -> type[Resource]:
+def _declared(of_spec: Any, **default: Any) -> type[Resource]:
     """A kind whose spec has a type that was made at run time."""
-    namespace = {"__annotations__": {"spec": spec}, "__module__": __name__, **default}
+    namespace = {"__annotations__": {"spec": of_spec}, "__module__": __name__, **default}
     cls = type(Resource)("Sample", (Resource,), namespace)
     return resource(group="example.com", version="v1", plural="samples")(cls)
 
