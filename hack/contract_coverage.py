@@ -4,7 +4,7 @@
 A test names a row in its docstring (``WQ-01``, or several: ``WQ-01 to WQ-14``); the docstrings of
 its class and file count for all tests in them. What a row asks, and why ours may differ from it or
 leave it out, is in docs/contract/rows.toml. tests/test_contract_coverage.py fails when the document
-is not what this would write, or when a row that matters has no test and is not left out for a reason.
+is not what this would write, or when a row that matters has no test and is not left out.
 """
 
 from __future__ import annotations

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from clientgo.cache.latch import Latch
 from clientgo.client import Client, selecting
 from clientgo.informers import DynamicInformerFactory, MetadataInformerFactory
 from clientgo.meta import APIResource, GroupVersionResource, ObjectMeta, Unstructured
+from clientgo.testing import FakeClient as InMemoryClient
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
 from tests.informers.fake_client import FakeClient
 
@@ -119,3 +121,13 @@ def _answer(request: Any, listed: Any) -> Any:
         status = {"kind": "Status", "status": "Failure", "code": 422, "reason": "Invalid"}
         return answer_json(status, 422)
     return answer_json(listed)
+
+
+@pytest.mark.parametrize("kind", [DynamicInformerFactory, MetadataInformerFactory])
+def test_a_wait_for_sync_is_woken_and_does_not_poll(kind: type[DynamicInformerFactory]) -> None:
+    """DYN-05: in client-go these two ask each informer every 100 ms."""
+    factory = kind(InMemoryClient())
+
+    checker = factory.for_resource(_WIDGETS).informer.has_synced_checker()
+
+    assert isinstance(checker.done, Latch)

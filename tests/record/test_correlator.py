@@ -183,3 +183,19 @@ def test_the_event_that_is_correlated_stays_as_it_is() -> None:
     correlator.correlate(again)
 
     assert again.count == 1
+
+
+def test_messages_are_combined_before_they_are_counted_and_counted_before_they_are_silenced() -> (
+    None
+):
+    """REC-06: the combined event is one event that counts up, and goes on while silenced."""
+    correlator = EventCorrelator(CorrelatorOptions(burst=12), clock=(clock := AutoClock()))
+
+    sent = [correlator.correlate(event(f"m{number}")) for number in range(1, 15)]
+    clock.step(300)
+    later = correlator.correlate(event("m15"))
+
+    assert [item.event.count for item in sent if item] == [1] * 10 + [2, 3]
+    assert sent[12:] == [None, None]
+    assert later is not None
+    assert later.event.count == 6

@@ -131,7 +131,8 @@ def test_a_full_queue_drops_and_counts() -> None:
     assert (statistics.pending, statistics.dropped) == (9, 2)
 
 
-def test_shutdown_ends_all_threads() -> None:
+def test_it_records_from_the_start_and_shutdown_ends_all_threads() -> None:
+    """EVT-10: there is no starting twice, since there is no starting."""
     broadcaster = _broadcaster(SeriesListSink())
     broadcaster.start_event_watcher(lambda _: None)
 

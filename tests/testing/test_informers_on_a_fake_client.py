@@ -1,0 +1,53 @@
+"""A dynamic informer factory as a test uses it: on a fake client."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.cache import NAMESPACE_INDEX
+from clientgo.informers import DynamicInformerFactory
+from clientgo.meta import NotFoundError
+from clientgo.testing import FakeClient
+from tests.testing.builders import DYNAMIC_PODS, pod
+
+
+@pytest.fixture
+def stop() -> Iterator[threading.Event]:
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_a_resource_has_one_informer_with_an_index_and_a_lister(stop: threading.Event) -> None:
+    """DYN-05."""
+    with DynamicInformerFactory(FakeClient(pod("a"))) as factory:
+        pods = factory.for_resource(DYNAMIC_PODS)
+        assert factory.for_resource(DYNAMIC_PODS).informer is pods.informer
+
+        factory.start(stop)
+        running = pods.informer.statistics()
+        factory.start(stop)
+        factory.wait_for_cache_sync(stop)
+
+        assert running is not None
+        assert len(pods.informer.indexer.by_index(NAMESPACE_INDEX, "ns")) == 1
+        assert pods.lister.namespace("ns").get("a").metadata.name == "a"
+        with pytest.raises(NotFoundError, match="b"):
+            pods.lister.namespace("ns").get("b")
+
+
+def test_shutdown_waits_for_threads_and_starts_no_more(stop: threading.Event) -> None:
+    """DYN-05."""
+    before = set(threading.enumerate())
+    factory = DynamicInformerFactory(FakeClient())
+    factory.for_resource(DYNAMIC_PODS)
+    factory.start(stop)
+
+    factory.shutdown()
+    factory.start(stop)
+
+    left = set(threading.enumerate()) - before
+    assert {thread for thread in left if thread.name != "stop-watcher"} == set()
