@@ -44,6 +44,35 @@ class TestFunctions:
         handler.on_delete(a)
         assert seen == [a]
 
+    def test_may_be_any_of_the_three(self) -> None:
+        """EVH-02."""
+        updated: list[tuple[object, object]] = []
+        deleted: list[object] = []
+        handler: HandlerFuncs[Foo] = HandlerFuncs(
+            on_update=lambda old, new: updated.append((old, new)), on_delete=deleted.append
+        )
+        a, b = foo("a", 1), foo("a", 2)
+        handler.on_add(a, False)
+        handler.on_update(a, b)
+        handler.on_delete(b)
+        assert (updated, deleted) == ([(a, b)], [b])
+
+
+class TestAHandlerClass:
+    def test_does_nothing_but_what_it_overrides_and_learns_what_is_initial(self) -> None:
+        """EVH-02."""
+        seen: list[tuple[object, bool]] = []
+
+        class Adds(ResourceEventHandler[Foo]):
+            def on_add(self, obj: Foo, is_in_initial_list: bool) -> None:
+                seen.append((obj, is_in_initial_list))
+
+        handler, a = Adds(), foo("a")
+        handler.on_add(a, True)
+        handler.on_update(a, a)
+        handler.on_delete(a)
+        assert seen == [(a, True)]
+
 
 class TestAFilter:
     @pytest.mark.parametrize(

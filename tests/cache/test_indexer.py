@@ -114,8 +114,10 @@ class TestEveryStore:
         self, store: Store[Foo]
     ) -> None:
         """STO-08, STO-11."""
+        store.add(foo("a"))
         store.bookmark("33")
         store.resync()
+        assert refs(store.list()) == ["a@1"]
         assert store.last_store_sync_resource_version() == "33"
 
 

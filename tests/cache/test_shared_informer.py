@@ -333,15 +333,14 @@ class TestAStoppedInformer:
 class TestSettings:
     def test_can_be_made_until_the_start(self, source: FakeSource) -> None:
         """INF-05."""
-        informer, errors = informer_of(source), Noting()
-        informer.set_watch_error_handler(lambda error: None)
-        informer.set_watch_error_handler(errors)
         source.fail("list", ForbiddenError.of("no"))
         source.supports_watch_list = False
-        informer = informer_of(source)
+        informer, overruled, errors = informer_of(source), Noting(), Noting()
+        informer.set_watch_error_handler(overruled)
         informer.set_watch_error_handler(errors)
         with running(informer):
             errors.wait_for_count(1)
+            assert overruled.notes == []
             with pytest.raises(InformerStateError, match="has started"):
                 informer.set_watch_error_handler(errors)
             with pytest.raises(InformerStateError, match="has started"):

@@ -97,7 +97,7 @@ def test_of_two_delays_of_an_item_the_earlier_counts(delays: tuple[float, float]
 
 
 def test_a_short_delay_overtakes_a_long_one() -> None:
-    """DLY-05, DLY-07."""
+    """DLY-05."""
     rig = Rig()
     rig.queue.add_after("late", 1.0)
     rig.settle()
@@ -106,6 +106,18 @@ def test_a_short_delay_overtakes_a_long_one() -> None:
     rig.step(0.5)
 
     assert rig.listed() == ["early"]
+
+
+def test_of_many_new_delays_the_shortest_is_the_next_to_end() -> None:
+    """DLY-07: however many came since the thread last looked."""
+    rig = Rig()
+    for number in range(2000, 0, -1):
+        rig.queue.add_after(f"in {number} s", float(number))
+    rig.settle()
+
+    rig.step(2.0)
+
+    assert rig.listed() == ["in 1 s", "in 2 s"]
 
 
 def test_items_come_in_the_order_in_which_their_delays_end() -> None:

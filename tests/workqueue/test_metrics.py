@@ -229,3 +229,15 @@ def test_a_queue_can_report_to_prometheus() -> None:
         queue.done(queue.get()[0])
         assert registry.get_sample_value("workqueue_adds_total", {"name": "foos"}) == 1
     assert registry.get_sample_value("workqueue_depth", {"name": "foos"}) is None
+
+
+def test_an_add_after_a_shutdown_counts_nowhere() -> None:
+    """WQ-10."""
+    rig = Rig()
+    rig.queue.add("a")
+    rig.queue.shut_down()
+
+    rig.queue.add("late")
+
+    assert rig.value(names.WORKQUEUE_ADDS) == 1
+    assert rig.value(names.WORKQUEUE_DEPTH) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -145,15 +146,34 @@ def test_a_maximum_wait_caps_the_answer_but_not_the_counting() -> None:
     assert limiter.when("a") == 0.001
 
 
-def test_a_limiter_counts_every_failure_of_every_thread() -> None:
+@pytest.mark.parametrize(
+    ("limiter", "delay_of"),
+    [
+        (
+            ItemExponentialFailureRateLimiter[str](1.0, 1e9),
+            lambda failure: min(2.0**failure, 1e9) if failure < 64 else 1e9,
+        ),
+        (
+            ItemFastSlowRateLimiter[str](1.0, 2.0, 2000),
+            lambda failure: 1.0 if failure < 2000 else 2.0,
+        ),
+        (
+            BucketRateLimiter[str](1.0, 1000, clock=FakeClock()),
+            lambda failure: float(max(0, failure - 999)),
+        ),
+    ],
+    ids=["exponential", "fast and slow", "bucket"],
+)
+def test_many_threads_are_answered_as_if_they_had_asked_one_after_the_other(
+    limiter: RateLimiter[str], delay_of: Callable[[int], float]
+) -> None:
     """RL-11."""
-    limiter = default_controller_rate_limiter()
     callers = [Background(lambda: delays(limiter, "a", 500)) for _ in range(8)]
     answers: Counter[float] = Counter()
     for caller in callers:
         answers.update(caller.result())
 
-    assert limiter.num_requeues("a") == 4000
+    assert answers == Counter(delay_of(failure) for failure in range(4000))
 
 
 @pytest.mark.parametrize(
