@@ -12,6 +12,7 @@ Upstream: ``pkg/registry/<group>/<resource>/strategy.go``.
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 
 from clientgo.apiserver.builtin_types import TypeMismatchError, read_typed, validate_typed
 from clientgo.apiserver.resources import Resource
@@ -26,6 +27,7 @@ from clientgo.schema.openapi import OpenAPIType, builtin_type
 
 _STATUS = FieldSet.of([field_path("status")])
 _SPEC = FieldSet.of([field_path("spec")])
+_ZEROS: Mapping[str | None, int | bool] = {"integer": 0, "boolean": False}
 
 
 class BuiltinStrategy(Strategy):
@@ -95,9 +97,31 @@ class StatusStrategy(BuiltinStrategy):
         """Drop the status: nothing has observed the object yet."""
         obj["status"] = self.initial_status(obj)
 
+    def decode(self, resource: Resource, obj: Object) -> Decoded:
+        """Read by the published type; a status tells what it counts even if that is 0.
+
+        Raises:
+            StatusError: 400, a field has the wrong type.
+        """
+        decoded = super().decode(resource, obj)
+        if "status" in decoded.obj:
+            decoded.obj["status"] = {**self._zero_status, **decoded.obj["status"]}
+        return decoded
+
     def initial_status(self, obj: Object) -> Object:
-        """The status of a new object."""
-        return {}
+        """The status of a new object: nothing has been observed yet."""
+        return dict(self._zero_status)
+
+    @functools.cached_property
+    def _zero_status(self) -> Mapping[str, int | bool]:
+        """The numbers and flags that a status can't be without."""
+        status = self.openapi_type and self.openapi_type.field("status")
+        if not status:
+            return {}
+        fields = ((name, status.field(name)) for name in status.node.get("required", ()))
+        return {
+            name: _ZEROS[field.type] for name, field in fields if field and field.type in _ZEROS
+        }
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status."""

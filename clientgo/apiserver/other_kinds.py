@@ -113,6 +113,10 @@ class StatefulSetStrategy(TemplateStrategy):
         policy = {"whenDeleted": "Retain", "whenScaled": "Retain"}
         spec.setdefault("persistentVolumeClaimRetentionPolicy", policy)
 
+    def initial_status(self, obj: Object) -> Object:
+        """None are there yet, and none available."""
+        return {**super().initial_status(obj), "availableReplicas": 0}
+
 
 class DaemonSetStrategy(TemplateStrategy):
     """Daemon sets."""
@@ -132,10 +136,6 @@ class ReplicaSetStrategy(TemplateStrategy):
     def selectable_fields(self) -> Mapping[str, FieldReader]:
         """The number of replicas that there are."""
         return text_fields("status.replicas")
-
-    def initial_status(self, obj: Object) -> Object:
-        """None are there yet."""
-        return {"replicas": 0}
 
 
 def _default_strategy(spec: Object, field: str, rolling: Object) -> None:

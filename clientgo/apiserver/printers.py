@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from clientgo.apiserver.events import to_core
 from clientgo.apiserver.storage import Object
 from clientgo.apiserver.table import (
     AGE,
@@ -196,6 +197,11 @@ def _yes(path: str) -> CellReader:
 # -- events, ingresses, volumes
 
 
+def _of_core(read: CellReader) -> CellReader:
+    """Reads an event of either group in the names of the core one."""
+    return lambda event: read(to_core(event))
+
+
 def _last_seen(event: Object) -> str:
     seen = _find(event, "series.lastObservedTime") or event.get("lastTimestamp")
     return age_since(seen or event.get("eventTime") or event.get("firstTimestamp"))
@@ -206,19 +212,18 @@ def _first_seen(event: Object) -> str:
 
 
 def _involved(event: Object) -> str:
-    involved = event.get("involvedObject") or event.get("regarding") or {}
+    involved = event.get("involvedObject") or {}
     return f"{involved.get('kind', '').lower()}/{involved.get('name', '')}"
 
 
 def _event_source(event: Object) -> str:
-    source = event.get("source") or event.get("deprecatedSource") or {}
+    source = event.get("source") or {}
     told = [source.get("component") or event.get("reportingComponent"), source.get("host")]
     return ", ".join(item for item in told if item)
 
 
 def _event_text(event: Object) -> str:
-    text = event.get("message") or event.get("note") or ""
-    return str(text).strip()
+    return str(event.get("message") or "").strip()
 
 
 def _hosts(ingress: Object) -> str:
@@ -251,15 +256,15 @@ _REPLICAS = (
     _column("Ready", _number("status.readyReplicas"), "integer"),
 )
 _EVENT = (
-    _column("Last Seen", _last_seen),
+    _column("Last Seen", _of_core(_last_seen)),
     _column("Type", _text("type")),
     _column("Reason", _text("reason")),
-    _column("Object", _involved),
-    _column("Subobject", _text("involvedObject.fieldPath"), wide=True),
-    _column("Source", _event_source, wide=True),
-    _column("Message", _event_text),
-    _column("First Seen", _first_seen, wide=True),
-    _column("Count", _text("count", "1"), wide=True),
+    _column("Object", _of_core(_involved)),
+    _column("Subobject", _of_core(_text("involvedObject.fieldPath")), wide=True),
+    _column("Source", _of_core(_event_source), wide=True),
+    _column("Message", _of_core(_event_text)),
+    _column("First Seen", _of_core(_first_seen), wide=True),
+    _column("Count", _of_core(_text("count", "1")), wide=True),
     Column("Name", "string", NAME.cell, "name", priority=_WIDE),
 )
 _BINDING = (
