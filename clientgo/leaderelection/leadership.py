@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import threading
 
-from clientgo.clock import Clock
+from clientgo.clock import Clock, nanoseconds
 
 
 class LeadershipLostError(Exception):
@@ -49,7 +49,8 @@ class Leadership:
         """For how many seconds the work may certainly act; 0 once it must not."""
         if self.stop.is_set():
             return 0.0
-        return max(self.safe_until - self._clock.monotonic(), 0.0)
+        left_ns = nanoseconds(self.safe_until) - nanoseconds(self._clock.monotonic())
+        return max(left_ns, 0) / 1e9
 
     def check(self) -> None:
         """Raise :class:`LeadershipLostError` if the work must not act any more.

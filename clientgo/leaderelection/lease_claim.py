@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from math import inf
 from typing import Final, Protocol
 
-from clientgo.clock import Clock
+from clientgo.clock import Clock, nanoseconds
 from clientgo.leaderelection.lock import Lock
 from clientgo.leaderelection.record import LeaderElectionRecord
 from clientgo.leaderelection.timing import Timing
@@ -81,7 +81,8 @@ class LeaseClaim:
     def expires_in(self) -> float:
         """For how many seconds the record that was last seen is valid; negative if it is not."""
         observed = self.observed
-        return observed.at + observed.record.lease_duration_seconds - self._clock.monotonic()
+        ends = observed.at + observed.record.lease_duration_seconds
+        return (nanoseconds(ends) - nanoseconds(self._clock.monotonic())) / 1e9
 
     def acquire(self, stop: threading.Event) -> bool:
         """Try once to become the holder. Blocks; does not raise."""

@@ -21,7 +21,7 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
-from clientgo.clock import Clock
+from clientgo.clock import Clock, nanoseconds
 from clientgo.leaderelection.leadership import Leadership, LeadershipLostError
 from clientgo.leaderelection.lease_claim import LeaseClaim, Renewal
 from clientgo.leaderelection.timing import Timing
@@ -69,7 +69,7 @@ class Term:
         self._after_attempt = after_attempt
         self._clock = clock
         self._changed = threading.Condition(threading.Lock())
-        self._work_ended = False
+        self._work_ended: Ending | None = None
         self._work_error: BaseException | None = None
         self._renewal_ended = False
         self._end_renewal = threading.Event()
@@ -78,7 +78,7 @@ class Term:
     def is_over(self) -> bool:
         """Whether nothing of this term is left: only then may the lease be given up."""
         with self._changed:
-            return self._work_ended and self._renewal_ended
+            return self._work_ended is not None and self._renewal_ended
 
     def run(self, stop: threading.Event) -> Ending:
         """Block until the term is over, and tell why.
@@ -99,7 +99,7 @@ class Term:
             if self._wait_for_renewal():
                 renewal.join()
         with self._changed:
-            if not self._work_ended:
+            if self._work_ended is None:
                 raise WorkStillRunningError(
                     f"{self._name}: the guarded work still runs although it was told to stop; "
                     "its lease is left to expire; end this process before another leader begins"
@@ -114,16 +114,16 @@ class Term:
         return thread
 
     def _work(self) -> None:
-        error: BaseException | None = None
+        ended, error = Ending.FINISHED, None
         try:
             self._guarded(self._leadership)
         except LeadershipLostError:
-            _log.debug("%s: the guarded work noticed that its term was over", self._name)
+            # It has looked at the clock before we have.
+            ended = Ending.LOST
         except BaseException as raised:  # noqa: BLE001 - raised again by run()
             error = raised
         with self._changed:
-            self._work_error = error
-            self._work_ended = True
+            self._work_ended, self._work_error = ended, error
             self._changed.notify_all()
 
     def _renew(self) -> None:
@@ -161,8 +161,8 @@ class Term:
             return ending
 
     def _ending_locked(self, stop: threading.Event) -> Ending | None:
-        if self._work_ended:
-            return Ending.FINISHED
+        if self._work_ended is not None:
+            return self._work_ended
         if stop.is_set():
             return Ending.STOPPED
         if self._renewal_ended or self._leadership.remaining() <= 0:
@@ -170,13 +170,17 @@ class Term:
         return None
 
     def _wait_for_work(self) -> bool:
-        """Wait while the lease lasts, which is still renewed, and not longer than we may."""
-        patience_ends = self._clock.monotonic() + self._stop_timeout
+        """Wait while the lease lasts, which is still renewed, and not longer than we may.
+
+        If the lease is over already, as it may be for a process that was suspended, the work gets
+        its margin all the same.
+        """
+        told = self._clock.monotonic()
         with self._changed:
-            while not self._work_ended:
-                lease_ends = self._leadership.safe_until + self._timing.stop_margin
-                deadline = min(patience_ends, lease_ends)
-                if self._clock.monotonic() >= deadline:
+            while self._work_ended is None:
+                lease_ends = max(self._leadership.safe_until, told) + self._timing.stop_margin
+                deadline = min(told + self._stop_timeout, lease_ends)
+                if self._has_come(deadline):
                     return False
                 self._clock.wait_until(self._changed, deadline)
         return True
@@ -185,9 +189,12 @@ class Term:
         """Wait for an attempt that was cut off; one that hangs all the same is left behind."""
         deadline = self._clock.monotonic() + self._timing.request_timeout
         with self._changed:
-            while not self._renewal_ended and self._clock.monotonic() < deadline:
+            while not self._renewal_ended and not self._has_come(deadline):
                 self._clock.wait_until(self._changed, deadline)
             return self._renewal_ended
+
+    def _has_come(self, instant: float) -> bool:
+        return nanoseconds(self._clock.monotonic()) >= nanoseconds(instant)
 
     def _wake(self) -> None:
         with self._changed:

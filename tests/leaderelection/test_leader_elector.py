@@ -424,6 +424,18 @@ def test_work_that_notices_the_loss_itself_has_not_failed(scene: Scene) -> None:
     assert (a.ending, a.error) == (Ending.LOST, None)
 
 
+def test_work_that_notices_the_loss_before_we_do_ends_a_lost_term(scene: Scene) -> None:
+    """P-22: as in a process that was suspended."""
+
+    def act(leadership: Leadership) -> None:
+        raise LeadershipLostError
+
+    a = scene.candidate("a", work=act)
+
+    assert a.finished.wait(5)
+    assert (a.ending, a.error) == (Ending.LOST, None)
+
+
 def test_leadership_looks_at_the_clock_not_only_at_its_stop(scene: Scene) -> None:
     """P-18: a suspended process finds out before it acts, whichever thread runs first."""
     leadership = Leadership("a", 7, safe_until=13.0, clock=scene.clock)
