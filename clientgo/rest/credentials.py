@@ -42,7 +42,7 @@ class StaticCredentials:
     def current(self) -> Identity:
         return self._identity
 
-    def renew(self, refused: Identity) -> bool:  # noqa: ARG002 - there is only this one
+    def renew(self, refused: Identity) -> bool:
         return False
 
     def __repr__(self) -> str:

@@ -43,7 +43,7 @@ class FakeTransport(Transport):
         *,
         headers: Headers,
         body: RequestBody = None,
-        read_timeout: float | None = None,  # noqa: ARG002 - nothing is waited for
+        read_timeout: float | None = None,
         stop: threading.Event | None = None,
     ) -> Answer:
         sent = body if isinstance(body, bytes) else b"".join(body or ())
@@ -85,7 +85,7 @@ class _WholeAnswer(_FakeAnswer):
         super().__init__(method, url)
         self._pieces = [body]
 
-    def read_pieces(self, timeout: float | None = None) -> list[bytes]:  # noqa: ARG002
+    def read_pieces(self, timeout: float | None = None) -> list[bytes]:
         pieces, self._pieces = self._pieces, []
         return pieces
 
@@ -102,7 +102,7 @@ class _WatchAnswer(_FakeAnswer):
         self._stream = stream
         self._registration = None if stop is None else call_when_set(stop, stream.stop)
 
-    def read_pieces(self, timeout: float | None = None) -> list[bytes]:  # noqa: ARG002
+    def read_pieces(self, timeout: float | None = None) -> list[bytes]:
         return [_line(event) for event in self._stream.read()]
 
     def abort(self) -> None:
