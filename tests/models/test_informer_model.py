@@ -160,7 +160,7 @@ def named(objs: Any) -> set[str]:
     return {ref(obj) for obj in objs}
 
 
-@settings(max_examples=100)
+@settings(max_examples=200)
 @given(
     actions=st.lists(st.one_of(WRITES, WRITES, FAULTS), max_size=25),
     late=st.integers(min_value=0, max_value=25),
