@@ -1,6 +1,7 @@
 """Typed classes from the schema of a kind, as a CustomResourceDefinition or a cluster has it.
 
-Promises: every field is there, under a name that Python allows; what the schema allows the type
+Promises: every field is there, under a name that Python allows (but for names with quotes,
+backslashes or control characters, which no class can have). What the schema allows the type
 decodes, and what a type can enforce (bounds, lengths, patterns, choices) it enforces. The rest is
 kept in markers, so that a CustomResourceDefinition made from the classes says what the schema said.
 
@@ -14,6 +15,7 @@ conventions: here schemas are nested, and by somebody else.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -49,6 +51,9 @@ _HOMES: Final[Mapping[str, str]] = {
     "field": "msgspec",
 }
 """Where the names are from that a module may use; no class of its own is called so."""
+
+_UNNAMEABLE: Final = re.compile(r'["\\\x00-\x1f]')
+"""What msgspec does not allow in the name of a field."""
 
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 _EMBEDDED: Final = "x-kubernetes-embedded-resource"
@@ -138,6 +143,8 @@ class _Writer:
         taken = set(reserved)
         fields = []
         for wire, member in sorted(schema.get("properties", {}).items()):
+            if _UNNAMEABLE.search(wire):
+                continue
             attribute = _attribute(wire, taken)
             taken.add(attribute)
             annotation = self._annotation(member, name + class_name(wire))
@@ -191,8 +198,10 @@ class _Writer:
     def _item(self, schema: Schema, name: str) -> str:
         """The type of what is in a list or mapping, where a null is an item."""
         annotation = self._annotation({**schema, "nullable": False}, name)
+        if (default := schema.get("default")) is not None:
+            annotation = _with_default(annotation, default)
         if schema.get("nullable"):
-            annotation = replace(annotation, optional=annotation.inner != "Any")
+            annotation = replace(annotation, optional=True)
         return annotation.text
 
     def _referenced(self, target: str) -> Annotation:
@@ -227,12 +236,16 @@ def _field(
     if default and annotation.can_be(default):
         return Field(attribute, wire, annotation.text, default=repr(default), doc=doc)
     # Not all defaults can be told from those in Python: the schema's is said beside.
-    annotation = replace(annotation, markers=(*annotation.markers, f"Default({default!r})"))
+    annotation = _with_default(annotation, default)
     if annotation.can_be(default):
         return Field(attribute, wire, annotation.text, default=repr(default), doc=doc)
     if annotation.is_class and _is_what_members_say(default, schema):
         return Field(attribute, wire, annotation.text, factory=annotation.inner, doc=doc)
     return Field(attribute, wire, replace(annotation, optional=True).text, "None", doc=doc)
+
+
+def _with_default(annotation: Annotation, default: Any) -> Annotation:
+    return replace(annotation, markers=(*annotation.markers, f"Default({default!r})"))
 
 
 def _is_what_members_say(default: Any, schema: Schema) -> bool:

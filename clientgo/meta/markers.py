@@ -91,7 +91,7 @@ class Format(Struct, frozen=True):
     name: str
 
 
-class Default(Struct, frozen=True):
+class Default(Struct, frozen=True, eq=False):
     """What the server fills in for an absent field, where that is not the default in Python."""
 
     value: Any

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
-import itertools
 import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
 
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="generated-"))
-_numbers = itertools.count()
 
 
 def load(text: str) -> ModuleType:
     """Import the text of a module, from a file, as its user does."""
-    name = f"generated_{next(_numbers)}"
+    name = f"generated_{hashlib.sha1(text.encode()).hexdigest()}"
     file = _DIRECTORY / f"{name}.py"
     file.write_text(text, encoding="utf-8")
     spec = importlib.util.spec_from_file_location(name, file)
