@@ -43,6 +43,13 @@ _LITERALS: Final[Mapping[str, tuple[type, ...]]] = {
 _LENGTHS: Final = {"string": "Length", "array": "Items", "object": "Properties"}
 _READ_OTHERWISE = re.compile(r"\\[BDSWb]|\[\^[^\]]*\\[dsw]")
 """What is narrower in Python, whose digits, spaces and letters are those of Unicode."""
+_OF_DOCUMENTS: Final = (
+    "x-kubernetes-group-version-kind",
+    "x-kubernetes-patch-merge-key",
+    "x-kubernetes-patch-strategy",
+    "x-kubernetes-unions",
+)
+"""What OpenAPI documents say beside the schema, and definitions do not."""
 _FLAGS: Final = {
     "nullable": "NULLABLE",
     "x-kubernetes-preserve-unknown-fields": "PRESERVE_UNKNOWN_FIELDS",
@@ -110,6 +117,8 @@ def taken_constraint(schema: dict[str, Any], kind: str) -> str:
 
 def taken_markers(schema: dict[str, Any]) -> tuple[str, ...]:
     """The markers for all that is left of a schema; what has no marker is kept as it is."""
+    for keyword in _OF_DOCUMENTS:
+        schema.pop(keyword, None)
     markers = [
         constructed(convert(rule, Rule)) for rule in schema.pop("x-kubernetes-validations", ())
     ]

@@ -30,7 +30,16 @@ def kind_of_crd(manifest: Mapping[str, Any], version: str = "") -> Kind:
         raise TypeSourceError(
             f"this is a {said}; give a CustomResourceDefinition of apiextensions.k8s.io/v1"
         )
-    name, spec = manifest.get("metadata", {}).get("name", "?"), manifest["spec"]
+    try:
+        return _kind_of_crd(manifest, version)
+    except KeyError as error:
+        raise TypeSourceError(
+            f"the definition has no {error}, which every definition has"
+        ) from error
+
+
+def _kind_of_crd(manifest: Mapping[str, Any], version: str) -> Kind:
+    name, spec = manifest["metadata"]["name"], manifest["spec"]
     versions = {item["name"]: item for item in spec.get("versions", ())}
     chosen = versions.get(version) if version else _stored(spec)
     if chosen is None:

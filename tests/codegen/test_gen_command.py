@@ -1,0 +1,123 @@
+"""``clientgo gen`` from a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from clientgo.__main__ import main
+from clientgo.api.apiextensions_v1 import CustomResourceDefinition
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.client import Client
+from clientgo.codegen.crd import custom_resource_definition
+from clientgo.codegen.manifests import manifest_text
+from clientgo.rest import load_config
+from sample_controller.types import Foo
+from tests.codegen.loading import load
+
+_TYPES = "sample_controller.types"
+
+
+@pytest.fixture
+def crd(tmp_path: Path) -> Path:
+    file = tmp_path / "crd.yaml"
+    file.write_text(manifest_text([custom_resource_definition(Foo)]))
+    return file
+
+
+def test_types_of_a_definition_are_written_to_a_file(crd: Path, tmp_path: Path) -> None:
+    out = tmp_path / "new/foo.py"
+
+    assert main(["gen", "types", "--crd", str(crd), "--out", str(out)]) == 0
+
+    (kind,) = load(out.read_text()).RESOURCES
+    assert (
+        custom_resource_definition(kind)["metadata"] == yaml.safe_load(crd.read_text())["metadata"]
+    )
+
+
+def test_without_a_file_the_types_are_printed(
+    crd: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["gen", "types", "--crd", str(crd)]) == 0
+
+    assert "class FooSpec(APIModel):" in capsys.readouterr().out
+
+
+def test_definitions_and_roles_and_clients_are_written(tmp_path: Path) -> None:
+    for part, out in (("crd", "crd.yaml"), ("rbac", "roles.yaml"), ("clients", "clients")):
+        assert main(["gen", part, _TYPES, "--out", str(tmp_path / out)]) == 0
+
+    assert yaml.safe_load((tmp_path / "crd.yaml").read_text()) == custom_resource_definition(Foo)
+    roles = list(yaml.safe_load_all((tmp_path / "roles.yaml").read_text()))
+    assert [role["kind"] for role in roles] == ["ClusterRole", "ClusterRole"]
+    assert {file.name for file in (tmp_path / "clients").iterdir()} == {
+        "__init__.py",
+        "clientset.py",
+        "fake.py",
+        "informers.py",
+        "listers.py",
+    }
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    with EmbeddedAPIServer() as server:
+        kubeconfig = str(server.kubeconfig)
+        with Client(load_config(kubeconfig)) as client:
+            client.resource(CustomResourceDefinition).create(custom_resource_definition(Foo))
+        yield kubeconfig
+
+
+def test_types_of_a_definition_in_a_cluster(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = "foos.samplecontroller.k8s.io"
+
+    assert main(["gen", "types", "--cluster", name, "--kubeconfig", cluster]) == 0
+
+    assert "replicas: Annotated[int, Meta(ge=1, le=10)] | None = None" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["types", "--crd", "nowhere.yaml"], "nowhere.yaml"),
+        (["types", "--crd", "{crd}", "--version", "v9"], "has no version 'v9'; it has v1alpha1"),
+        (["types", "--crd", "{example}"], "is a samplecontroller.k8s.io/v1alpha1 Foo"),
+        (["types", "--crd", "{broken}"], "is no YAML"),
+        (["types", "--crd", "{empty}"], "holds no manifest"),
+        (["types", "--openapi", "{crd}"], "no OpenAPI v3 document"),
+        (["types", "--cluster", "bars.e.com", "--kubeconfig", "{cluster}"], "kubectl get crds"),
+        (["types", "--cluster", "e.com/v1", "--kubeconfig", "{cluster}"], "kubectl api-versions"),
+        (["types", "--cluster", "e.com/v1", "--kubeconfig", "nowhere"], "no such kubeconfig"),
+        (["crd", "clientgo.meta.lenient"], "declares no kind; decorate a class"),
+        (["crd", "no.such.module"], "No module named 'no'"),
+    ],
+)
+def test_what_a_user_can_mend_is_one_line(
+    arguments: list[str],
+    told: str,
+    crd: Path,
+    tmp_path: Path,
+    cluster: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "broken").write_text("a: [")
+    (tmp_path / "empty").write_text("")
+    places = {
+        "crd": crd,
+        "cluster": cluster,
+        "broken": tmp_path / "broken",
+        "empty": tmp_path / "empty",
+        "example": Path(__file__).parents[2] / "sample_controller/artifacts/example-foo.yaml",
+    }
+
+    assert main(["gen", *(argument.format(**places) for argument in arguments)]) == 1
+
+    error = capsys.readouterr().err
+    assert error.startswith("clientgo gen: ")
+    assert told in error

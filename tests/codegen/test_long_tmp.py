@@ -1,0 +1,315 @@
+"""Schemas of other people's kinds become typed classes."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import clientgo.api
+from clientgo.codegen.layout import laid_out
+from clientgo.codegen.schema_types import Kind, types_module
+from clientgo.codegen.type_schema import resource_schema
+from clientgo.codegen.type_sources import kinds_of_openapi, openapi_definitions
+from clientgo.meta import APIResource, Codec, Resource, resource_of
+from clientgo.schema import SchemaError, StructuralSchema
+from clientgo.schema.openapi import openapi_documents
+from tests.codegen.drawn_schemas import SCHEMAS, objects, values_of
+from tests.codegen.loading import load
+
+Schema = dict[str, Any]
+_ROOT = Path(__file__).parents[2]
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+_FOO = APIResource(group="example.com", version="v1", kind="Foo", plural="foos")
+
+
+def _text(schema: Schema, resource: APIResource = _FOO) -> str:
+    return types_module([Kind(resource, schema)], source="a test")
+
+
+def _typed(schema: Schema) -> type[Resource]:
+    (kind,) = load(_text(schema)).RESOURCES
+    return kind
+
+
+def _of_spec(spec: Schema) -> Schema:
+    return {"type": "object", "properties": {"spec": spec}}
+
+
+def _field(schema: Schema, *, required: bool = True) -> str:
+    """The line that declares a field of this schema."""
+    root = {"type": "object", "properties": {"value": schema}}
+    if required:
+        root["required"] = ["value"]
+    lines = _text(root).splitlines()
+    return next(line.strip() for line in lines if line.startswith("    value: "))
+
+
+@pytest.mark.parametrize(
+    ("schema", "line"),
+    [
+        ({"type": "string"}, "value: str"),
+        ({"type": "integer", "format": "int64"}, "value: int"),
+        ({"type": "integer", "format": "int32"}, "value: Int32"),
+        ({"type": "number", "format": "double"}, "value: float"),
+        ({"type": "string", "format": "date-time"}, "value: Time"),
+        ({"type": "string", "format": "byte"}, "value: bytes"),
+        ({"type": "string", "format": "ipv4"}, "value: Annotated[str, Format('ipv4')]"),
+        ({"type": "string", "enum": ["a", "b"]}, "value: Literal['a', 'b']"),
+        (
+            {"type": "integer", "minimum": 1, "maximum": 9, "exclusiveMaximum": True},
+            "value: Annotated[int, Meta(ge=1, lt=9)]",
+        ),
+        ({"x-kubernetes-int-or-string": True}, "value: int | str"),
+        (
+            {
+                "x-kubernetes-int-or-string": True,
+                "anyOf": [{"type": "integer"}, {"type": "string"}],
+            },
+            "value: int | str",
+        ),
+        (
+            {"x-kubernetes-int-or-string": True, "minimum": 0, "pattern": "%$"},
+            "value: Annotated[int, Meta(ge=0)] | Annotated[str, Meta(pattern='%$')]",
+        ),
+        ({"x-kubernetes-preserve-unknown-fields": True}, "value: Any"),
+        (
+            {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+            "value: dict[str, Any]",
+        ),
+        (
+            {"type": "object", "additionalProperties": {"type": "string", "maxLength": 3}},
+            "value: dict[str, Annotated[str, Meta(max_length=3)]]",
+        ),
+        ({"type": "array", "items": {"type": "integer"}}, "value: list[int]"),
+        (
+            {"type": "array", "items": {"type": "integer", "nullable": True}},
+            "value: list[int | None]",
+        ),
+        (
+            {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
+            "value: Annotated[list[str], ListType.SET]",
+        ),
+        ({"type": "integer", "nullable": True}, "value: Annotated[int | None, NULLABLE]"),
+        ({"type": "object", "properties": {"a": {"type": "string"}}}, "value: FooValue"),
+        # What Python would read otherwise is written down for the schema only.
+        (
+            {"type": "string", "pattern": "[[:alpha:]]"},
+            "value: Annotated[str, Meta(extra_json_schema={'pattern': '[[:alpha:]]'})]",
+        ),
+        (
+            {"type": "integer", "minimum": 0.5},
+            "value: Annotated[int, Meta(extra_json_schema={'minimum': 0.5})]",
+        ),
+    ],
+    ids=str,
+)
+def test_a_schema_has_a_type(schema: Schema, line: str) -> None:
+    assert _field(schema) == line
+
+
+@pytest.mark.parametrize(
+    ("schema", "line"),
+    [
+        ({"type": "integer"}, "value: int | None = None"),
+        ({"type": "integer", "minimum": 1}, "value: Annotated[int, Meta(ge=1)] | None = None"),
+        ({"type": "integer", "default": 3}, "value: int = 3"),
+        ({"type": "integer", "default": 0}, "value: Annotated[int, Default(0)] = 0"),
+        ({"type": "string", "enum": ["a"], "default": "a"}, "value: Literal['a'] = 'a'"),
+        ({"x-kubernetes-preserve-unknown-fields": True}, "value: Any = None"),
+        (
+            {"type": "array", "items": {"type": "string"}, "default": ["x"]},
+            "value: Annotated[list[str] | None, Default(['x'])] = None",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"type": "integer", "default": 1}}}
+            | {"default": {}},
+            "value: Annotated[FooValue, Default({})] = field(default_factory=FooValue)",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"type": "integer"}}, "default": {"a": 1}},
+            "value: Annotated[FooValue | None, Default({'a': 1})] = None",
+        ),
+    ],
+    ids=str,
+)
+def test_a_field_that_may_be_absent_reads_as_its_default_or_none(schema: Schema, line: str) -> None:
+    assert _field(schema, required=False) == line
+
+
+def test_descriptions_become_docstrings() -> None:
+    spec = {
+        "type": "object",
+        "description": "What is wanted.",
+        "properties": {"size": {"type": "integer", "description": 'How "big" it is.\n\nIn cm.'}},
+    }
+
+    text = _text(_of_spec(spec))
+
+    assert '    """What is wanted."""\n' in text
+    assert '    """How "big" it is.\n\n    In cm.\n    """\n' in text
+
+
+def test_a_kind_whose_name_is_taken_keeps_it_on_the_wire() -> None:
+    resource = APIResource(group="e.com", version="v1", kind="Resource", plural="resources")
+
+    (kind,) = load(_text({"type": "object"}, resource)).RESOURCES
+
+    assert kind.__name__ == "Resource2"
+    assert resource_of(kind).kind == "Resource"
+
+
+def test_fields_whose_names_collide_are_all_there() -> None:
+    properties = {name: {"type": "integer"} for name in ("fooBar", "foo-bar", "foo_bar", "$", "%")}
+    spec: Any = {"type": "object", "properties": properties}
+    body = {"spec": dict(zip(properties, range(5), strict=True))}
+
+    foo = Codec(_typed(_of_spec(spec))).decode(json.dumps({"metadata": {}, **body}).encode())
+
+    assert sorted(getattr(foo.spec, name) for name in foo.spec.__struct_fields__) == [0, 1, 2, 3, 4]
+    assert foo.to_dict()["spec"] == body["spec"]
+
+
+def test_a_name_that_no_class_can_have_stays_in_the_object() -> None:
+    spec = {"type": "object", "properties": {'a"b': {"type": "string"}, "c": {"type": "string"}}}
+    raw = {"metadata": {"name": "x"}, "spec": {'a"b': "kept", "c": "read"}}
+
+    foo = Codec(_typed(_of_spec(spec))).decode(json.dumps(raw).encode())
+
+    assert foo.spec.c == "read"
+    assert foo.to_dict()["spec"] == raw["spec"]
+
+
+# -- schemas by chance
+
+
+def _drawn(data: st.DataObject) -> Schema:
+    root = _of_spec(data.draw(SCHEMAS | objects(SCHEMAS)))
+    try:
+        StructuralSchema.parse(root)
+    except SchemaError:
+        assume(False)  # a default that does not fit, or a keyword where it must not be
+    return root
+
+
+@settings(max_examples=1500)
+@given(st.data())
+def test_whatever_the_schema_allows_the_type_decodes(data: st.DataObject) -> None:
+    root = _drawn(data)
+    sent = {"spec": data.draw(values_of(root["properties"]["spec"]))}
+    schema = StructuralSchema.parse(root)
+    stored = schema.default(schema.prune(sent)[0])
+    assume(not schema.validate(stored))
+    raw = json.dumps({"metadata": {"name": "a"}, **stored}).encode()
+
+    foo = Codec(_typed(root)).decode(raw)
+
+    assert foo.spec is not None or "spec" not in stored or stored["spec"] is None
+    assert foo.to_dict()["spec"] == stored["spec"] if "spec" in stored else True
+
+
+@settings(max_examples=1500)
+@given(st.data())
+def test_a_definition_made_of_the_types_says_what_the_schema_said(data: st.DataObject) -> None:
+    root = _drawn(data)
+
+    again = resource_schema(_typed(root))
+
+    assert _essence(again) == _essence(root)
+    StructuralSchema.parse(again)
+
+
+def _essence(schema: Any, *, is_members: bool = False) -> Any:
+    """A schema without what can be said in several ways."""
+    if not isinstance(schema, dict):
+        return schema
+    if is_members:
+        return {name: _essence(member) for name, member in schema.items()}
+    kept = {key: value for key, value in schema.items() if key != "description"}
+    if "enum" in kept:
+        kept["enum"] = sorted(kept["enum"], key=repr)  # typing has one Literal for all orders
+    if kept.get("format") in ("int64", "double"):
+        del kept["format"]
+    if "x-kubernetes-int-or-string" in kept:
+        kept.pop("anyOf", None)
+        kinds = {type(choice) for choice in kept.get("enum", ())} - {type(None)}
+        if len(kinds) == 1:  # which is what the choices say as well
+            del kept["x-kubernetes-int-or-string"]
+            kept["type"] = {str: "string", int: "integer"}[kinds.pop()]
+    for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
+        if kept.get(keyword) is False:
+            del kept[keyword]
+    if kept.get("type") == "object" and kept.pop("additionalProperties", None) is True:
+        kept["x-kubernetes-preserve-unknown-fields"] = True
+    elif "additionalProperties" in schema:
+        kept["additionalProperties"] = _essence(schema["additionalProperties"])
+    if "items" in kept:
+        kept["items"] = _essence(kept["items"])
+    properties = kept.pop("properties", {})
+    if properties:
+        kept["properties"] = _essence(properties, is_members=True)
+    # A field with a default is never missed.
+    required = {name for name in kept.pop("required", ()) if "default" not in properties[name]}
+    return {**kept, "required": sorted(required)} if required else kept
+
+
+# -- schemas of realistic size
+
+
+_GROUPS = [info.name for info in pkgutil.iter_modules(clientgo.api.__path__)]
+
+
+@pytest.mark.parametrize("group", _GROUPS)
+def test_the_schemas_of_the_built_in_kinds_survive_the_way_to_types_and_back(group: str) -> None:
+    for kind in getattr(importlib.import_module(f"clientgo.api.{group}"), "RESOURCES", ()):
+        if kind.__name__ == "CustomResourceDefinition":
+            continue  # a schema of schemas, which has no end
+        schema = resource_schema(kind)
+
+        again = resource_schema(_typed(schema))
+
+        assert _essence(again) == _essence(schema)
+
+
+def test_types_of_a_published_document_pass_the_type_checker_and_the_linter(
+    tmp_path: Path,
+) -> None:
+    document = json.loads(openapi_documents()["apis/apps/v1"].text)
+    file = tmp_path / "apps.py"
+    text = types_module(kinds_of_openapi(document), openapi_definitions(document), source="apps/v1")
+    file.write_text(laid_out(text, _ROOT / "clientgo/apps.py"))
+
+    mypy = [sys.executable, "-m", "mypy", "--strict", "--follow-imports=silent", str(file)]
+    ruff = [sys.executable, "-m", "ruff", "check", "--config", "pyproject.toml", str(file)]
+    for command in (mypy, ruff):
+        done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+    kinds = {kind.__name__ for kind in load(file.read_text()).RESOURCES}
+    assert {"Deployment", "StatefulSet", "DaemonSet"} <= kinds
+
+
+def test_a_schema_that_refers_to_itself_becomes_a_class_that_does() -> None:
+    node = {
+        "type": "object",
+        "properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/N"}}},
+    }
+    root = _of_spec({"$ref": "#/components/schemas/N"})
+    text = types_module([Kind(_FOO, root)], {"N": node}, source="a test")
+    (foo,) = load(text).RESOURCES
+
+    decoded = Codec(foo).decode(b'{"metadata":{},"spec":{"children":[{"children":[]}]}}')
+
+    assert decoded.spec.children[0].children == []
+
+
+def test_a_reference_to_nothing_is_named() -> None:
+    with pytest.raises(ValueError, match="refers to Missing"):
+        _text(_of_spec({"$ref": "#/components/schemas/Missing"}))
