@@ -19,8 +19,8 @@ from typing import Any
 TIMEOUT = 30.0
 """Seconds that a command may take; they take a quarter of one."""
 
-FIRST_WITH_APPLY = (1, 24)
-"""Older ones read OpenAPI v2, which is not served, before they apply or explain."""
+FIRST_WITH_APPLY = (1, 27)
+"""Older ones may read OpenAPI v2, which is not served, before they apply or explain."""
 
 
 class KubectlError(Exception):
