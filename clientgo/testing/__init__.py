@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from clientgo.testing.fake_client import FakeClient
     from clientgo.testing.fake_clock import AutoClock, FakeClock
     from clientgo.testing.fake_recorder import FakeRecorder
+    from clientgo.testing.fake_source import FakeSource
     from clientgo.testing.object_tracker import ObjectTracker
     from clientgo.testing.realism import Realism
 
@@ -23,6 +24,7 @@ __all__ = [
     "FakeClient",
     "FakeClock",
     "FakeRecorder",
+    "FakeSource",
     "ObjectTracker",
     "Realism",
     "Verb",
@@ -34,6 +36,7 @@ _HOMES = {
     "FakeClient": "clientgo.testing.fake_client",
     "FakeClock": "clientgo.testing.fake_clock",
     "FakeRecorder": "clientgo.testing.fake_recorder",
+    "FakeSource": "clientgo.testing.fake_source",
     "ObjectTracker": "clientgo.testing.object_tracker",
     "Realism": "clientgo.testing.realism",
     "Verb": "clientgo.testing.actions",

@@ -174,13 +174,14 @@ class TestErrors:
         self, source: FakeSource, store: RecordingStore, caplog: pytest.LogCaptureFixture
     ) -> None:
         """RFL-32."""
-        caplog.set_level(logging.WARNING)
+        caplog.set_level(logging.INFO)
         source.fail("list", FORBIDDEN, FORBIDDEN, FORBIDDEN, ConnectionRefusedError("nobody"))
         with running(reflector(source, store, name="foos")):
-            store.told.wait_for_count(1)
+            source.wait_for_watch()
         assert [record.getMessage() for record in caplog.records] == [
             "foos: failed to list foos: no; trying again until it works",
             "foos: failed to list foos: nobody; trying again until it works",
+            "foos: works again",
         ]
 
     def test_an_expired_watch_is_not_told(self, source: FakeSource, store: RecordingStore) -> None:
