@@ -19,8 +19,8 @@ from typing import Any
 TIMEOUT = 30.0
 """Seconds that a command may take; they take a quarter of one."""
 
-FIRST_WITH_APPLY = (1, 27)
-"""Older ones may read OpenAPI v2, which is not served, before they apply or explain."""
+FIRST_WITH_OPENAPI_V3 = (1, 27)
+"""Older ones may want OpenAPI v2, which is not served, to explain, to diff, and to find typos."""
 
 
 class KubectlError(Exception):
@@ -70,11 +70,6 @@ class Kubectl:
         """What a command prints, as lines of cells; no cell may hold two spaces in a row."""
         lines = self(*arguments).splitlines()
         return [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
-
-    def patch_status(self, kind: str, name: str, status: dict[str, Any]) -> None:
-        """Write fields of a status, as a controller would."""
-        patch = json.dumps({"status": status})
-        self("patch", kind, name, "--subresource=status", "--type=merge", "-p", patch)
 
     @contextmanager
     def following(self, *arguments: str) -> Iterator[Iterator[str]]:
