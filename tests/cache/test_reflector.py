@@ -181,7 +181,7 @@ class TestErrors:
         assert [record.getMessage() for record in caplog.records] == [
             "foos: failed to list foos: no; trying again until it works",
             "foos: failed to list foos: nobody; trying again until it works",
-            "foos: works again",
+            "foos: it works again",
         ]
 
     def test_an_expired_watch_is_not_told(self, source: FakeSource, store: RecordingStore) -> None:
