@@ -14,6 +14,7 @@ from typing import Any
 
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery import discover
+from clientgo.apiserver.fault_injection import FaultInjector
 from clientgo.apiserver.http import (
     Answer,
     Receive,
@@ -59,8 +60,9 @@ VERSION = {
 class Application:
     """Serves one cluster's API."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, cluster: Cluster, faults: FaultInjector) -> None:
         self._cluster = cluster
+        self._faults = faults
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -68,7 +70,7 @@ class Application:
             request = await read_request(scope, receive)
             if request is None:
                 return
-            answer = await self._answer(request)
+            answer = await self._faults.answer(request, self._answer)
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
         except StatusError as error:

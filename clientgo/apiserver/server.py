@@ -27,6 +27,8 @@ import uvicorn
 
 from clientgo.apiserver.application import Application
 from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.fault_injection import FaultInjector
+from clientgo.apiserver.faults import CloseWatches, ExpireHistory, Fault
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 
 T = TypeVar("T")
@@ -52,6 +54,7 @@ class EmbeddedAPIServer:
         self.host = host
         self.port = port
         self._cluster = Cluster()
+        self._faults = FaultInjector()
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: _QuietServer | None = None
@@ -147,11 +150,27 @@ class EmbeddedAPIServer:
 
     def expire_history(self) -> None:
         """Forget all history: watches from an earlier version get a 410."""
-        self._call(lambda: self._cluster.storage.expire_history())
+        self.inject(ExpireHistory())
 
     def close_watches(self) -> None:
         """End every watch cleanly, as a server does when a watch times out."""
-        self._call(lambda: self._cluster.end_watches())
+        self.inject(CloseWatches())
+
+    def inject(self, fault: Fault) -> None:
+        """Misbehave in this way: at once, or from now on, even after a restart."""
+        self._call(lambda: self._faults.inject(fault, self._cluster))
+
+    def lift(self, fault: Fault | None = None) -> None:
+        """Stop misbehaving in this way; without an argument in every way."""
+        self._call(lambda: self._faults.lift(fault))
+
+    def struck(self, fault: Fault) -> int:
+        """How often a fault has happened to a request or a watch."""
+        return self._faults.struck(fault)
+
+    def wait_until_struck(self, fault: Fault, times: int = 1, timeout: float = 10.0) -> bool:
+        """Wait, at most ``timeout`` seconds, until a fault has happened ``times`` times."""
+        return self._faults.wait_until_struck(fault, times, timeout)
 
     # -- the thread
 
@@ -179,7 +198,7 @@ class EmbeddedAPIServer:
 
     async def _serve(self, listener: socket.socket) -> None:
         config = uvicorn.Config(
-            Application(self._cluster),
+            Application(self._cluster, self._faults),
             loop="asyncio",
             http="httptools",
             ws="none",
@@ -200,6 +219,7 @@ class EmbeddedAPIServer:
 
     def _begin_stop(self) -> None:
         self._cluster.end_watches()
+        self._faults.hang_up()
         if self._http is not None:
             self._http.finish()
 

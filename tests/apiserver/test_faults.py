@@ -1,0 +1,310 @@
+"""Each fault as a client meets it, and that the next request is served as if nothing had been."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+import pytest
+import urllib3
+
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.faults import (
+    CloseWatches,
+    CutAnswers,
+    DelayRequests,
+    ExpireContinueTokens,
+    ExpireHistory,
+    FailRequests,
+    Fault,
+    FreezeWatches,
+    Requests,
+    StaleLists,
+    WithholdBookmarks,
+)
+from tests.apiserver.http_api import CONFIGMAPS, Api, Watch, configmap
+
+CREATE = Requests(verbs=("create",), resource="configmaps")
+LIST = Requests(verbs=("list",), resource="configmaps")
+WATCH = Requests(verbs=("watch",), resource="configmaps")
+
+
+def names(page: Any) -> list[str]:
+    return [item["metadata"]["name"] for item in page["items"] if "k" in item["data"]]
+
+
+def watch_from_now(api: Api, **query: str) -> Watch:
+    version = api.get(CONFIGMAPS)["metadata"]["resourceVersion"]
+    return api.watch(CONFIGMAPS, resourceVersion=version, **query)
+
+
+def next_name(watch: Watch) -> str:
+    name: str = watch.next()["object"]["metadata"]["name"]
+    return name
+
+
+def test_the_next_requests_that_match_fail_and_then_no_more(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    fault = FailRequests(requests=CREATE, status=503, times=2)
+    server.inject(fault)
+
+    statuses = [api.call("POST", CONFIGMAPS, configmap("a")).status for _ in range(3)]
+
+    assert statuses == [503, 503, 201]
+    assert server.struck(fault) == 2
+
+
+@pytest.mark.parametrize(
+    "requests",
+    [
+        Requests(verbs=("update",)),
+        Requests(resource="secrets"),
+        Requests(resource="configmaps/status"),
+        Requests(namespace="elsewhere"),
+        Requests(name="b"),
+        Requests(user_agent="somebody"),
+    ],
+)
+def test_requests_that_do_not_match_pass(
+    server: EmbeddedAPIServer, api: Api, requests: Requests
+) -> None:
+    server.inject(FailRequests(requests=requests))
+
+    assert api.call("POST", CONFIGMAPS, configmap("a")).status == 201
+
+
+def test_the_object_that_is_created_is_known_by_its_name(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    server.inject(FailRequests(requests=Requests(name="b")))
+
+    assert api.call("POST", CONFIGMAPS, configmap("a")).status == 201
+    assert api.call("POST", CONFIGMAPS, configmap("b")).status == 500
+
+
+def test_a_failure_says_when_to_come_back(server: EmbeddedAPIServer) -> None:
+    server.inject(FailRequests(requests=LIST, status=429, retry_after=7))
+
+    answer = urllib3.request("GET", server.url + CONFIGMAPS, retries=False)
+
+    status = json.loads(answer.data)
+    assert (answer.status, answer.headers["retry-after"]) == (429, "7")
+    assert (status["reason"], status["details"]) == ("TooManyRequests", {"retryAfterSeconds": 7})
+
+
+def test_a_request_takes_effect_though_its_answer_is_lost(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    server.inject(FailRequests(requests=CREATE, status=504, after_effect=True))
+
+    assert api.call("POST", CONFIGMAPS, configmap("a")).status == 504
+
+    assert names(api.get(CONFIGMAPS)) == ["a"]
+
+
+def test_requests_are_let_through_before_the_one_that_fails(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    server.inject(FailRequests(requests=LIST, skip=2))
+
+    assert [api.call("GET", CONFIGMAPS).status for _ in range(4)] == [200, 200, 500, 200]
+
+
+def test_the_same_seed_chooses_the_same_requests(server: EmbeddedAPIServer, api: Api) -> None:
+    def statuses(seed: int) -> list[int]:
+        fault = FailRequests(requests=LIST, times=None, chance=0.5, seed=seed)
+        server.inject(fault)
+        found = [api.call("GET", CONFIGMAPS).status for _ in range(20)]
+        server.lift(fault)
+        return found
+
+    first = statuses(1)
+
+    assert set(first) == {200, 500}
+    assert statuses(1) == first
+    assert statuses(2) != first
+
+
+def test_a_lifted_fault_strikes_no_more(server: EmbeddedAPIServer, api: Api) -> None:
+    server.inject(FailRequests(requests=LIST, times=None))
+    assert api.call("GET", CONFIGMAPS).status == 500
+
+    server.lift()
+
+    assert api.call("GET", CONFIGMAPS).status == 200
+
+
+def test_a_fault_outlives_a_restart(server: EmbeddedAPIServer, api: Api) -> None:
+    server.inject(FailRequests(requests=LIST))
+
+    server.restart()
+
+    assert api.call("GET", CONFIGMAPS).status == 500
+
+
+def test_a_delayed_request_is_answered_later(server: EmbeddedAPIServer) -> None:
+    server.inject(DelayRequests(requests=LIST, seconds=30))
+
+    with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+        urllib3.request("GET", server.url + CONFIGMAPS, retries=False, timeout=0.2)
+
+
+def test_an_answer_breaks_off_in_its_body(server: EmbeddedAPIServer, api: Api) -> None:
+    server.inject(CutAnswers(requests=CREATE))
+
+    with pytest.raises(urllib3.exceptions.ProtocolError):
+        api.call("POST", CONFIGMAPS, configmap("a"))
+
+    assert names(api.get(CONFIGMAPS)) == ["a"]
+
+
+def test_a_watch_breaks_off_in_the_middle_of_a_line(server: EmbeddedAPIServer) -> None:
+    api = Api(server.url)
+    version = api.get(CONFIGMAPS)["metadata"]["resourceVersion"]
+    server.inject(CutAnswers(requests=WATCH))
+    address = f"{server.url}{CONFIGMAPS}?watch=1&resourceVersion={version}"
+    answer = urllib3.request("GET", address, preload_content=False, retries=False, timeout=10)
+
+    api.create(CONFIGMAPS, configmap("a"))
+
+    received = answer.read1(1 << 16)
+    assert received.startswith(b'{"')
+    assert b"\n" not in received
+    with pytest.raises(urllib3.exceptions.ProtocolError):
+        answer.read()
+
+
+def test_the_continue_token_of_a_page_expires(server: EmbeddedAPIServer, api: Api) -> None:
+    for name in "abcd":
+        api.create(CONFIGMAPS, configmap(name))
+    server.inject(ExpireContinueTokens(requests=LIST, skip=1))
+
+    first = api.get(CONFIGMAPS, limit="1")
+    second = api.get(CONFIGMAPS, limit="1", **{"continue": first["metadata"]["continue"]})
+    token = second["metadata"]["continue"]
+    third = api.call("GET", CONFIGMAPS, limit="1", **{"continue": token})
+
+    assert (third.status, third.body["reason"]) == (410, "Expired")
+    again = third.body["metadata"]["continue"]
+    assert len(api.get(CONFIGMAPS, limit="1", **{"continue": again})["items"]) == 1
+
+
+def test_a_stale_list_shows_the_past_until_the_server_has_caught_up(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    past = api.create(CONFIGMAPS, configmap("a"))["metadata"]["resourceVersion"]
+    server.inject(StaleLists(requests=Requests(resource="configmaps")))
+    api.create(CONFIGMAPS, configmap("b"))
+
+    stale = api.get(CONFIGMAPS)
+    server.lift()
+
+    assert (names(stale), stale["metadata"]["resourceVersion"]) == (["a"], past)
+    assert names(api.get(CONFIGMAPS)) == ["a", "b"]
+
+
+def test_a_watch_of_a_lagging_server_is_told_nothing_until_it_has_caught_up(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    before = watch_from_now(api)
+    server.inject(StaleLists(requests=Requests(resource="configmaps")))
+    behind = watch_from_now(api, timeoutSeconds="60")
+    api.create(CONFIGMAPS, configmap("a"))
+    assert next_name(before) == "a"
+
+    server.lift()
+
+    assert next_name(behind) == "a"
+
+
+def test_a_frozen_watch_is_silent_and_goes_on_when_thawed(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    watch, other = watch_from_now(api), watch_from_now(api, labelSelector="!nothing")
+    fault = FreezeWatches(requests=Requests(user_agent="frozen"))
+    server.inject(fault)
+    address = server.url + CONFIGMAPS + "?watch=1"
+    quiet = urllib3.request(
+        "GET",
+        address,
+        headers={"user-agent": "frozen"},
+        preload_content=False,
+        retries=False,
+        timeout=0.2,
+    )
+    api.create(CONFIGMAPS, configmap("a"))
+    assert (next_name(watch), next_name(other)) == ("a", "a")
+    with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+        quiet.read1(1)
+
+    server.inject(FreezeWatches(requests=WATCH))
+    api.create(CONFIGMAPS, configmap("b"))
+    server.lift()
+
+    assert (next_name(watch), next_name(other)) == ("b", "b")
+
+
+def test_a_frozen_watch_does_not_hold_up_a_stop(server: EmbeddedAPIServer, api: Api) -> None:
+    watch_from_now(api)
+    server.inject(FreezeWatches())
+    api.create(CONFIGMAPS, configmap("a"))
+
+    server.stop()
+
+
+def test_bookmarks_are_withheld(server: EmbeddedAPIServer, api: Api) -> None:
+    fault = WithholdBookmarks(requests=WATCH, initial_only=True)
+    server.inject(fault)
+    watch = api.watch(
+        CONFIGMAPS,
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        allowWatchBookmarks="true",
+    )
+    assert server.wait_until_struck(fault)
+
+    api.create(CONFIGMAPS, configmap("zz"))
+    server.close_watches()
+
+    assert "BOOKMARK" not in [event["type"] for event in watch]
+
+
+@pytest.mark.parametrize("abruptly", [False, True])
+def test_the_watches_that_match_are_closed(
+    server: EmbeddedAPIServer, api: Api, abruptly: bool
+) -> None:
+    watch, other = watch_from_now(api), api.watch("/api/v1/namespaces")
+    other.next()
+
+    server.inject(CloseWatches(requests=WATCH, abruptly=abruptly))
+
+    if abruptly:
+        with pytest.raises(urllib3.exceptions.ProtocolError):
+            watch.next()
+    else:
+        assert list(watch) == []
+    api.create("/api/v1/namespaces", {"metadata": {"name": "zz"}})
+    assert "zz" in iter(lambda: next_name(other), None)
+
+
+def test_history_expires(server: EmbeddedAPIServer, api: Api) -> None:
+    version = api.create(CONFIGMAPS, configmap("a"))["metadata"]["resourceVersion"]
+    api.create(CONFIGMAPS, configmap("b"))
+
+    server.inject(ExpireHistory())
+
+    event = api.watch(CONFIGMAPS, resourceVersion=version).next()
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
+@pytest.mark.parametrize("options", [{"status": 200}, {"chance": 0}, {"times": 0}, {"skip": -1}])
+def test_a_fault_that_makes_no_sense_is_refused(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError):
+        FailRequests(**options)
+
+
+@pytest.mark.parametrize("fault", [FailRequests(requests=CREATE), ExpireHistory()])
+def test_a_fault_survives_the_way_over_a_wire(fault: Fault) -> None:
+    assert msgspec.json.decode(msgspec.json.encode(fault), type=Fault) == fault
