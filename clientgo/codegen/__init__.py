@@ -1,9 +1,15 @@
-"""Code generation: from the documents that describe types to typed Python modules.
+"""Code generation, in both directions.
 
 ::
 
-    OpenAPI documents (clientgo.schema) ──► openapi_types ──► clientgo/api/*.py
+    a project's classes ──► crd            ──► CustomResourceDefinitions
+     (meta, meta.markers)   client_modules ──► clientset, informers, listers
+                            rbac           ──► roles
 
-``hack/update-codegen`` writes what is generated and committed, ``hack/verify-codegen`` fails when
-it is stale.
+    definitions, OpenAPI ──► type_sources ──► schema_types ──► classes
+    the built-in groups  ──► openapi_types ──► clientgo/api/*.py
+
+Programs do not need this room when they run; ``clientgo gen`` is its command. What the project
+itself generates is written by ``hack/update-codegen``, and ``hack/verify-codegen`` fails when it is
+stale.
 """

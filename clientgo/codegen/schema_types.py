@@ -226,13 +226,13 @@ def _field(
     attribute: str, wire: str, schema: Schema, annotation: Annotation, required: bool
 ) -> Field:
     doc = "" if annotation.is_class else _description(schema)
+    annotation = replace(annotation, optional=schema.get("nullable", False))
     default = schema.get("default")
     if default is None:
-        optional = replace(annotation, optional=annotation.inner != "Any")
         if required:
-            nullable = schema.get("nullable", False)
-            return Field(attribute, wire, (optional if nullable else annotation).text, doc=doc)
-        return Field(attribute, wire, optional.text, default="None", doc=doc)
+            return Field(attribute, wire, annotation.text, doc=doc)
+        annotation = replace(annotation, optional=annotation.inner != "Any")
+        return Field(attribute, wire, annotation.text, default="None", doc=doc)
     if default and annotation.can_be(default):
         return Field(attribute, wire, annotation.text, default=repr(default), doc=doc)
     # Not all defaults can be told from those in Python: the schema's is said beside.

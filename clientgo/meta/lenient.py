@@ -9,14 +9,19 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+import msgspec
+
 from clientgo.meta.decoding import convert
 
 T = TypeVar("T")
 
 
 def convert_leniently(value: Any, into: type[T]) -> T:
-    """Convert plain JSON values into ``into``, with nulls dropped and scalars coerced."""
-    return convert(without_nulls(value), into, strict=False)
+    """Convert plain JSON values into ``into``: scalars are coerced, nulls dropped if need be."""
+    try:
+        return convert(value, into, strict=False)
+    except msgspec.ValidationError:
+        return convert(without_nulls(value), into, strict=False)
 
 
 def without_nulls(value: Any) -> Any:

@@ -28,6 +28,7 @@ from tests.codegen.loading import load
 Schema = dict[str, Any]
 _ROOT = Path(__file__).parents[2]
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+_OPEN = {"x-kubernetes-preserve-unknown-fields": True}
 _FOO = APIResource(group="example.com", version="v1", kind="Foo", plural="foos")
 
 
@@ -247,10 +248,11 @@ def _essence(schema: Any, *, is_members: bool = False) -> Any:
     for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
         if kept.get(keyword) is False:
             del kept[keyword]
-    if kept.get("type") == "object" and kept.pop("additionalProperties", None) is True:
-        kept["x-kubernetes-preserve-unknown-fields"] = True
-    elif "additionalProperties" in schema:
-        kept["additionalProperties"] = _essence(schema["additionalProperties"])
+    if "additionalProperties" in kept:
+        kept["additionalProperties"] = values = _essence(kept["additionalProperties"])
+        if values in (True, _OPEN):
+            del kept["additionalProperties"]
+            kept |= _OPEN
     if "items" in kept:
         kept["items"] = _essence(kept["items"])
     properties = kept.pop("properties", {})

@@ -1,0 +1,40 @@
+"""The kind that the page on code generation begins with: it stands there as it is, and it works."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import yaml
+
+from clientgo.schema import StructuralSchema
+
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "examples" / "own_kind.py"
+
+
+def _printed(*arguments: str) -> str:
+    command = [sys.executable, str(EXAMPLE), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def test_the_page_shows_the_example_as_it_is() -> None:
+    page = (ROOT / "docs" / "codegen.md").read_text()
+
+    assert f"```python\n{EXAMPLE.read_text()}```" in page
+
+
+def test_it_prints_a_definition() -> None:
+    definition = yaml.safe_load(_printed())
+
+    (version,) = definition["spec"]["versions"]
+    StructuralSchema.parse(version["schema"]["openAPIV3Schema"])
+
+
+def test_good_objects_are_stored_and_bad_ones_are_told_why() -> None:
+    good, turned_around, twice = _printed("--demo").splitlines()
+
+    assert good == "good: created with up to 3 replicas"
+    assert turned_around.endswith("minReplicas must not exceed maxReplicas")
+    assert "Duplicate value" in twice
