@@ -72,6 +72,9 @@ class _StatusEvent(Struct):
 _ERROR: Final = EventType.ERROR.value
 """Plain text: it is compared with the type of every event."""
 
+_REFUSALS: Final = (msgspec.MsgspecError, UnicodeDecodeError)
+"""What the decoder raises: text that is no UTF-8 is noticed only when it is looked at."""
+
 
 class Codec(Generic[T]):
     """Decodes and encodes objects of one type; immutable, safe for every thread."""
@@ -94,16 +97,24 @@ class Codec(Generic[T]):
         """One page of a list. Raises :class:`DecodeError` when it is no list."""
         try:
             page = decode(raw, _Page)
-        except msgspec.MsgspecError as error:
+        except _REFUSALS as error:
             raise DecodeError(f"not a list: {error}; got {raw[:120]!r}") from error
         result: ObjectList[T] = ObjectList(metadata=page.metadata, items=[])
+        decode_item, append = self._decode, result.items.append
         for item in page.items or ():
             # bytes() cuts the item out, so that it does not keep the page alive.
-            obj = self._decode_or_report(bytes(item))
-            if isinstance(obj, Undecodable):
-                result.undecodable.append(obj)
+            raw = bytes(item)
+            try:
+                obj = decode_item(raw)
+            except _REFUSALS:
+                odd = self._decode_or_report(raw)
+                if isinstance(odd, Undecodable):
+                    result.undecodable.append(odd)
+                else:
+                    append(odd)
             else:
-                result.items.append(obj)
+                obj._raw = raw
+                append(obj)
         if self.type is Unstructured and page.kind.endswith("List"):
             _complete_items(result.items, page)
         return result
@@ -113,7 +124,7 @@ class Codec(Generic[T]):
         :class:`Undecodable`. Raises :class:`DecodeError` when the line is no event at all."""
         try:
             event: WatchEvent[Any] = self._decode_event(line)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, UnicodeDecodeError):
             return self._decode_odd_event(line)
         except msgspec.DecodeError as error:
             raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
@@ -129,7 +140,7 @@ class Codec(Generic[T]):
             event = decode(line, _RawEvent)
             if event.type == _ERROR:
                 return WatchEvent(event.type, decode(line, _StatusEvent).object)
-        except msgspec.MsgspecError as error:
+        except _REFUSALS as error:
             raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
         return WatchEvent(event.type, self._decode_or_report(bytes(event.object)))
 
@@ -138,13 +149,16 @@ class Codec(Generic[T]):
             obj = self._decode(raw)
         except msgspec.ValidationError as error:
             return self._decode_leniently(raw, str(error))
-        except msgspec.DecodeError as error:
+        except _REFUSALS as error:
             return Undecodable(str(error), raw, ObjectMeta())
         obj._raw = raw
         return obj
 
     def _decode_leniently(self, raw: bytes, reason: str) -> T | Undecodable:
-        plain = msgspec.json.decode(raw)
+        try:
+            plain = msgspec.json.decode(raw)
+        except _REFUSALS:
+            return Undecodable(reason, raw, ObjectMeta())
         try:
             obj = convert_leniently(plain, self.type)
         except msgspec.ValidationError:

@@ -74,6 +74,24 @@ def test_a_broken_object_in_an_event_is_reported_in_its_place() -> None:
     assert isinstance(decoded.object, Undecodable)
 
 
+def test_an_object_that_is_no_utf8_costs_only_itself() -> None:
+    broken = b'{"metadata":{"name":"\xff"}}'
+
+    objects = Codec(Unstructured).decode_list(b'{"metadata":{},"items":[%s,%s]}' % (broken, POD))
+    decoded = Codec(Unstructured).decode_event(event("ADDED", broken))
+
+    assert (len(objects.items), [odd.raw for odd in objects.undecodable]) == (1, [broken])
+    assert isinstance(decoded.object, Undecodable)
+
+
+def test_an_object_with_two_faults_is_reported_all_the_same() -> None:
+    broken = b'{"metadata":{"name":3,"namespace":4},"spec":"\xff"}'
+
+    objects = Codec(Unstructured).decode_list(b'{"metadata":{},"items":[%s]}' % broken)
+
+    assert [odd.raw for odd in objects.undecodable] == [broken]
+
+
 def test_items_learn_their_kind_from_a_list_that_says_it_once() -> None:
     metadata = b'{"resourceVersion":"9","continue":"t"}'
     page = (
