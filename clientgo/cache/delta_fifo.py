@@ -56,7 +56,7 @@ class DeltaFIFO(DeltaQueue):
         self._items: dict[str, Deltas] = {}
         self._order: deque[str] = deque()
 
-    def replace(self, objs: Sequence[Any], resource_version: str) -> None:  # noqa: ARG002
+    def replace(self, objs: Sequence[Any], resource_version: str) -> None:
         """Queue the content of a list, and the deletion of everything that is not in it.
 
         Raises :class:`~clientgo.cache.queue.ChangeError` for the first object that has no key or

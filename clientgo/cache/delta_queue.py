@@ -165,7 +165,7 @@ class DeltaQueue(ConsumerQueue[Deltas]):
     @abstractmethod
     def _append_locked(self, prepared: list[KeyedDelta]) -> None: ...
 
-    def _drops_locked(self, kind: DeltaType, obj: Any) -> bool:  # noqa: ARG002 - for overriding
+    def _drops_locked(self, kind: DeltaType, obj: Any) -> bool:
         """Tell whether a change would not be queued at all."""
         return False
 

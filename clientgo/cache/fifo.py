@@ -60,7 +60,7 @@ class FIFO(ConsumerQueue[T]):
             self._items.pop(key, None)
             self._populate_locked(0)
 
-    def replace(self, objs: Sequence[T], resource_version: str) -> None:  # noqa: ARG002
+    def replace(self, objs: Sequence[T], resource_version: str) -> None:
         """Make ``objs`` the whole content, in this order."""
         items = OrderedDict((self._key_of(obj), obj) for obj in objs)
         with self._lock:
