@@ -1,0 +1,152 @@
+"""An API server that plays back what was rendered before: the other end of the benchmarks.
+
+It runs in a process of its own, so that what it does is not measured, and does nothing while it is
+measured but send. An event is a line in an HTTP chunk of its own, as an API server sends it. The
+first segment of a request's path says what the server has to offer:
+
+    /live   an empty collection, in which EVENTS changes happen to OBJECTS Foos
+    /full   OBJECTS Foos, in pages or as a streamed list, to which nothing happens any more
+    /brief  one Foo; every watch ends after one event, and its connection with it
+"""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+OBJECTS = 10_000
+EVENTS = 20_000
+
+_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+_END = b"0\r\n\r\n"
+_API_VERSION = "samplecontroller.k8s.io/v1alpha1"
+
+
+@contextmanager
+def recorded_server() -> Iterator[str]:
+    """The server's address, while the server runs."""
+    root = Path(__file__).parent.parent
+    command = [sys.executable, "-m", "benchmarks.recorded_server"]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def foo(number: int, version: int) -> dict[str, object]:
+    """A Foo of about a kilobyte."""
+    return {
+        "apiVersion": _API_VERSION,
+        "kind": "Foo",
+        "metadata": {
+            "name": f"foo-{number}",
+            "namespace": f"ns-{number % 10}",
+            "uid": f"3f0e0c3a-3f3e-4a7e-9a6f-{number:012d}",
+            "resourceVersion": str(version),
+            "creationTimestamp": "2026-01-01T00:00:00Z",
+            "labels": {"app": f"web-{number % 50}", "tier": "backend"},
+        },
+        "spec": {"deploymentName": f"foo-{number}", "replicas": 3, "note": "x" * 500},
+        "status": {"availableReplicas": 3},
+    }
+
+
+def event(kind: str, obj: object) -> bytes:
+    """A watch event in its chunk."""
+    line = msgspec.json.encode({"type": kind, "object": obj}) + b"\n"
+    return b"%x\r\n%s\r\n" % (len(line), line)
+
+
+def bookmark() -> bytes:
+    """The one that ends a streamed list."""
+    header = {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}
+    return event("BOOKMARK", {"apiVersion": _API_VERSION, "kind": "Foo", "metadata": header})
+
+
+def page(objs: Sequence[object], token: str = "") -> bytes:
+    """A whole answer with a list."""
+    body = msgspec.json.encode(
+        {
+            "apiVersion": _API_VERSION,
+            "kind": "FooList",
+            "metadata": {"resourceVersion": "1", "continue": token},
+            "items": objs,
+        }
+    )
+    return _HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+class Recordings:
+    """Every answer, rendered."""
+
+    def __init__(self) -> None:
+        self.initial = [foo(number, number + 1) for number in range(OBJECTS)]
+        added = b"".join(event("ADDED", obj) for obj in self.initial)
+        modified = b"".join(
+            event("MODIFIED", foo(number % OBJECTS, number + 1)) for number in range(OBJECTS, EVENTS)
+        )
+        self.changes = bookmark() + added + modified
+        self.streamed_list = added + bookmark()
+        self.pages: dict[tuple[int, int], bytes] = {}
+
+    def answer(self, offer: str, query: dict[str, str]) -> tuple[bytes, bool]:
+        """What is sent, and whether the connection stays open after it."""
+        if "watch" not in query:
+            return self._page(offer, int(query.get("limit", 0)), int(query.get("continue", 0))), True
+        if offer == "brief":
+            head = _HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+            return head + event("MODIFIED", foo(0, 2)) + _END, False
+        head = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+        if offer == "live":
+            return head + self.changes, True
+        return head + (self.streamed_list if "sendInitialEvents" in query else b""), True
+
+    def _page(self, offer: str, limit: int, start: int) -> bytes:
+        if offer != "full":
+            return page(self.initial[:1] if offer == "brief" else [])
+        if (start, limit) not in self.pages:
+            end = start + limit if limit else OBJECTS
+            self.pages[start, limit] = page(
+                self.initial[start:end], str(end) if end < OBJECTS else ""
+            )
+        return self.pages[start, limit]
+
+
+def _serve(connection: socket.socket, recordings: Recordings) -> None:
+    with connection, connection.makefile("rb") as requests:
+        while request_line := requests.readline():
+            while requests.readline() not in (b"\r\n", b""):
+                pass
+            target = urlsplit(request_line.split()[1].decode())
+            query = {name: values[0] for name, values in parse_qs(target.query).items()}
+            answer, stays_open = recordings.answer(target.path.split("/")[1], query)
+            try:
+                connection.sendall(answer)
+            except OSError:
+                return
+            if not stays_open:
+                return
+
+
+def main() -> None:
+    recordings = Recordings()
+    listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+    print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
+    while True:
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        threading.Thread(target=_serve, args=(connection, recordings), daemon=True).start()
+
+
+if __name__ == "__main__":
+    main()
