@@ -38,6 +38,7 @@ from clientgo.cache.keys import (
     meta_namespace_index,
     meta_namespace_key,
 )
+from clientgo.cache.lazy import Lazy
 from clientgo.cache.list_watch import ListerWatcher, ListWatch, WatchStream
 from clientgo.cache.listener import HighWater, ListenerStatistics
 from clientgo.cache.listers import Lister, list_all, list_by_namespace
@@ -69,6 +70,7 @@ from clientgo.cache.store import (
     TransactionError,
     UnknownIndexError,
 )
+from clientgo.cache.sync_tracker import AsyncTracker, SingleFileTracker
 from clientgo.cache.thread_safe_store import ThreadSafeStore
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
 from clientgo.cache.undelta_store import UndeltaStore
@@ -150,6 +152,9 @@ __all__ = [
     "wait_for_cache_sync",
     "SyncResult",
     "CacheSyncError",
+    "SingleFileTracker",
+    "AsyncTracker",
+    "Lazy",
     # what informers are made of
     "Reflector",
     "ReflectorStatistics",

@@ -222,6 +222,22 @@ class TestErrors:
             store.told.wait_for_count(1)
 
 
+def test_a_slow_list_is_worth_a_line(
+    store: RecordingStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    """RFL-34."""
+    clock = FakeClock()
+
+    def list_slowly(*_: Any) -> ObjectList[Any]:
+        clock.step(11.0)
+        return ObjectList(metadata=ListMeta(resource_version="1"), items=[foo("a")])
+
+    source = ListWatch(list_slowly, lambda *_: FakeStream(), supports_watch_list=False)
+    with running(reflector(source, store, name="foos", clock=clock)):
+        store.told.wait_for_count(1)
+    assert "foos: a list of 1 items took 11 s" in caplog.text
+
+
 def test_what_does_not_decode_is_left_out_and_logged_once(
     source: FakeSource, store: RecordingStore, caplog: pytest.LogCaptureFixture
 ) -> None:
