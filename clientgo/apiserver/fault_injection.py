@@ -155,7 +155,7 @@ class FaultInjector:
             for rule in self._rules
             if not _is_live(rule.fault, asked)
             and asked.is_one_of(rule.fault.requests)
-            and _applies(rule.fault, request)
+            and _applies(rule.fault, asked)
             and rule.strikes()
         ]
         for rule in rules:
@@ -363,12 +363,12 @@ def _is_live(fault: Fault, asked: _Asked) -> bool:
     )
 
 
-def _applies(fault: Fault, request: Request) -> bool:
+def _applies(fault: Fault, asked: _Asked) -> bool:
     """Whether a fault can happen to a request; others are not counted."""
     if isinstance(fault, ExpireContinueTokens):
-        return bool(request.parameter("continue"))
+        return bool(asked.request.parameter("continue"))
     if isinstance(fault, StaleLists):
-        return request.method == "GET" and not request.parameter("continue")
+        return asked.verb in ("list", "watch") and not asked.request.parameter("continue")
     return True
 
 

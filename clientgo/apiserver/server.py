@@ -165,7 +165,7 @@ class EmbeddedAPIServer:
         self._call(lambda: self._faults.lift(fault))
 
     def struck(self, fault: Fault) -> int:
-        """How often a fault has happened to a request or a watch."""
+        """How often a fault has happened to a request or a watch (freezing is not counted)."""
         return self._faults.struck(fault)
 
     def wait_until_struck(self, fault: Fault, times: int = 1, timeout: float = 10.0) -> bool:
