@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from hypothesis import event, given, settings
+from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from clientgo.codegen.type_schema import resource_schema
@@ -30,7 +30,7 @@ def _decodes(value: Any, cls: type[Resource]) -> bool:
     return True
 
 
-@settings(max_examples=200)
+@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_the_schema_refuses_the_type_refuses_and_the_other_way_round(
     data: st.DataObject,

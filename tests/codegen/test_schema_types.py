@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import clientgo.api
@@ -201,7 +201,7 @@ def _drawn(data: st.DataObject) -> Schema:
     return root
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_whatever_the_schema_allows_the_type_decodes(data: st.DataObject) -> None:
     root = _drawn(data)
@@ -217,7 +217,7 @@ def test_whatever_the_schema_allows_the_type_decodes(data: st.DataObject) -> Non
     assert foo.to_dict()["spec"] == stored["spec"] if "spec" in stored else True
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_definition_made_of_the_types_says_what_the_schema_said(data: st.DataObject) -> None:
     root = _drawn(data)
