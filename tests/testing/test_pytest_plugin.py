@@ -1,0 +1,26 @@
+"""The fixtures that the package brings, used as the page on faults shows."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "faults.md"
+
+
+def test_the_example_of_the_page_on_faults_passes(tmp_path: Path) -> None:
+    (example,) = re.findall(r"^```python\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.M)
+    (tmp_path / "test_example.py").write_text(example)
+
+    run = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "1 passed" in run.stdout
