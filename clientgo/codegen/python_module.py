@@ -84,7 +84,7 @@ def docstring(text: str) -> str:
     lines = [
         line
         for written in text.strip().splitlines() or [""]
-        for line in textwrap.wrap(_escaped(written), 94, break_long_words=False) or [""]
+        for line in textwrap.wrap(escaped(written), 94, break_long_words=False) or [""]
     ]
     lines[0] = f'"""{lines[0]}'
     if len(lines) > 1 or lines[0].endswith('"'):
@@ -94,9 +94,10 @@ def docstring(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in lines)
 
 
-def _escaped(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"""', r"\"\"\"")
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in escaped)
+def escaped(text: str) -> str:
+    """A line of text as it stands in a docstring: it reads the same, and cannot end it."""
+    text = text.replace("\\", "\\\\").replace('"""', r"\"\"\"")
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 @dataclass(slots=True)

@@ -168,6 +168,19 @@ def test_a_kind_whose_name_is_taken_keeps_it_on_the_wire() -> None:
     assert resource_of(kind).kind == "Resource"
 
 
+def test_text_from_a_definition_is_never_code() -> None:
+    hostile = '"""\nraise SystemExit\n"""\\'
+    resource = APIResource(group=hostile, version=hostile, kind="Foo", plural=hostile)
+    field = {"type": "string", "description": hostile, "enum": [hostile], "default": hostile}
+    schema = {"type": "object", "description": hostile, "properties": {"a'\u202e": field}}
+
+    module = load(types_module([Kind(resource, schema)], source=hostile))
+
+    assert module.Foo().a == hostile
+    assert resource_of(module.Foo).group == hostile
+    assert module.Foo.__doc__.split() == hostile.split()
+
+
 def test_fields_whose_names_collide_are_all_there() -> None:
     properties = {name: {"type": "integer"} for name in ("fooBar", "foo-bar", "foo_bar", "$", "%")}
     spec: Any = {"type": "object", "properties": properties}
