@@ -14,6 +14,7 @@ from typing import Any
 
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery import discover
+from clientgo.apiserver.fault_control import CONTROL_PATH, control_faults
 from clientgo.apiserver.fault_injection import FaultInjector
 from clientgo.apiserver.http import (
     Answer,
@@ -60,9 +61,12 @@ VERSION = {
 class Application:
     """Serves one cluster's API."""
 
-    def __init__(self, cluster: Cluster, faults: FaultInjector) -> None:
+    def __init__(
+        self, cluster: Cluster, faults: FaultInjector, *, fault_control: bool = False
+    ) -> None:
         self._cluster = cluster
         self._faults = faults
+        self._fault_control = fault_control
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -121,6 +125,8 @@ class Application:
 
     def _answer_non_resource(self, request: Request) -> Answer:
         path = request.path
+        if self._fault_control and path == CONTROL_PATH:
+            return control_faults(request, self._faults, self._cluster)
         if path in _HEALTH_PATHS:
             return text_response("ok")
         if path.rstrip("/") == "/version":

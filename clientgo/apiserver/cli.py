@@ -11,6 +11,7 @@ import sys
 import threading
 from pathlib import Path
 
+from clientgo.apiserver.fault_control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
 
@@ -31,6 +32,11 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     )
     parser.add_argument(
         "--kubeconfig", metavar="PATH", type=Path, help="write a kubeconfig for this server to PATH"
+    )
+    parser.add_argument(
+        "--faults",
+        action="store_true",
+        help=f"let clients make the server misbehave, through {CONTROL_PATH}",
     )
     parser.set_defaults(run=run)
 
@@ -54,7 +60,7 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     host, port = options.listen
-    server = EmbeddedAPIServer(host, port)
+    server = EmbeddedAPIServer(host, port, fault_control=options.faults)
     try:
         server.start()
     except OSError as error:

@@ -47,12 +47,16 @@ class EmbeddedAPIServer:
     ...     print(server.url, server.kubeconfig)  # doctest: +SKIP
 
     ``port`` 0 takes a free one, which is kept across restarts. Objects and history outlive
-    ``stop``; ``restart`` can forget them.
+    ``stop``; ``restart`` can forget them. With ``fault_control``, whoever reaches the server can
+    make it misbehave, over HTTP.
     """
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, host: str = "127.0.0.1", port: int = 0, *, fault_control: bool = False
+    ) -> None:
         self.host = host
         self.port = port
+        self._fault_control = fault_control
         self._cluster = Cluster()
         self._faults = FaultInjector()
         self._thread: threading.Thread | None = None
@@ -198,7 +202,7 @@ class EmbeddedAPIServer:
 
     async def _serve(self, listener: socket.socket) -> None:
         config = uvicorn.Config(
-            Application(self._cluster, self._faults),
+            Application(self._cluster, self._faults, fault_control=self._fault_control),
             loop="asyncio",
             http="httptools",
             ws="none",
