@@ -93,7 +93,8 @@ class Recordings:
         self.initial = [foo(number, number + 1) for number in range(OBJECTS)]
         added = b"".join(event("ADDED", obj) for obj in self.initial)
         modified = b"".join(
-            event("MODIFIED", foo(number % OBJECTS, number + 1)) for number in range(OBJECTS, EVENTS)
+            event("MODIFIED", foo(number % OBJECTS, number + 1))
+            for number in range(OBJECTS, EVENTS)
         )
         self.changes = bookmark() + added + modified
         self.streamed_list = added + bookmark()
@@ -102,7 +103,9 @@ class Recordings:
     def answer(self, offer: str, query: dict[str, str]) -> tuple[bytes, bool]:
         """What is sent, and whether the connection stays open after it."""
         if "watch" not in query:
-            return self._page(offer, int(query.get("limit", 0)), int(query.get("continue", 0))), True
+            return self._page(
+                offer, int(query.get("limit", 0)), int(query.get("continue", 0))
+            ), True
         if offer == "brief":
             head = _HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
             return head + event("MODIFIED", foo(0, 2)) + _END, False

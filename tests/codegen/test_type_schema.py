@@ -92,7 +92,7 @@ def _error(annotation: Any) -> TypeSchemaError:
         (IntOrString, {"x-kubernetes-int-or-string": True}),
         (Literal["a", "b"], {"type": "string", "enum": ["a", "b"]}),
         (Literal[1, 2], {"type": "integer", "enum": [1, 2]}),
-        (Literal[1, "a"], {"x-kubernetes-int-or-string": True, "enum": [1, "a"]}),
+        (Literal[80, "http"], {"x-kubernetes-int-or-string": True, "enum": [80, "http"]}),
         (Color, {"type": "string", "enum": ["red", "blue"]}),
         (Level, {"type": "integer", "enum": [1, 9]}),
         (dict, {"type": "object", **_KEEP}),
