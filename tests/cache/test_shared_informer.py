@@ -262,8 +262,8 @@ class TestRemovingAHandler:
             seen(obj)
 
         registration = informer.add_event_handler(on_add=remove_once_stopped)
-        source.add(foo("a"))
         with running(informer) as stop:
+            source.add(foo("a"))
             seen.wait_for_count(1)
 
 
