@@ -103,6 +103,7 @@ def test_two_informers_on_one_kind_see_the_same(world: World, client: Client) ->
             informer.add_event_handler(on_add=seen.add, on_update=seen.update)
             stack.enter_context(running("informer", lambda _, i=informer: i.run(stop)))
         stack.enter_context(stopping(stop))
+        assert wait_for_cache_sync(stop, *informers)
 
         world.create_foo("a", replicas=2)
 
