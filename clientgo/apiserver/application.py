@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from clientgo.apiserver.authentication import Authenticator
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery import discover
 from clientgo.apiserver.fault_control import CONTROL_PATH, control_faults
@@ -62,9 +63,15 @@ class Application:
     """Serves one cluster's API."""
 
     def __init__(
-        self, cluster: Cluster, faults: FaultInjector, *, fault_control: bool = False
+        self,
+        cluster: Cluster,
+        faults: FaultInjector,
+        authenticator: Authenticator,
+        *,
+        fault_control: bool = False,
     ) -> None:
         self._cluster = cluster
+        self._authenticator = authenticator
         self._faults = faults
         self._fault_control = fault_control
 
@@ -74,6 +81,8 @@ class Application:
             request = await read_request(scope, receive)
             if request is None:
                 return
+            if request.path not in _HEALTH_PATHS:
+                self._authenticator.check(request.headers.get("authorization", ""))
             answer = await self._faults.answer(request, self._answer)
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()

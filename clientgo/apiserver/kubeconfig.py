@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import base64
 import json
-import os
 from pathlib import Path
 from typing import Any
+
+from clientgo.apiserver.private_files import write_private
 
 CONTEXT = "clientgo"
 
 
-def make_kubeconfig(url: str) -> dict[str, Any]:
-    """The kubeconfig of a server that listens at ``url``."""
+def make_kubeconfig(
+    url: str, *, token: str | None = None, authority: bytes | None = None
+) -> dict[str, Any]:
+    """The kubeconfig of a server at ``url``, with what it asks for and what to trust (in PEM)."""
+    cluster = {"server": url}
+    if authority is not None:
+        cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
+    user = {} if token is None else {"token": token}
     return {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": CONTEXT,
-        "clusters": [{"name": CONTEXT, "cluster": {"server": url}}],
-        "users": [{"name": CONTEXT, "user": {}}],
+        "clusters": [{"name": CONTEXT, "cluster": cluster}],
+        "users": [{"name": CONTEXT, "user": user}],
         "contexts": [
             {
                 "name": CONTEXT,
@@ -33,8 +41,5 @@ def write_kubeconfig(path: Path, kubeconfig: dict[str, Any]) -> None:
     Raises:
         OSError: the file can't be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        json.dump(kubeconfig, file, indent=2)  # JSON is YAML
-        file.write("\n")
+    text = json.dumps(kubeconfig, indent=2)  # JSON is YAML
+    write_private(path, f"{text}\n".encode())

@@ -26,6 +26,8 @@ from typing import Any, Self, TypeVar
 import uvicorn
 
 from clientgo.apiserver.application import Application
+from clientgo.apiserver.authentication import Authenticator, check_exposure, keep_token
+from clientgo.apiserver.certificates import ServingCertificate, keep_self_signed
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.fault_injection import FaultInjector
 from clientgo.apiserver.faults import CloseWatches, ExpireHistory, Fault
@@ -39,6 +41,9 @@ _CALL_TIMEOUT = 10.0
 _SHUTDOWN_GRACE = 1
 """Seconds that requests in flight get when the server stops."""
 
+_THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
+"""Where a server is reached from here that listens on every address."""
+
 
 class EmbeddedAPIServer:
     """A Kubernetes API server in this process.
@@ -49,13 +54,40 @@ class EmbeddedAPIServer:
     ``port`` 0 takes a free one, which is kept across restarts. Objects and history outlive
     ``stop``; ``restart`` can forget them. With ``fault_control``, whoever reaches the server can
     make it misbehave, over HTTP.
+
+    With a ``token``, whoever does not show it gets a 401; with a ``certificate``, the server speaks
+    TLS. ``secure`` makes the one that is not given, or both. A ``host`` that other machines reach
+    needs both.
     """
 
     def __init__(
-        self, host: str = "127.0.0.1", port: int = 0, *, fault_control: bool = False
+        self,
+        host: str = "127.0.0.1",
+        port: int = 0,
+        *,
+        fault_control: bool = False,
+        token: str | None = None,
+        certificate: ServingCertificate | None = None,
+        secure: bool = False,
     ) -> None:
+        """Take the settings; nothing is served before ``start``.
+
+        Raises:
+            ValueError: other machines reach ``host``, and a token or TLS is missing; or the token
+                or the certificate can't be used.
+        """
+        check_exposure(
+            host,
+            has_token=secure or token is not None,
+            has_certificate=secure or certificate is not None,
+        )
+        if certificate is not None:
+            certificate.check()
         self.host = host
         self.port = port
+        self._secure = secure
+        self._authenticator = Authenticator(token)
+        self._certificate = certificate
         self._fault_control = fault_control
         self._cluster = Cluster()
         self._faults = FaultInjector()
@@ -77,6 +109,7 @@ class EmbeddedAPIServer:
         """
         if self._thread is not None:
             raise RuntimeError(f"the API server runs already, at {self.url}")
+        self._prepare()
         listener = self._listen()
         self._ready.clear()
         self._failures.clear()
@@ -89,10 +122,7 @@ class EmbeddedAPIServer:
             self._thread.join()
             self._thread = None
             raise RuntimeError("the API server could not start") from self._failures[0]
-        if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="clientgo-apiserver-"))
-            weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-            write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
+        write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
         return self
 
     def stop(self) -> None:
@@ -131,8 +161,12 @@ class EmbeddedAPIServer:
 
     @property
     def url(self) -> str:
-        """Base URL."""
-        return f"http://{self.host}:{self.port}"
+        """Base URL, as this machine reaches the server."""
+        scheme = "https" if self._secure or self._certificate else "http"
+        host = _THIS_MACHINE.get(self.host, self.host)
+        return (
+            f"{scheme}://[{host}]:{self.port}" if ":" in host else f"{scheme}://{host}:{self.port}"
+        )
 
     @property
     def kubeconfig(self) -> Path:
@@ -147,8 +181,13 @@ class EmbeddedAPIServer:
 
     @property
     def kubeconfig_data(self) -> dict[str, Any]:
-        """The content of the kubeconfig."""
-        return make_kubeconfig(self.url)
+        """The content of the kubeconfig: where the server is, the token, what to trust."""
+        trusted = self._certificate.authority if self._certificate else None
+        return make_kubeconfig(
+            self.url,
+            token=self._authenticator.token,
+            authority=trusted.read_bytes() if trusted else None,
+        )
 
     # -- misbehaviour
 
@@ -178,6 +217,16 @@ class EmbeddedAPIServer:
 
     # -- the thread
 
+    def _prepare(self) -> None:
+        """Make what is kept across restarts, unless an earlier start has made it."""
+        if self._directory is None:
+            self._directory = Path(tempfile.mkdtemp(prefix="clientgo-apiserver-"))
+            weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+        if self._secure and self._certificate is None:
+            self._certificate = keep_self_signed(self._directory, self.host)
+        if self._secure and self._authenticator.token is None:
+            self._authenticator.token = keep_token(self._directory / "token")
+
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
         # With the protocol named, asyncio switches off the delay of small packets.
@@ -201,8 +250,14 @@ class EmbeddedAPIServer:
             self._ready.set()
 
     async def _serve(self, listener: socket.socket) -> None:
+        certificate = self._certificate
         config = uvicorn.Config(
-            Application(self._cluster, self._faults, fault_control=self._fault_control),
+            Application(
+                self._cluster,
+                self._faults,
+                self._authenticator,
+                fault_control=self._fault_control,
+            ),
             loop="asyncio",
             http="httptools",
             ws="none",
@@ -213,6 +268,8 @@ class EmbeddedAPIServer:
             date_header=False,
             server_header=False,
             timeout_graceful_shutdown=_SHUTDOWN_GRACE,
+            ssl_certfile=certificate.certificate if certificate else None,
+            ssl_keyfile=certificate.key if certificate else None,
         )
         self._loop = asyncio.get_running_loop()
         await self._cluster.namespaces.create_initial()
