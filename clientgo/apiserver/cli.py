@@ -18,11 +18,8 @@ from clientgo.apiserver.server import EmbeddedAPIServer
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command and its options."""
-    parser = commands.add_parser(
-        "apiserver", help="serve the Kubernetes API from memory, for development and tests"
-    )
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the command's options; ``run`` is what an invocation calls."""
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
