@@ -1,0 +1,27 @@
+"""Log lines that say what they are about: fields beside the message, and where they come from.
+
+::
+
+    with log_context(controller="foo", key="default/a"):    around a piece of work
+        log.info("synced", extra={"attempt": 2})            by anybody who is called there
+                │
+                ▼
+    ContextFilter ──► TextFormatter   2026-11-21T04:00:00.000Z INFO my.program: synced
+                      JSONFormatter       attempt=2 controller=foo key=default/a
+
+The rooms log to the standard ``logging`` and set nothing up. A program that has nothing of its own
+calls :func:`setup_logging`; one that has gives its handlers a :class:`ContextFilter`.
+"""
+
+from clientgo.logs.context import ContextFilter, current_fields, log_context
+from clientgo.logs.formatters import JSONFormatter, TextFormatter
+from clientgo.logs.setup import setup_logging
+
+__all__ = [
+    "log_context",
+    "current_fields",
+    "ContextFilter",
+    "TextFormatter",
+    "JSONFormatter",
+    "setup_logging",
+]

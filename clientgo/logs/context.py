@@ -1,0 +1,54 @@
+"""Fields that every log line of a piece of work carries, whoever writes it.
+
+Promises: within :func:`log_context` the lines of every logger carry its fields, also those of
+libraries that know nothing of it; the end of the block takes them away, whatever happens in it.
+What a line says itself, in ``extra``, wins.
+
+Does not promise to follow the work into other threads: they start without fields, unless they are
+run in a copy of the context (``contextvars.copy_context().run``).
+
+Differs from client-go (klog, contextual logging), where the logger is handed on from function to
+function: here the functions need not take one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
+
+_fields: ContextVar[Mapping[str, object]] = ContextVar(
+    "clientgo_log_fields", default=MappingProxyType({})
+)
+
+
+@contextmanager
+def log_context(**fields: object) -> Iterator[None]:
+    """Put these fields on every log line of this thread until the end of the block.
+
+    Blocks may be nested; the inner one wins where both name a field.
+    """
+    token = _fields.set(MappingProxyType({**_fields.get(), **fields}))
+    try:
+        yield
+    finally:
+        _fields.reset(token)
+
+
+def current_fields() -> Mapping[str, object]:
+    """The fields that a line written here would carry."""
+    return _fields.get()
+
+
+class ContextFilter(logging.Filter):
+    """Adds the fields to the records of the handler that it is given to; lets all through.
+
+    They become attributes as those of ``extra`` do, so that any formatter can use them.
+    """
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        for name, value in current_fields().items():
+            record.__dict__.setdefault(name, value)
+        return True

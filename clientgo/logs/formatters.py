@@ -1,0 +1,73 @@
+"""A log line with its fields, for people and for programs.
+
+Promises: what ``extra`` and the context say appears on the line, in alphabetical order; a value
+can't be mistaken for another field or another line. Time is UTC.
+
+Does not promise to hide secrets: what must not be read must not be logged.
+
+Differs from client-go (klog) in the head of the line, which names the logger instead of the
+thread and the line of code.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import time
+from typing import Any, Final
+
+_OWN_ATTRIBUTES: Final = frozenset(
+    {*logging.makeLogRecord({}).__dict__, "message", "asctime", "taskName"}
+)
+"""What every record has; all else is a field. ``taskName`` comes with Python 3.12."""
+
+_PLAIN: Final = re.compile(r"[\w./:@+-]+")
+"""Values that need no quotes."""
+
+
+def fields_of(record: logging.LogRecord) -> dict[str, Any]:
+    """The fields of a record by name, in alphabetical order."""
+    names = sorted(record.__dict__.keys() - _OWN_ATTRIBUTES)
+    return {name: record.__dict__[name] for name in names}
+
+
+class TextFormatter(logging.Formatter):
+    """``2026-11-21T04:00:00.000Z INFO my.program: message name=value``."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
+
+    def formatTime(  # noqa: N802 - logging's name
+        self, record: logging.LogRecord, datefmt: str | None = None
+    ) -> str:
+        return _timestamp(record)
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
+        fields = [f" {name}={_quoted(value)}" for name, value in fields_of(record).items()]
+        return super().formatMessage(record) + "".join(fields)
+
+
+class JSONFormatter(logging.Formatter):
+    """One JSON object a line: time, level, logger, message, the fields, and a traceback if any."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = fields_of(record) | {
+            "time": _timestamp(record),
+            "level": record.levelname,
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return json.dumps(line, default=str, ensure_ascii=False)
+
+
+def _timestamp(record: logging.LogRecord) -> str:
+    seconds = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+    return f"{seconds}.{int(record.msecs):03d}Z"
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,26 @@
+"""Logging for a program that has set up none.
+
+Promises: one handler, on the root logger, whose lines carry their fields. Does not replace
+handlers that are there already.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TextIO
+
+from clientgo.logs.context import ContextFilter
+from clientgo.logs.formatters import JSONFormatter, TextFormatter
+
+
+def setup_logging(
+    level: int = logging.INFO, *, json: bool = False, stream: TextIO | None = None
+) -> None:
+    """Write what is logged at ``level`` and above to ``stream``, which is stderr by default.
+
+    Without effect where the root logger has a handler already, as in a test run.
+    """
+    handler = logging.StreamHandler(stream)
+    handler.addFilter(ContextFilter())
+    handler.setFormatter(JSONFormatter() if json else TextFormatter())
+    logging.basicConfig(level=level, handlers=[handler])

@@ -1,0 +1,25 @@
+"""The page that Prometheus reads. Needs the ``prometheus-client`` package (the ``metrics`` extra).
+
+Promises what is in a registry, in the format that the request prefers.
+"""
+
+from __future__ import annotations
+
+from prometheus_client import REGISTRY, CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+
+from clientgo.serving.server import Handler, Request, Response
+
+
+def metrics_handler(registry: CollectorRegistry = REGISTRY) -> Handler:
+    """A handler that shows ``registry``, for instance the one of a ``PrometheusProvider``::
+
+    set_default_provider(PrometheusProvider())
+    Server(":8080", {"/metrics": metrics_handler()})
+    """
+
+    def respond(request: Request) -> Response:
+        encode, content_type = choose_encoder(request.headers.get("accept", ""))
+        return Response(200, encode(registry), content_type)
+
+    return respond

@@ -1,0 +1,133 @@
+"""The server behind probes and scrapes."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import pytest
+
+from clientgo.serving import Request, Response, Server, ServingError
+
+
+def text(body: str) -> Response:
+    return Response(200, body.encode())
+
+
+def get(server: Server, path: str, method: str = "GET") -> tuple[int, str]:
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=5.0)
+    try:
+        connection.request(method, path)
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+    finally:
+        connection.close()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    def broken(_: Request) -> Response:
+        raise ValueError("a bug")
+
+    handlers = {
+        "/healthz": lambda request: text(f"health of {request.rest or 'all'}"),
+        "/healthz/deep": lambda request: text(f"deep {request.query}"),
+        "/broken": broken,
+    }
+    with Server("127.0.0.1:0", handlers) as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/healthz", "health of all"),
+        ("/healthz/", "health of all"),
+        ("/healthz/a%20b", "health of a b"),
+        ("/healthz/deep?x=1&x=2&y", "deep {'x': ['1', '2'], 'y': ['']}"),
+    ],
+)
+def test_a_path_is_answered_by_its_handler(server: Server, path: str, body: str) -> None:
+    assert get(server, path) == (200, body)
+
+
+@pytest.mark.parametrize("path", ["/", "/healthzz", "/else"])
+def test_any_other_path_is_not_found(server: Server, path: str) -> None:
+    assert get(server, path)[0] == 404
+
+
+def test_a_head_request_gets_no_body(server: Server) -> None:
+    assert get(server, "/healthz", "HEAD") == (200, "")
+
+
+def test_a_handler_that_fails_tells_the_log_and_not_the_client(
+    server: Server, caplog: pytest.LogCaptureFixture
+) -> None:
+    assert get(server, "/broken") == (500, "internal server error\n")
+    assert "a bug" in caplog.text
+
+
+def test_a_slow_request_holds_up_no_other() -> None:
+    asked, go_on = threading.Event(), threading.Event()
+
+    def slow(_: Request) -> Response:
+        asked.set()
+        go_on.wait(5.0)
+        return text("at last")
+
+    handlers = {"/slow": slow, "/quick": lambda _: text("at once")}
+    with Server("127.0.0.1:0", handlers) as server:
+        answers: list[tuple[int, str]] = []
+        thread = threading.Thread(target=lambda: answers.append(get(server, "/slow")))
+        thread.start()
+        assert asked.wait(5.0)
+        assert get(server, "/quick") == (200, "at once")
+        go_on.set()
+    thread.join(5.0)
+    assert answers == [(200, "at last")], "stop() waits for what is being answered"
+
+
+def test_no_thread_is_left_and_the_port_is_free_again() -> None:
+    before = set(threading.enumerate())
+    with Server("127.0.0.1:0", {}) as server:
+        address = urlsplit(server.url).netloc
+        get(server, "/")
+    with Server(address, {}):
+        pass
+
+    assert set(threading.enumerate()) == before
+
+
+def test_without_a_host_it_listens_everywhere() -> None:
+    with Server(":0", {"/a": lambda _: text("a")}) as server:
+        assert get(server, "/a") == (200, "a")
+        port = urlsplit(server.url).port
+        if socket.has_dualstack_ipv6():
+            with socket.create_connection(("::1", port or 0), timeout=5.0):
+                pass
+
+
+def test_an_address_that_is_taken_is_said() -> None:
+    with Server("127.0.0.1:0", {}) as first:
+        address = urlsplit(first.url).netloc
+        second = Server(address, {}, name="probes")
+        with pytest.raises(ServingError, match=f"probes: cannot listen on {address}: Address"):
+            second.start()
+
+
+@pytest.mark.parametrize("address", ["", "8080", "host", "host:", ":http", ":70000"])
+def test_what_is_no_address_is_said_at_once(address: str) -> None:
+    with pytest.raises(ServingError, match="HOST:PORT"):
+        Server(address, {})
+
+
+def test_starting_twice_is_an_error_and_stopping_twice_is_not() -> None:
+    server = Server("127.0.0.1:0", {})
+    with server, pytest.raises(RuntimeError, match="runs already"):
+        server.start()
+    server.stop()
+    with pytest.raises(RuntimeError, match="does not run"):
+        _ = server.url
