@@ -26,6 +26,7 @@ from clientgo.meta import (
     resource_of,
 )
 from clientgo.rest import (
+    HTTPTransport,
     RestClient,
     RestConfig,
     Transport,
@@ -43,7 +44,8 @@ class Client:
 
     ``config`` is whatever :func:`clientgo.rest.rest_config_of` takes: a ``RestConfig``, a URL, a
     ``Configuration`` or ``ApiClient`` of the ``kubernetes`` package, or nothing for the kubeconfig
-    or pod at hand. ``field_manager`` names this program in what it writes.
+    or pod at hand. ``field_manager`` names this program in what it writes. A ``transport`` carries
+    the requests in place of connections to the server.
 
     ``discovery`` knows what the server serves, ``mapper`` finds the resource that a name or kind
     means.
@@ -53,10 +55,12 @@ class Client:
     :class:`~clientgo.rest.ConfigError`.
     """
 
-    def __init__(self, config: Any = None, *, field_manager: str = "") -> None:
+    def __init__(
+        self, config: Any = None, *, field_manager: str = "", transport: Transport | None = None
+    ) -> None:
         self.config: RestConfig = rest_config_of(config)
         self.field_manager = field_manager
-        self._transport = Transport(self.config)
+        self._transport = transport if transport is not None else HTTPTransport(self.config)
         self._lock = threading.Lock()
         self._rests: dict[GroupVersion, RestClient] = {}
         self._shares_limiter = self.config.qps != 0 or self.config.limiter is not None

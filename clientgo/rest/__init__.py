@@ -5,7 +5,7 @@
     load_config() ──► RestConfig ──► RestClient ──► Request ──► Result, Answer, HTTPWatchStream
      kubeconfig,                        │  limiter, retries
      in-cluster, URL                    ▼
-                                    Transport ──► pooled connections, credentials, TLS
+                                    Transport ◄── HTTPTransport: pooled connections, credentials, TLS
 
 Most programs use :mod:`clientgo.client`, which knows objects; this room knows paths and bytes.
 Failures are :class:`~clientgo.meta.StatusError` where the server answered and
@@ -33,6 +33,8 @@ from clientgo.rest.errors import (
     TransportTimeoutError,
     UnreachableError,
 )
+from clientgo.rest.exchange import Answer, Transport
+from clientgo.rest.http_transport import HTTPTransport
 from clientgo.rest.loading import load_config, rest_config_of
 from clientgo.rest.request import Request, RequestError, Result
 from clientgo.rest.rest_client import RestClient, api_path, limiter_of, shared_limiter_of
@@ -43,7 +45,6 @@ from clientgo.rest.server_warnings import (
     set_default_warning_handler,
     suppress_warning,
 )
-from clientgo.rest.transport import Answer, Transport
 from clientgo.rest.user_agent import default_user_agent, user_agent
 from clientgo.rest.watch_stream import EndedWatch, HTTPWatchStream
 
@@ -72,6 +73,7 @@ __all__ = [
     "HTTPWatchStream",
     "EndedWatch",
     "Transport",
+    "HTTPTransport",
     "limiter_of",
     "shared_limiter_of",
     "api_path",

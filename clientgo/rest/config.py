@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.flowcontrol import RateLimiter
 from clientgo.rest.credentials import ANONYMOUS, Credentials
 from clientgo.rest.server_warnings import WarningHandler
@@ -70,6 +71,7 @@ class RestConfig:
     ``timeout`` bounds a plain request with all its retries (0: no bound), ``read_timeout`` any
     silence of the server within one. A watch may be silent for ``watch_idle_timeout`` (None: as
     long as it lasts); once the server should have ended it, it gets ``watch_grace`` more.
+    ``clock`` times the limiter and the pauses between attempts.
 
     Raises :class:`ConfigError` for a server that is no URL. Upstream: client-go ``rest`` Config.
     """
@@ -91,6 +93,7 @@ class RestConfig:
     max_idle_connections: int = 100
     disable_compression: bool = False
     warning_handler: WarningHandler | None = None
+    clock: Clock = field(default=REAL_CLOCK, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "server", _server_url(self.server))

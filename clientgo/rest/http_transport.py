@@ -1,6 +1,6 @@
 """Connections to one API server: pooled, kept alive, secured, and cut off when told to.
 
-Promises: one exchange per :meth:`Transport.send`; idle connections are used again; a peer that
+Promises: one exchange per :meth:`HTTPTransport.send`; idle connections are used again; a peer that
 died is found by TCP keep-alive within a minute; credentials and certificate files are looked at
 for every request, so that they may rotate; every failure is a typed
 :class:`~clientgo.rest.errors.TransportError`.
@@ -20,7 +20,7 @@ import threading
 import zlib
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import urllib3
 from urllib3.exceptions import HTTPError
@@ -30,13 +30,8 @@ from clientgo.rest.chunked import MalformedChunkError
 from clientgo.rest.config import RestConfig
 from clientgo.rest.credentials import Identity
 from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, transport_error
+from clientgo.rest.exchange import Answer, Headers, RequestBody
 from clientgo.rest.in_flight import AbortableHTTPPool, AbortableHTTPSPool, InFlight, carrying
-
-Headers: TypeAlias = dict[str, str] | urllib3.HTTPHeaderDict
-"""The second where a header is there several times."""
-
-RequestBody: TypeAlias = bytes | Iterable[bytes] | None
-"""What is sent: bytes, or something that can be read once, as an open file."""
 
 _KEEP_ALIVE_AFTER: Final = 30
 _KEEP_ALIVE_INTERVAL: Final = 5
@@ -44,42 +39,24 @@ _KEEP_ALIVE_PROBES: Final = 3
 """A dead peer is noticed 45 seconds after its last byte, as with client-go's HTTP/2 pings."""
 
 
-class Answer:
-    """The beginning of an answer, with the body still to be read. For one thread at a time.
+class HTTPAnswer(Answer):
+    """An answer that still comes over its connection.
 
-    Whoever has it must call :meth:`close` (or use it as a context manager), which gives back the
-    connection: to the pool if the body was read to its end, else to the operating system.
+    Closing it gives the connection back: to the pool if the body was read to its end, else to the
+    operating system.
     """
 
-    __slots__ = ("_body", "_in_flight", "_response", "headers", "method", "status", "url")
+    __slots__ = ("_body", "_in_flight", "_response")
 
     def __init__(
         self, method: str, url: str, response: urllib3.BaseHTTPResponse, in_flight: InFlight
     ) -> None:
-        self.method = method
-        self.url = url
-        self.status = response.status
-        self.headers = response.headers
+        super().__init__(method, url, response.status, response.headers)
         self._response = response
         self._in_flight = in_flight
         self._body = Body(_raw(response), gzip=response.headers.get("Content-Encoding") == "gzip")
 
-    def __iter__(self) -> Iterator[bytes]:
-        """The rest of the body, bit by bit as it arrives; raises as :meth:`read` does."""
-        return iter(self.read, b"")
-
-    def read(self, timeout: float | None = None) -> bytes:
-        """What arrives next, waiting for at most ``timeout`` seconds; empty at the end.
-
-        Raises :class:`~clientgo.rest.errors.TransportError`.
-        """
-        return b"".join(self.read_pieces(timeout))
-
     def read_pieces(self, timeout: float | None = None) -> list[bytes]:
-        """Like :meth:`read`, in pieces as the server cut them where it did, and none at the end.
-
-        An API server sends each event of a watch as a piece of its own.
-        """
         try:
             self._in_flight.set_timeout(timeout)
             return self._body.read()
@@ -93,11 +70,9 @@ class Answer:
             raise transport_error(self.method, self.url, error) from error
 
     def abort(self) -> None:
-        """End a blocked read, from any thread."""
         self._in_flight.abort()
 
     def close(self) -> None:
-        """Give the connection back. Idempotent; waits for a read in another thread to return."""
         if not self._in_flight.release():
             return
         if self._body.ended and not self._in_flight.aborted:
@@ -106,14 +81,8 @@ class Answer:
             self._response.close()
         self._response.release_conn()
 
-    def __enter__(self) -> Answer:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-
-class Transport:
+class HTTPTransport:
     """The connections to the server of one configuration; thread-safe, shared by all clients.
 
     At most ``max_idle_connections`` are kept when idle; there is no limit to how many are in use.
@@ -200,7 +169,7 @@ class Transport:
             if in_flight.aborted:
                 raise RequestStoppedError(method, url, "stopped before the answer came") from error
             raise transport_error(method, url, error) from error
-        return Answer(method, url, response, in_flight)
+        return HTTPAnswer(method, url, response, in_flight)
 
     def _pools_for(self, identity: Identity) -> urllib3.PoolManager:
         """The pools for a client certificate, made anew when a file they were made from changed."""

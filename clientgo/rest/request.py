@@ -18,6 +18,7 @@ from urllib.parse import quote, urlencode
 
 from clientgo.meta import Codec
 from clientgo.rest.errors import TransportError
+from clientgo.rest.exchange import Answer, Headers, RequestBody
 from clientgo.rest.failure import answer_error, is_success
 from clientgo.rest.go_duration import go_duration
 from clientgo.rest.sending import (
@@ -28,7 +29,6 @@ from clientgo.rest.sending import (
     is_end_of_watch,
 )
 from clientgo.rest.server_warnings import WarningHandler, warnings_in
-from clientgo.rest.transport import Answer, Headers, RequestBody
 from clientgo.rest.watch_stream import EndedWatch, HTTPWatchStream
 
 if TYPE_CHECKING:

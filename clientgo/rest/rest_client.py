@@ -11,7 +11,6 @@ from urllib.parse import quote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
-from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.flowcontrol import RateLimiter, TokenBucketRateLimiter
 from clientgo.meta import GroupVersion
 from clientgo.metrics import MetricsProvider, default_provider
@@ -22,25 +21,26 @@ from clientgo.rest.config import (
     Impersonation,
     RestConfig,
 )
+from clientgo.rest.exchange import Headers, Transport
+from clientgo.rest.http_transport import HTTPTransport
 from clientgo.rest.request import Request
 from clientgo.rest.request_metrics import RequestMetrics
 from clientgo.rest.sending import Means
 from clientgo.rest.server_warnings import WarningHandler, default_warning_handler
 from clientgo.rest.throttling import ThrottlingLog
-from clientgo.rest.transport import Headers, Transport
 
 _HEADER_CHARACTERS = "!#$&'*+-.^_`|~"
 """What may stand in a header's name as it is; the rest is escaped with percent signs."""
 
 
-def limiter_of(config: RestConfig, *, clock: Clock = REAL_CLOCK) -> RateLimiter | None:
+def limiter_of(config: RestConfig) -> RateLimiter | None:
     """The rate limiter that a configuration asks for; None where it asks for none."""
     if config.limiter is not None:
         return config.limiter
     if config.qps < 0:
         return None
     return TokenBucketRateLimiter(
-        config.qps or DEFAULT_QPS, config.burst or DEFAULT_BURST, clock=clock
+        config.qps or DEFAULT_QPS, config.burst or DEFAULT_BURST, clock=config.clock
     )
 
 
@@ -76,21 +76,20 @@ class RestClient:
         api_path: str = "",
         transport: Transport | None = None,
         limiter: RateLimiter | None = None,
-        clock: Clock = REAL_CLOCK,
         metrics: MetricsProvider | None = None,
     ) -> None:
         self.config = config
         self.api_path = api_path
         self.headers = _headers(config)
         self.means = Means(
-            transport=transport if transport is not None else Transport(config),
+            transport=transport if transport is not None else HTTPTransport(config),
             limiter=limiter,
-            throttling=ThrottlingLog(clock),
+            throttling=ThrottlingLog(config.clock),
             metrics=RequestMetrics(
                 metrics if metrics is not None else default_provider(),
                 urlsplit(config.server).netloc,
             ),
-            clock=clock,
+            clock=config.clock,
         )
 
     @property

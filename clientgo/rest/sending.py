@@ -28,10 +28,10 @@ from clientgo.rest.errors import (
     TransportError,
     TransportTimeoutError,
 )
+from clientgo.rest.exchange import Answer, Headers, RequestBody, Transport
 from clientgo.rest.failure import retry_after
 from clientgo.rest.request_metrics import NO_ANSWER, RequestMetrics
 from clientgo.rest.throttling import OWN_LIMIT, ThrottlingLog
-from clientgo.rest.transport import Answer, Headers, RequestBody, Transport
 
 _log = logging.getLogger("clientgo.rest")
 

@@ -17,10 +17,10 @@ import copy
 import threading
 from typing import Any
 
-from clientgo.client import CachedDiscovery, Client, DiscoveringRESTMapper, DiscoveryClient
+from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import GroupVersion, InvalidError
-from clientgo.rest import RestClient, RestConfig, api_path
+from clientgo.meta import InvalidError
+from clientgo.rest import RestConfig
 from clientgo.testing.actions import ANY, Action
 from clientgo.testing.fake_clock import AutoClock
 from clientgo.testing.fake_discovery import FakeDiscovery
@@ -54,8 +54,12 @@ class FakeClient(Client):
         field_manager: str = "",
         clock: Clock = REAL_CLOCK,
     ) -> None:
-        super().__init__(RestConfig(server="http://fake", qps=-1), field_manager=field_manager)
-        self._in_memory = FakeTransport(self.config, self._react)
+        super().__init__(
+            # No rate limit, and retries that do not pause.
+            RestConfig(server="http://fake", qps=-1, clock=AutoClock()),
+            field_manager=field_manager,
+            transport=FakeTransport(self._react),
+        )
         self._actions_lock = threading.Lock()
         self._actions: list[Action] = []
         self._reactors = Reactors()
@@ -64,17 +68,6 @@ class FakeClient(Client):
         self.served = FakeDiscovery()
         self._reactors.add(ANY, ANY, self.served)
         self._reactors.add(ANY, ANY, ObjectReaction(self.tracker))
-        self.discovery = CachedDiscovery(DiscoveryClient(self.config, transport=self._in_memory))
-        self.mapper = DiscoveringRESTMapper(self.discovery)
-
-    def rest(self, group_version: GroupVersion) -> RestClient:
-        """Requests without a rate limit, whose retries do not pause."""
-        return RestClient(
-            self.config,
-            api_path=api_path(group_version),
-            transport=self._in_memory,
-            clock=AutoClock(),
-        )
 
     def actions(self) -> list[Action]:
         """What has been asked so far, in order."""

@@ -206,7 +206,8 @@ class AutoClock(FakeClock):
     """A fake clock whose sleeps and waits move it on, for code that runs in a single thread.
 
     A sleep returns at once with time advanced by its length; what was planned with `call_at`
-    happens on the way, which is how a test stops a loop at a given instant.
+    happens on the way, which is how a test stops a loop at a given instant. Threads that share
+    one, and plan nothing, never see time go back.
     """
 
     def __init__(self, start: float = 0.0, wall: float = _YEAR_2000) -> None:
@@ -242,7 +243,8 @@ class AutoClock(FakeClock):
         target_ns = self._now_ns + max(duration_ns, 0)
         while not (stopped := stop is not None and stop.is_set()):
             if not self._plan or self._plan[0][0] > target_ns:
-                self._now_ns = target_ns
+                with self._changed:
+                    self._now_ns = max(self._now_ns, target_ns)
                 break
             instant_ns, _, callback = heapq.heappop(self._plan)
             self._now_ns = max(self._now_ns, instant_ns)

@@ -11,8 +11,8 @@ a reactor raises arrives as it was raised.
 from __future__ import annotations
 
 import threading
-from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -20,20 +20,19 @@ from urllib3 import HTTPHeaderDict
 
 from clientgo.cache import WatchStream
 from clientgo.meta import ObjectList, Status, WatchEvent, to_plain
-from clientgo.rest import Answer, RestConfig, Transport
-from clientgo.rest.transport import Headers, RequestBody
+from clientgo.rest import Answer
+from clientgo.rest.exchange import Headers, RequestBody
 from clientgo.testing.actions import Action, action_of
 from clientgo.wait import call_when_set
 
 
-class FakeTransport(Transport):
+class FakeTransport:
     """Hands every request to ``react``, on the caller's thread; thread-safe if that is.
 
     ``react`` returns what a :data:`~clientgo.testing.reactors.Reactor` may answer with.
     """
 
-    def __init__(self, config: RestConfig, react: Callable[[Action], Any]) -> None:
-        super().__init__(config)
+    def __init__(self, react: Callable[[Action], Any]) -> None:
         self._react = react
 
     def send(
@@ -52,30 +51,17 @@ class FakeTransport(Transport):
             return _WatchAnswer(method, url, answer, stop)
         return _WholeAnswer(method, url, msgspec.json.encode(_plain(answer)))
 
+    def close(self) -> None:
+        """There is nothing to let go of."""
+
 
 class _FakeAnswer(Answer):
-    """An answer without a connection: what has arrived is what :meth:`read_pieces` returns."""
+    """An answer without a connection; refusals are raised instead."""
 
     __slots__ = ()
 
     def __init__(self, method: str, url: str) -> None:
-        self.method = method
-        self.url = url
-        self.status = 200
-        self.headers = HTTPHeaderDict()
-
-    def read(self, timeout: float | None = None) -> bytes:
-        return b"".join(self.read_pieces(timeout))
-
-    @abstractmethod
-    def read_pieces(self, timeout: float | None = None) -> list[bytes]:
-        """What comes next; empty at the end."""
-
-    def abort(self) -> None:
-        """Nothing blocks."""
-
-    def close(self) -> None:
-        """Nothing is open."""
+        super().__init__(method, url, HTTPStatus.OK, HTTPHeaderDict())
 
 
 class _WholeAnswer(_FakeAnswer):
@@ -88,6 +74,12 @@ class _WholeAnswer(_FakeAnswer):
     def read_pieces(self, timeout: float | None = None) -> list[bytes]:
         pieces, self._pieces = self._pieces, []
         return pieces
+
+    def abort(self) -> None:
+        """Nothing blocks."""
+
+    def close(self) -> None:
+        """Nothing is open."""
 
 
 class _WatchAnswer(_FakeAnswer):

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.client import Client
+from clientgo.client import Client, EmptyDiscoveryError
 from clientgo.flowcontrol import AlwaysRateLimiter
 from clientgo.meta import APIResource, GroupVersion
 from clientgo.rest import ConfigError, RestConfig
+from clientgo.testing.fake_transport import FakeTransport
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
 
 PODS = APIResource(version="v1", kind="Pod", plural="pods")
@@ -61,3 +62,20 @@ def test_all_share_the_connections():
             "/api/v1/pods",
             "/apis/g.io/v1/foos",
         ]
+
+
+def test_everything_goes_through_the_transport_that_is_given():
+    """Nothing listens where the configuration points to."""
+    asked = []
+
+    def react(action):
+        asked.append(action.resource.resource)
+        return {"items": []}
+
+    with Client("http://127.0.0.1:1", transport=FakeTransport(react)) as client:
+        client.resource(PODS).list()
+        client.metadata(FOOS).list()
+        with pytest.raises(EmptyDiscoveryError):
+            client.discovery.discover()
+
+    assert asked == ["pods", "foos", "/api", "/apis"]

@@ -4,7 +4,6 @@ import dataclasses
 
 import pytest
 
-from clientgo.clock import REAL_CLOCK
 from clientgo.flowcontrol import AlwaysRateLimiter
 from clientgo.rest import (
     ConfigError,
@@ -83,7 +82,7 @@ def test_certificate_files_may_be_shown():
 def test_zero_means_the_default_rate(qps, burst, through):
     """REST-01: 5 a second with bursts of 10."""
     clock = AutoClock()
-    limiter = limiter_of(RestConfig(server="http://host", qps=qps, burst=burst), clock=clock)
+    limiter = limiter_of(RestConfig(server="http://host", qps=qps, burst=burst, clock=clock))
 
     assert limiter is not None
     assert limiter.qps == (qps or 5.0)
@@ -92,7 +91,7 @@ def test_zero_means_the_default_rate(qps, burst, through):
 
 def test_a_negative_rate_means_no_limit():
     """REST-01."""
-    assert limiter_of(RestConfig(server="http://host", qps=-1), clock=REAL_CLOCK) is None
+    assert limiter_of(RestConfig(server="http://host", qps=-1)) is None
 
 
 def test_an_explicit_limiter_wins():

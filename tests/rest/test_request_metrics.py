@@ -46,7 +46,7 @@ def test_attempts_retries_latency_and_sizes_are_reported(server):
     """REST-20: the result for each attempt, retries from the second on, latency once for all."""
     recorder = Recorder()
     server.on("*", answer_status(503, "", headers=[("Retry-After", "2")]), answer_json({"a": 1}))
-    client = RestClient(RestConfig(server=server.url), clock=AutoClock(), metrics=recorder)
+    client = RestClient(RestConfig(server=server.url, clock=AutoClock()), metrics=recorder)
 
     client.post().absolute_path("/x").body(b"12345").do()
 
@@ -65,7 +65,7 @@ def test_an_attempt_without_an_answer_has_the_code_error(server):
     """REST-20."""
     recorder = Recorder()
     server.on("*", hang_up())
-    client = RestClient(RestConfig(server=server.url), clock=AutoClock(), metrics=recorder)
+    client = RestClient(RestConfig(server=server.url, clock=AutoClock()), metrics=recorder)
 
     with pytest.raises(ConnectionLostError):
         client.put().absolute_path("/x").do()

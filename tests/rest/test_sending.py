@@ -59,7 +59,7 @@ def _clock() -> AutoClock:
 
 def client_of(server: ScriptedServer, clock: Any, limiter: Any = None, **config: Any) -> RestClient:
     return RestClient(
-        RestConfig(server=server.url, **config), api_path="/api/v1", clock=clock, limiter=limiter
+        RestConfig(server=server.url, clock=clock, **config), api_path="/api/v1", limiter=limiter
     )
 
 
@@ -188,7 +188,7 @@ def test_a_refused_connection_is_never_retried(clock, kind):
     """REST-08."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    request = RestClient(RestConfig(server=url), clock=clock).get().absolute_path("/x")
+    request = RestClient(RestConfig(server=url, clock=clock)).get().absolute_path("/x")
 
     with pytest.raises(ServerRefusedError):
         request.watch(CODEC) if kind == "watch" else getattr(request, kind)()

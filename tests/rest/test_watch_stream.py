@@ -297,7 +297,7 @@ def test_a_watch_that_the_server_does_not_end_in_time_is_ended_here(server):
 def test_a_watch_that_is_kept_busy_ends_at_its_deadline_too(server):
     clock = FakeClock()
     server.on(PATH, watch_begin() + watch_events(event("a")) + watch_events(event("b")))
-    client = RestClient(RestConfig(server=server.url), api_path="/api/v1", clock=clock)
+    client = RestClient(RestConfig(server=server.url, clock=clock), api_path="/api/v1")
     stream = client.get().resource("foos").timeout(60).watch(CODEC)
     stream.read()
 

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import time
+
 import msgspec
 import pytest
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.client import ServerVersion
 from clientgo.meta import APIResource, GroupVersion, NotFoundError, ServiceUnavailableError
+from clientgo.rest import ConnectionLostError
 from clientgo.testing import FakeClient
 from clientgo.testing.actions import Action
 from tests.testing.builders import DYNAMIC_PODS, Foo
@@ -68,3 +71,20 @@ def test_the_error_of_a_reactor_surfaces():
 
     with pytest.raises(ServiceUnavailableError, match="starting"):
         client.discovery.discover()
+
+
+def test_a_lost_connection_is_tried_again_without_a_pause():
+    """DSC-08: on a clock of the fake's own."""
+    client, losses = FakeClient(), iter(range(3))
+    client.served.add(Foo)
+
+    def lose(action: Action) -> None:
+        if next(losses, None) is not None:
+            raise ConnectionLostError("GET", "http://fake", "lost")
+
+    client.prepend_reactor("*", "*", lose)
+    began = time.monotonic()
+
+    assert [resource.plural for resource in client.discovery.discover()] == ["foos", "foos/status"]
+    assert next(losses, None) is None
+    assert time.monotonic() - began < 1.0

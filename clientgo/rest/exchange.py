@@ -1,0 +1,93 @@
+"""What a client asks of whatever carries its requests: one answer for each.
+
+Promises nothing about how: :class:`~clientgo.rest.http_transport.HTTPTransport` has connections to
+a server, the fake client of :mod:`clientgo.testing` has objects in memory, and everything above
+works on either.
+
+Differs from client-go, where this is Go's ``http.RoundTripper`` and a response with a body.
+"""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from typing import Protocol, Self, TypeAlias
+
+from urllib3 import HTTPHeaderDict
+
+Headers: TypeAlias = dict[str, str] | HTTPHeaderDict
+"""The second where a header is there several times."""
+
+RequestBody: TypeAlias = bytes | Iterable[bytes] | None
+"""What is sent: bytes, or something that can be read once, as an open file."""
+
+
+class Answer(ABC):
+    """The beginning of an answer, with the body still to be read. For one thread at a time.
+
+    Whoever has it must call :meth:`close` (or use it as a context manager).
+    """
+
+    __slots__ = ("headers", "method", "status", "url")
+
+    def __init__(self, method: str, url: str, status: int, headers: HTTPHeaderDict) -> None:
+        self.method = method
+        self.url = url
+        self.status = status
+        self.headers = headers
+
+    def __iter__(self) -> Iterator[bytes]:
+        """The rest of the body, bit by bit as it arrives; raises as :meth:`read` does."""
+        return iter(self.read, b"")
+
+    def read(self, timeout: float | None = None) -> bytes:
+        """What arrives next, waiting for at most ``timeout`` seconds; empty at the end.
+
+        Raises :class:`~clientgo.rest.errors.TransportError`.
+        """
+        return b"".join(self.read_pieces(timeout))
+
+    @abstractmethod
+    def read_pieces(self, timeout: float | None = None) -> list[bytes]:
+        """Like :meth:`read`, in pieces as the server cut them where it did, and none at the end.
+
+        An API server sends each event of a watch as a piece of its own.
+        """
+
+    @abstractmethod
+    def abort(self) -> None:
+        """End a blocked read, from any thread."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what the answer holds. Idempotent; waits for a read in another thread."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class Transport(Protocol):
+    """Carries requests to one server. Thread-safe."""
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Headers,
+        body: RequestBody = None,
+        read_timeout: float | None = None,
+        stop: threading.Event | None = None,
+    ) -> Answer:
+        """Send a request and return when the headers of its answer are there.
+
+        ``stop`` cuts off the request and the reading of its answer. Blocks; raises
+        :class:`~clientgo.rest.errors.TransportError`.
+        """
+
+    def close(self) -> None:
+        """Let go of what is idle; requests under way are not disturbed."""
