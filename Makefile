@@ -7,8 +7,16 @@ PYTEST_ARGS ?=
 ONCE   ?=
 ROWS   ?=
 
+# The bounds of the kubernetes package in pyproject.toml, and the rooms whose tests meet it. The
+# suites of other people's programs are left to `make test`.
+MATRIX            := .venv-matrix
+KUBERNETES_oldest := kubernetes==31.0.0
+KUBERNETES_newest := kubernetes<38
+MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e \
+                     tests/clients/test_official_client.py
+
 .DEFAULT_GOAL := help
-.PHONY: help install run test lint format docs bench field-peers clean
+.PHONY: help install run test test-matrix lint format docs bench field-peers clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +33,17 @@ run: $(STAMP) ## run the sample controller on the embedded API server (ONCE=1: e
 
 test: $(STAMP) ## run the whole test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+
+test-matrix: $(MATRIX)/oldest $(MATRIX)/newest ## test with the oldest and the newest kubernetes package
+	@set -e; for end in oldest newest; do \
+	  $(MATRIX)/$$end/bin/pip list 2>/dev/null | grep '^kubernetes '; \
+	  $(MATRIX)/$$end/bin/python -m pytest -n 2 --dist worksteal $(MATRIX_TESTS) $(PYTEST_ARGS); \
+	done
+
+$(MATRIX)/%: pyproject.toml
+	$(PYTHON) -m venv $@
+	$@/bin/pip install --quiet --disable-pip-version-check --upgrade -e '.[dev]' '$(KUBERNETES_$*)'
+	@touch $@
 
 lint: $(STAMP) ## ruff, mypy --strict and the table of who may import whom
 	$(BIN)/ruff check .
@@ -46,5 +65,5 @@ field-peers: $(STAMP) ## run the field cases against this informer and the offic
 	$(BIN)/python -m tests.field.peers $(ROWS)
 
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf $(VENV) $(MATRIX) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
