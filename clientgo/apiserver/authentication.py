@@ -67,15 +67,16 @@ def check_exposure(host: str, *, has_token: bool, has_certificate: bool) -> None
     Raises:
         ValueError: other machines reach it, and it has no token or no TLS.
     """
-    if is_loopback(host) or (has_token and has_certificate):
+    if _is_loopback(host) or (has_token and has_certificate):
         return
     raise ValueError(
-        f"other machines can reach {host}, so the server must ask for a token, over TLS: give it "
-        "both, or let it make them (secure), or listen on 127.0.0.1"
+        f"other machines can reach {host}, so a token and TLS are required: let the server make "
+        "them (--secure, or secure=True), and the kubeconfig carries both; or give it a token "
+        "(--token-file) and a certificate (--tls-cert, --tls-key); or listen on 127.0.0.1"
     )
 
 
-def is_loopback(host: str) -> bool:
+def _is_loopback(host: str) -> bool:
     """Whether only this machine reaches what listens on ``host``."""
     if host == "localhost":
         return True

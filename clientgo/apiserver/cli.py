@@ -1,6 +1,7 @@
 """``clientgo apiserver``: the embedded API server as a program of its own.
 
-Promises: it writes a kubeconfig, says where it listens, and serves until a signal stops it.
+Promises: it writes a kubeconfig, says where it listens, and serves until a signal stops it. It
+listens on loopback; elsewhere only with a token and TLS.
 """
 
 from __future__ import annotations
@@ -11,11 +12,14 @@ import sys
 import threading
 from pathlib import Path
 
+from clientgo.apiserver.authentication import read_token
+from clientgo.apiserver.certificates import ServingCertificate
 from clientgo.apiserver.fault_control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
 
-_LOOPBACK = ("127.0.0.1", "::1", "localhost")
+_USAGE_ERROR = 2
+"""The exit status that argparse has for options that don't go together."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         type=_parse_address,
         default=("127.0.0.1", 8001),
-        help="loopback address to listen on (default 127.0.0.1:8001; port 0 takes a free one)",
+        help="address to listen on (default 127.0.0.1:8001; port 0 takes a free one); one that "
+        "other machines reach needs a token and TLS, see --secure",
     )
     parser.add_argument(
         "--kubeconfig", metavar="PATH", type=Path, help="write a kubeconfig for this server to PATH"
@@ -35,6 +40,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"let clients make the server misbehave, through {CONTROL_PATH}",
     )
+    parser.add_argument(
+        "--secure",
+        action="store_true",
+        help="ask for a token, over TLS; what is not given by the options below is made, and the "
+        "kubeconfig carries it",
+    )
+    token = parser.add_mutually_exclusive_group()
+    token.add_argument("--token", help="ask for this token (other users can see it, better:)")
+    token.add_argument("--token-file", metavar="PATH", type=Path, help="ask for the token in PATH")
+    parser.add_argument(
+        "--tls-cert", metavar="PATH", type=Path, help="speak TLS with this certificate, in PEM"
+    )
+    parser.add_argument("--tls-key", metavar="PATH", type=Path, help="its private key")
+    parser.add_argument(
+        "--tls-ca", metavar="PATH", type=Path, help="what clients must trust, for the kubeconfig"
+    )
     parser.set_defaults(run=run)
 
 
@@ -43,12 +64,7 @@ def _parse_address(text: str) -> tuple[str, int]:
     host = host.strip("[]")
     if not colon or not port.isdigit() or int(port) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is not of the form HOST:PORT")
-    if host not in _LOOPBACK:
-        raise argparse.ArgumentTypeError(
-            f"{host!r} is not a loopback address; the server asks nobody for a password, so it "
-            f"listens on one of {', '.join(_LOOPBACK)} only"
-        )
-    return host, int(port)
+    return host or "0.0.0.0", int(port)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -57,7 +73,11 @@ def run(options: argparse.Namespace) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     host, port = options.listen
-    server = EmbeddedAPIServer(host, port, fault_control=options.faults)
+    try:
+        server = _make_server(options)
+    except (OSError, ValueError) as error:
+        print(f"clientgo apiserver: {error}", file=sys.stderr)
+        return _USAGE_ERROR
     try:
         server.start()
     except OSError as error:
@@ -77,3 +97,27 @@ def run(options: argparse.Namespace) -> int:
     finally:
         server.stop()
     return 0
+
+
+def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
+    """The server that the options describe.
+
+    Raises:
+        OSError: the token's file can't be read.
+        ValueError: the options don't go together.
+    """
+    host, port = options.listen
+    token = read_token(options.token_file) if options.token_file else options.token
+    if (options.tls_cert is None) != (options.tls_key is None):
+        raise ValueError("--tls-cert and --tls-key go together")
+    certificate = None
+    if options.tls_cert is not None:
+        certificate = ServingCertificate(options.tls_cert, options.tls_key, options.tls_ca)
+    return EmbeddedAPIServer(
+        host,
+        port,
+        fault_control=options.faults,
+        token=token,
+        certificate=certificate,
+        secure=options.secure,
+    )

@@ -16,7 +16,6 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from clientgo.apiserver.http import Receive, Send, head
@@ -38,8 +37,12 @@ BOOKMARK_INTERVAL = 60.0
 DEFAULT_TIMEOUT = 1800.0
 """Seconds that a watch without timeoutSeconds lasts at least; up to twice as long, by chance."""
 
-_CHANGES_A_CHUNK = 1000
-"""Changes written at once; bounds the memory of one chunk, not the rate."""
+_CHANGES_A_READ = 1000
+"""Changes taken from the log at a time."""
+
+_BYTES_A_CHUNK = 256 * 1024
+"""Bytes from which on lines are written rather than joined by more. What a client does not read is
+one chunk, beyond what the kernel holds; a larger one is a single object."""
 
 _PAUSE_A_WATCHER = 50e-6
 """Seconds between two writes to one watcher for each watcher that there is: about what the writes
@@ -192,19 +195,17 @@ class WatchStream:
             await send({"type": "http.response.body", "body": line, "more_body": True})
             return
         await send({"type": "http.response.body", "body": b"", "more_body": True})
-        initial = iter(self._initial)
+        initial = (self._event(EventType.ADDED, item) for item in self._initial)
         self._initial = ()
-        while chunk := b"".join(
-            self._event(EventType.ADDED, item) for item in islice(initial, _CHANGES_A_CHUNK)
-        ):
+        while chunk := _next_chunk(initial):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         if self._initial_bookmark:
             line = self._bookmark(_INITIAL_EVENTS_END)
             await send({"type": "http.response.body", "body": line, "more_body": True})
         while True:
             self._wakeup.clear()
-            while lines := self._read_log():
-                await send({"type": "http.response.body", "body": lines, "more_body": True})
+            while chunk := _next_chunk(self._new_lines()):
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if self._bookmark_due:
                 self._bookmark_due = False
                 line = self._bookmark()
@@ -226,24 +227,19 @@ class WatchStream:
             await asyncio.sleep(pause)
         self._last_written = loop.time()
 
-    def _read_log(self) -> bytes:
-        """The lines of the next changes; empty at the end of the log."""
-        while changes := self._collection.changes_from(self._position, _CHANGES_A_CHUNK):
-            self._position += len(changes)
-            if lines := b"".join(self._lines(changes)):
-                return lines
-        return b""
-
-    def _lines(self, changes: list[Change]) -> Iterator[bytes]:
+    def _new_lines(self) -> Iterator[bytes]:
+        """The lines of the next changes, up to the end of the log; moves the cursor."""
         selection = self._selection
         prefix = f"{selection.namespace}/" if selection.namespace else ""
-        for change in changes:
-            if prefix and not change.current.key.startswith(prefix):
-                continue
-            if selection.selects_all:
-                yield self._event(change.type, change.current)
-            elif event := self._selected(change):
-                yield self._event(*event)
+        while changes := self._collection.changes_from(self._position, _CHANGES_A_READ):
+            for change in changes:
+                self._position += 1
+                if prefix and not change.current.key.startswith(prefix):
+                    continue
+                if selection.selects_all:
+                    yield self._event(change.type, change.current)
+                elif event := self._selected(change):
+                    yield self._event(*event)
 
     def _selected(self, change: Change) -> tuple[EventType, StoredObject] | None:
         """What a change is to a selection: objects enter and leave it."""
@@ -285,3 +281,15 @@ class WatchStream:
         elif self._form is Form.TABLE:
             obj = make_table(self.resource, [obj], {"resourceVersion": metadata["resourceVersion"]})
         return self._line("BOOKMARK", encode(obj))
+
+
+def _next_chunk(lines: Iterator[bytes]) -> bytes:
+    """The next lines, joined; empty at their end."""
+    chunk: list[bytes] = []
+    size = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line)
+        if size >= _BYTES_A_CHUNK:
+            break
+    return b"".join(chunk)

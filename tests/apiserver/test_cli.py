@@ -31,7 +31,7 @@ def test_it_writes_a_kubeconfig_serves_and_stops_on_a_signal(tmp_path: Path) -> 
         assert program.wait(timeout=10) == 0
 
 
-@pytest.mark.parametrize("address", ["0.0.0.0:8001", "nonsense", "127.0.0.1:99999"])
+@pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999"])
 def test_an_address_that_it_does_not_listen_on_is_refused(
     address: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,3 +49,25 @@ def test_a_taken_port_is_told_in_a_sentence(
 
     assert status == 1
     assert f"can't listen on 127.0.0.1:{server.port}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [[], ["--token", "t"], ["--listen", ":8001"]])
+def test_listening_for_other_machines_without_a_token_and_tls_is_refused(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["apiserver", "--listen", "0.0.0.0:8001", *given])
+
+    assert status == 2
+    message = capsys.readouterr().err
+    assert message.count("\n") == 1
+    assert "--secure" in message
+    assert "--token-file" in message
+
+
+def test_a_certificate_without_its_key_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = main(["apiserver", "--listen", "127.0.0.1:0", "--tls-cert", str(tmp_path / "c")])
+
+    assert status == 2
+    assert "--tls-key" in capsys.readouterr().err
