@@ -15,7 +15,7 @@ from typing import Any
 from clientgo.apiserver.authentication import Authenticator
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery import discover
-from clientgo.apiserver.fault_control import CONTROL_PATH, control_faults
+from clientgo.apiserver.fault_control import CONTROL_PATH, FaultControl
 from clientgo.apiserver.fault_injection import FaultInjector
 from clientgo.apiserver.http import (
     Answer,
@@ -67,8 +67,7 @@ class Application:
         cluster: Cluster,
         faults: FaultInjector,
         authenticator: Authenticator,
-        *,
-        fault_control: bool = False,
+        fault_control: FaultControl | None = None,
     ) -> None:
         self._cluster = cluster
         self._authenticator = authenticator
@@ -83,7 +82,7 @@ class Application:
                 return
             if request.path not in _HEALTH_PATHS:
                 self._authenticator.check(request.headers.get("authorization", ""))
-            answer = await self._faults.answer(request, self._answer)
+            answer = await self._faults.answer(request, self._cluster, self._answer)
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
         except StatusError as error:
@@ -134,8 +133,8 @@ class Application:
 
     def _answer_non_resource(self, request: Request) -> Answer:
         path = request.path
-        if self._fault_control and path == CONTROL_PATH:
-            return control_faults(request, self._faults, self._cluster)
+        if self._fault_control is not None and path == CONTROL_PATH:
+            return self._fault_control.answer(request)
         if path in _HEALTH_PATHS:
             return text_response("ok")
         if path.rstrip("/") == "/version":

@@ -12,15 +12,17 @@ import asyncio
 import contextlib
 import random
 import threading
+import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, TypeVar
+from typing import Any
+from weakref import WeakKeyDictionary
 
-import msgspec
-
+from clientgo.apiserver.authentication import Authenticator
 from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.fault_matching import Asked
 from clientgo.apiserver.faults import (
     CloseWatches,
     CutAnswers,
@@ -30,19 +32,19 @@ from clientgo.apiserver.faults import (
     FailRequests,
     Fault,
     FreezeWatches,
-    Requests,
+    RestartServer,
+    RotateToken,
+    SkewClock,
     StaleLists,
     WithholdBookmarks,
 )
-from clientgo.apiserver.http import Answer, Message, Receive, Request, Send
+from clientgo.apiserver.faulty_answers import Cut, CutAnswer, FaultyWatch
+from clientgo.apiserver.http import Answer, Request
 from clientgo.apiserver.listing import ContinueToken
-from clientgo.apiserver.request_info import parse_path
 from clientgo.apiserver.status_errors import StatusError
-from clientgo.apiserver.storage import decode
 from clientgo.apiserver.watching import WatchStream
 
 Handler = Callable[[Request], Awaitable[Answer]]
-F = TypeVar("F", bound=Fault)
 
 _LONG_EXPIRED = 1
 """A resource version that no server's history reaches back to."""
@@ -57,11 +59,11 @@ _REASONS = {
 }
 """Reasons whose words are not those of HTTP."""
 
+_AT_ENTRY = (FailRequests, DelayRequests, CutAnswers, ExpireContinueTokens, StaleLists)
+"""Faults that strike a request; the others act on watches or on the server."""
+
 _BOOKMARK = b'{"type":"BOOKMARK"'
 _INITIAL_EVENTS_END = b"k8s.io/initial-events-end"
-
-_OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-_COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
 
 
 @dataclass(slots=True, eq=False)
@@ -71,8 +73,13 @@ class _Rule:
     fault: Any
     version: int
     """The storage's, when the fault was injected."""
+    since: float
     random: random.Random
     matched: int = 0
+    expired: int = 0
+    """How often history has expired by this rule."""
+    frozen: WeakKeyDictionary[FaultyWatch, bool] = field(default_factory=WeakKeyDictionary)
+    """Watches that are to be silent, and whether they have had something to say."""
 
     def strikes(self) -> bool:
         """Count a request that matches; whether it is one of those that are struck."""
@@ -82,32 +89,73 @@ class _Rule:
             past = self.matched - fault.skip
             if past < 1 or (fault.times is not None and past > fault.times):
                 return False
-        return not isinstance(fault, FailRequests) or self.random.random() < fault.chance
+        return not isinstance(fault, FailRequests) or self.chooses()
+
+    def chooses(self) -> bool:
+        """Leave it to chance."""
+        return bool(self.random.random() < self.fault.chance)
+
+    def meet(self, watch: FaultyWatch) -> None:
+        """Choose whether a watch is frozen, once."""
+        if (
+            isinstance(self.fault, FreezeWatches)
+            and watch.concerns(self.fault.requests)
+            and self.chooses()
+        ):
+            self.frozen[watch] = False
 
 
 @dataclass(slots=True)
 class FaultInjector:
     """The faults that hold on one server; they outlive its restarts."""
 
+    authenticator: Authenticator
+    clock: Callable[[], float] = time.time
+    elapsed: Callable[[], float] = time.monotonic
     _rules: list[_Rule] = field(default_factory=list)
-    _watches: set[_FaultyWatch] = field(default_factory=set)
+    _watches: dict[FaultyWatch, None] = field(default_factory=dict)
+    """Those that are open, in the order in which they began, so that a seed chooses the same."""
     _struck: Counter[Fault] = field(default_factory=Counter)
     _striking: threading.Condition = field(default_factory=threading.Condition)
+
+    def now(self) -> float:
+        """The time, as far as the server knows it."""
+        skews = (rule.fault.seconds for rule in _of_type(self._rules, SkewClock))
+        return sum(skews, start=self.clock())
 
     # -- told by the test
 
     def inject(self, fault: Fault, cluster: Cluster) -> None:
-        """Let a fault happen: at once, or from now on."""
-        if isinstance(fault, ExpireHistory):
+        """Let a fault happen: at once, or from now on.
+
+        Raises:
+            ValueError: no header could carry the token.
+        """
+        if isinstance(fault, RestartServer):
+            raise TypeError("a server restarts from outside of its event loop")
+        if isinstance(fault, ExpireHistory) and fault.every is None:
             cluster.storage.expire_history()
-            self._count(fault)
+            self.count(fault)
+        elif isinstance(fault, RotateToken):
+            self.authenticator.token = fault.token
+            self._close(list(self._watches), abruptly=False)
+            self.count(fault)
         elif isinstance(fault, CloseWatches):
-            for watch in [item for item in self._watches if item.concerns(fault.requests)]:
-                watch.close(abruptly=fault.abruptly)
-                self._count(fault)
+            chance = random.Random(fault.seed)
+            concerned = [watch for watch in self._watches if watch.concerns(fault.requests)]
+            chosen = [watch for watch in concerned if chance.random() < fault.chance]
+            self._close(chosen, abruptly=fault.abruptly)
+            self.count(fault, len(chosen))
         else:
-            seed = fault.seed if isinstance(fault, FailRequests | CutAnswers) else 0
-            self._rules.append(_Rule(fault, cluster.storage.version, random.Random(seed)))
+            seed = getattr(fault, "seed", 0)
+            rule = _Rule(fault, cluster.storage.version, self.elapsed(), random.Random(seed))
+            self._rules.append(rule)
+            for watch in self._watches:
+                rule.meet(watch)
+
+    def _close(self, watches: list[FaultyWatch], *, abruptly: bool) -> None:
+        for watch in watches:
+            watch.close(abruptly=abruptly)
 
     def lift(self, fault: Fault | None) -> None:
         """End one fault, or all; frozen watches go on."""
@@ -134,32 +182,34 @@ class FaultInjector:
         with self._striking:
             return self._striking.wait_for(lambda: self._struck[fault] >= times, timeout)
 
-    def _count(self, fault: Fault) -> None:
+    def count(self, fault: Fault, times: int = 1) -> None:
+        """Tell that a fault has happened. From any thread."""
         with self._striking:
-            self._struck[fault] += 1
+            self._struck[fault] += times
             self._striking.notify_all()
 
     # -- where a request enters
 
-    async def answer(self, request: Request, handle: Handler) -> Answer:
-        """Let ``handle`` answer a request, with what is to go wrong.
+    async def answer(self, request: Request, cluster: Cluster, handle: Handler) -> Answer:
+        """Let ``handle`` answer a request to a cluster, with what is to go wrong.
 
         Raises:
             StatusError: the request fails, by a fault or on its own.
         """
-        asked = _Asked.of(request)
+        self._expire_history(cluster)
+        asked = Asked.of(request)
         if asked is None:
             return await handle(request)
         rules = [
             rule
             for rule in self._rules
-            if not _is_live(rule.fault, asked)
+            if isinstance(rule.fault, _AT_ENTRY)
             and asked.is_one_of(rule.fault.requests)
             and _applies(rule.fault, asked)
             and rule.strikes()
         ]
         for rule in rules:
-            self._count(rule.fault)
+            self.count(rule.fault)
         for delay in _of_type(rules, DelayRequests):
             await asyncio.sleep(delay.fault.seconds)
         for failing in _of_type(rules, FailRequests):
@@ -178,21 +228,31 @@ class FaultInjector:
             )
         answer = await handle(request)
         if isinstance(answer, WatchStream):
-            return _FaultyWatch(self, answer, asked, behind=[rule.fault for rule in stale])
+            return FaultyWatch(self, answer, asked, behind=[rule.fault for rule in stale])
         cut = _of_type(rules, CutAnswers)
-        return _CutAnswer(answer, cut[0].random) if cut else answer
+        return CutAnswer(answer, cut[0].random) if cut else answer
+
+    def _expire_history(self, cluster: Cluster) -> None:
+        """Forget what is due. Nothing happens between requests that could tell the difference."""
+        for rule in _of_type(self._rules, ExpireHistory):
+            due = int((self.elapsed() - rule.since) / rule.fault.every)
+            if due > rule.expired:
+                cluster.storage.expire_history()
+                self.count(rule.fault)
+                rule.expired = due
 
     # -- where a watch's events leave
 
-    def freezes(self, watch: _FaultyWatch) -> bool:
-        """Whether a watch is to be told nothing now."""
-        return any(
-            rule.fault in watch.behind
-            or (isinstance(rule.fault, FreezeWatches) and watch.concerns(rule.fault.requests))
-            for rule in self._rules
-        )
+    def freezes(self, watch: FaultyWatch) -> bool:
+        """Whether a watch is to be told nothing now, though there is something to tell."""
+        freezing = [rule for rule in self._rules if watch in rule.frozen]
+        for rule in freezing:
+            if not rule.frozen[watch]:
+                rule.frozen[watch] = True
+                self.count(rule.fault)
+        return bool(freezing) or any(rule.fault in watch.behind for rule in self._rules)
 
-    def withhold(self, watch: _FaultyWatch, lines: bytes) -> bytes:
+    def withhold(self, watch: FaultyWatch, lines: bytes) -> bytes:
         """The lines without the bookmarks that are not to be sent."""
         for rule in self._rules:
             if isinstance(rule.fault, WithholdBookmarks) and watch.concerns(rule.fault.requests):
@@ -202,177 +262,42 @@ class FaultInjector:
                     if not _is_withheld(line, initial_only=rule.fault.initial_only)
                 ]
                 if sum(map(len, kept)) < len(lines):
-                    self._count(rule.fault)
+                    self.count(rule.fault)
                 lines = b"".join(kept)
         return lines
 
-    def cut(self, watch: _FaultyWatch) -> random.Random | None:
-        """What chooses where these lines are cut; None if they are not."""
+    def cut(self, watch: FaultyWatch) -> Cut | None:
+        """How the next lines are cut; None if they are not."""
         for rule in self._rules:
             concerned = isinstance(rule.fault, CutAnswers) and watch.concerns(rule.fault.requests)
             if concerned and rule.strikes():
-                self._count(rule.fault)
-                return rule.random
+                self.count(rule.fault)
+                return Cut(rule.random, rule.fault.mid_chunk)
         return None
 
-    def enter(self, watch: _FaultyWatch) -> None:
+    def enter(self, watch: FaultyWatch) -> None:
         """A watch has begun."""
-        self._watches.add(watch)
+        self._watches[watch] = None
+        for rule in self._rules:
+            rule.meet(watch)
 
-    def leave(self, watch: _FaultyWatch) -> None:
+    def leave(self, watch: FaultyWatch) -> None:
         """A watch has ended."""
-        self._watches.discard(watch)
+        self._watches.pop(watch, None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a request is about, in the words of :class:`Requests`."""
-
-    verb: str
-    resource: str
-    namespace: str
-    name: str
-    request: Request
-
-    @classmethod
-    def of(cls, request: Request) -> _Asked | None:
-        info = parse_path(request.path)
-        if info is None:
-            return None
-        if info.subresource and request.method == "POST":
-            verb = "create"
-        else:
-            verbs = _OBJECT_VERBS if info.name else _COLLECTION_VERBS
-            verb = verbs.get(request.method, "")
-        if verb == "list" and request.flag("watch"):
-            verb = "watch"
-        resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-        return cls(verb, resource, info.namespace, info.name, request)
-
-    def is_one_of(self, wanted: Requests) -> bool:
-        return (
-            (not wanted.verbs or self.verb in wanted.verbs)
-            and wanted.resource in ("", self.resource)
-            and wanted.namespace in ("", self.namespace)
-            and (not wanted.name or wanted.name == (self.name or self._name_in_body()))
-            and self.request.headers.get("user-agent", "").startswith(wanted.user_agent)
-        )
-
-    def _name_in_body(self) -> str:
-        """The name of what is created, which the path does not have."""
-        if self.verb != "create":
-            return ""
-        try:
-            return str(decode(self.request.body)["metadata"]["name"])
-        except (msgspec.DecodeError, KeyError, TypeError):
-            return ""  # generated, or a body that will be refused
-
-
-class _CutAnswer:
-    """An answer that breaks off in its body."""
-
-    def __init__(self, answer: Answer, chance: random.Random) -> None:
-        self.headers = answer.headers
-        self._answer = answer
-        self._random = chance
-
-    async def send(self, send: Send, receive: Receive) -> None:
-        async def cut(message: Message) -> None:
-            if body := message.get("body"):
-                message = {**message, "body": _beginning(body, self._random), "more_body": True}
-            await send(message)  # an answer that never ends makes the HTTP server hang up
-
-        await self._answer.send(cut, receive)
-
-
-class _FaultyWatch:
-    """A watch whose events pass the faults on their way out."""
-
-    def __init__(
-        self,
-        injector: FaultInjector,
-        stream: WatchStream,
-        asked: _Asked,
-        behind: list[Fault],
-    ) -> None:
-        self.headers = stream.headers
-        self.behind = behind
-        """Faults that held when the watch began, and leave it behind until they are lifted."""
-        self._injector = injector
-        self._stream = stream
-        self._asked = asked
-        self._frozen = False
-        self._news = asyncio.Event()
-
-    def concerns(self, wanted: Requests) -> bool:
-        return self._asked.is_one_of(wanted)
-
-    def close(self, *, abruptly: bool) -> None:
-        if abruptly:
-            self._stream.drop()
-        else:
-            self._stream.end()
-            self.hang_up()
-
-    def look_again(self) -> None:
-        """The faults have changed."""
-        self._news.set()
-
-    def hang_up(self) -> None:
-        """End the watch if it is frozen; there is nobody to thaw it for."""
-        if self._frozen:
-            self._stream.drop()
-
-    async def send(self, send: Send, receive: Receive) -> None:
-        async def pass_on(message: Message) -> None:
-            if body := message.get("body"):
-                await self._thaw()
-                body = self._injector.withhold(self, body)
-                chance = self._injector.cut(self) if body else None
-                if chance is not None:
-                    await send({**message, "body": _beginning(body, chance)})
-                    self._stream.drop()
-                    await asyncio.sleep(0)  # where the watch is cancelled
-                message = {**message, "body": body}
-            await send(message)
-
-        async def listen() -> Message:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                self.hang_up()
-            return message
-
-        self._injector.enter(self)
-        try:
-            await self._stream.send(pass_on, listen)
-        finally:
-            self._injector.leave(self)
-
-    async def _thaw(self) -> None:
-        while self._injector.freezes(self):
-            self._frozen = True
-            self._news.clear()
-            await self._news.wait()
-        self._frozen = False
-
-
-def _is_live(fault: Fault, asked: _Asked) -> bool:
-    """Whether a fault is looked at as events leave, not as the request enters."""
-    return isinstance(fault, FreezeWatches | WithholdBookmarks) or (
-        isinstance(fault, CutAnswers) and asked.verb == "watch"
-    )
-
-
-def _applies(fault: Fault, asked: _Asked) -> bool:
+def _applies(fault: Fault, asked: Asked) -> bool:
     """Whether a fault can happen to a request; others are not counted."""
     if isinstance(fault, ExpireContinueTokens):
         return bool(asked.request.parameter("continue"))
     if isinstance(fault, StaleLists):
         return asked.verb in ("list", "watch") and not asked.request.parameter("continue")
+    if isinstance(fault, CutAnswers):
+        return asked.verb != "watch"  # those are cut as their events leave
     return True
 
 
-def _of_type(rules: list[_Rule], kind: type[F]) -> list[_Rule]:
+def _of_type(rules: list[_Rule], kind: type[Fault]) -> list[_Rule]:
     return [rule for rule in rules if isinstance(rule.fault, kind)]
 
 
@@ -406,9 +331,3 @@ def _show_past(request: Request, version: int) -> None:
 
 def _is_withheld(line: bytes, *, initial_only: bool) -> bool:
     return line.startswith(_BOOKMARK) and (not initial_only or _INITIAL_EVENTS_END in line)
-
-
-def _beginning(body: bytes, chance: random.Random) -> bytes:
-    """A part of a body, up to the middle of its last line."""
-    start = body.rfind(b"\n", 0, len(body) - 1) + 1
-    return body[: chance.randrange(start + 1, max(start + 2, len(body) - 1))]

@@ -2,7 +2,7 @@
 
 Promises: a fault is data. It can be compared, printed, sent over HTTP, and repeated: where it
 leaves a choice it carries a seed. A fault that strikes a number of times counts the requests that
-it matches; the others hold until they are lifted.
+it matches; the others hold until they are lifted, or happen at once and are over.
 
 Does not promise to break the API's rules beyond what it names: a stale list is a state that the
 server really was in, an expired token is answered with the 410 that a real server gives.
@@ -47,6 +47,19 @@ class _CountedFault(_Fault, frozen=True, kw_only=True):
             raise ValueError("skip must not be negative, and times at least 1, or None for always")
 
 
+class _ChoosingFault(_Fault, frozen=True, kw_only=True):
+    chance: float = 1.0
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _check_chance(self.chance)
+
+
+def _check_chance(chance: float) -> None:
+    if not 0 < chance <= 1:
+        raise ValueError("the chance must be above 0 and at most 1")
+
+
 class FailRequests(_CountedFault, frozen=True, kw_only=True, tag=True):
     """Answer the next ``times`` requests with a status; after ``skip`` that go through.
 
@@ -64,8 +77,7 @@ class FailRequests(_CountedFault, frozen=True, kw_only=True, tag=True):
         super().__post_init__()
         if not 400 <= self.status <= 599:
             raise ValueError(f"{self.status} is not the status of a failure: 400 to 599")
-        if not 0 < self.chance <= 1:
-            raise ValueError("the chance must be above 0 and at most 1")
+        _check_chance(self.chance)
 
 
 class DelayRequests(_CountedFault, frozen=True, kw_only=True, tag=True):
@@ -77,9 +89,11 @@ class DelayRequests(_CountedFault, frozen=True, kw_only=True, tag=True):
 class CutAnswers(_CountedFault, frozen=True, kw_only=True, tag=True):
     """Hang up in the middle of the next ``times`` answers, at a byte that ``seed`` chooses.
 
-    The request has taken effect. A watch is cut in the middle of a line of its next events.
+    The request has taken effect. A watch is cut in the middle of a line of its next events, at the
+    end of an HTTP chunk; with ``mid_chunk`` inside a chunk that has announced more.
     """
 
+    mid_chunk: bool = False
     seed: int = 0
 
 
@@ -98,10 +112,11 @@ class StaleLists(_Fault, frozen=True, kw_only=True, tag=True):
     """
 
 
-class FreezeWatches(_Fault, frozen=True, kw_only=True, tag=True):
+class FreezeWatches(_ChoosingFault, frozen=True, kw_only=True, tag=True):
     """Send nothing on matching watches, open or new, while their connections stay up.
 
-    When the fault is lifted they go on where they were.
+    ``chance`` below 1 freezes that part of them, chosen by ``seed``. A watch counts as struck when
+    it first has something to say. When the fault is lifted they go on where they were.
     """
 
 
@@ -111,14 +126,58 @@ class WithholdBookmarks(_Fault, frozen=True, kw_only=True, tag=True):
     initial_only: bool = False
 
 
-class CloseWatches(_Fault, frozen=True, kw_only=True, tag=True):
-    """End the watches that are open now: cleanly, or ``abruptly`` without an end of the answer."""
+class CloseWatches(_ChoosingFault, frozen=True, kw_only=True, tag=True):
+    """End the watches that are open now: cleanly, or ``abruptly`` without an end of the answer.
+
+    ``chance`` below 1 ends that part of them, chosen by ``seed``.
+    """
 
     abruptly: bool = False
 
 
-class ExpireHistory(msgspec.Struct, frozen=True, tag=True, tag_field="fault"):
-    """Forget now what was changed before: watches from an earlier version get a 410."""
+class _ServerFault(
+    msgspec.Struct, frozen=True, kw_only=True, tag_field="fault", forbid_unknown_fields=True
+):
+    """A fault of the server as a whole, whoever asks."""
+
+
+class ExpireHistory(_ServerFault, frozen=True, kw_only=True, tag=True):
+    """Forget now what was changed before: watches from an earlier version get a 410.
+
+    With ``every``, again each so many seconds, until it is lifted.
+    """
+
+    every: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.every is not None and self.every <= 0:
+            raise ValueError("history expires every so many seconds, more than none")
+
+
+class SkewClock(_ServerFault, frozen=True, kw_only=True, tag=True):
+    """Be ahead of the time by some seconds, or behind, in what is stamped on objects."""
+
+    seconds: float
+
+
+class RotateToken(_ServerFault, frozen=True, kw_only=True, tag=True):
+    """Let in from now on who shows this token, and nobody else; all open watches end.
+
+    A server that has asked nobody for a token begins to.
+    """
+
+    token: str
+
+    def __post_init__(self) -> None:
+        if not self.token:
+            raise ValueError("there must be a token")
+
+
+class RestartServer(_ServerFault, frozen=True, kw_only=True, tag=True):
+    """Stop and start again on the same port, as :meth:`EmbeddedAPIServer.restart` does."""
+
+    keep_objects: bool = True
+    keep_history: bool = True
 
 
 Fault: TypeAlias = (
@@ -131,5 +190,8 @@ Fault: TypeAlias = (
     | WithholdBookmarks
     | CloseWatches
     | ExpireHistory
+    | SkewClock
+    | RotateToken
+    | RestartServer
 )
 """Anything that :meth:`EmbeddedAPIServer.inject` takes."""

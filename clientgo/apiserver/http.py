@@ -30,6 +30,9 @@ COMPRESSED_FROM = 128 * 1024
 _COMPRESSION_LEVEL = 1
 """The fastest: on loopback, time matters more than size."""
 
+CONNECTION = "clientgo.connection"
+"""The ASGI extension in which a request tells the connection that it came by."""
+
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 
@@ -43,6 +46,8 @@ class Request:
     headers: Mapping[str, str]
     query: Mapping[str, list[str]]
     body: bytes
+    connection: asyncio.WriteTransport | None = None
+    """What it came by; None under another HTTP server."""
 
     def parameter(self, name: str) -> str:
         """The first value of a query parameter; empty if it is absent."""
@@ -157,4 +162,5 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
         {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]},
         parse_qs(query.decode("latin-1"), keep_blank_values=True) if query else {},
         b"".join(chunks),
+        scope.get("extensions", {}).get(CONNECTION),
     )

@@ -29,8 +29,16 @@ from clientgo.apiserver.application import Application
 from clientgo.apiserver.authentication import Authenticator, check_exposure, keep_token
 from clientgo.apiserver.certificates import ServingCertificate, keep_self_signed
 from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.fault_control import FaultControl
 from clientgo.apiserver.fault_injection import FaultInjector
-from clientgo.apiserver.faults import CloseWatches, ExpireHistory, Fault
+from clientgo.apiserver.faults import (
+    CloseWatches,
+    ExpireHistory,
+    Fault,
+    RestartServer,
+    RotateToken,
+)
+from clientgo.apiserver.http_protocol import HttpProtocol
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 
 T = TypeVar("T")
@@ -89,8 +97,10 @@ class EmbeddedAPIServer:
         self._authenticator = Authenticator(token)
         self._certificate = certificate
         self._fault_control = fault_control
-        self._cluster = Cluster()
-        self._faults = FaultInjector()
+        self._faults = FaultInjector(self._authenticator)
+        self._cluster = Cluster(self._faults.now)
+        self._life = threading.RLock()
+        """Held while the server starts, stops, or restarts."""
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
         self._http: _QuietServer | None = None
@@ -107,6 +117,11 @@ class EmbeddedAPIServer:
             RuntimeError: it is running already.
             OSError: the port is taken.
         """
+        with self._life:
+            self._start()
+        return self
+
+    def _start(self) -> None:
         if self._thread is not None:
             raise RuntimeError(f"the API server runs already, at {self.url}")
         self._prepare()
@@ -123,15 +138,15 @@ class EmbeddedAPIServer:
             self._thread = None
             raise RuntimeError("the API server could not start") from self._failures[0]
         write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
-        return self
 
     def stop(self) -> None:
         """Stop serving: watches end, connections close. State is kept for the next ``start``."""
-        if self._thread is None:
-            return
-        self._call(self._begin_stop)
-        self._thread.join()
-        self._thread = None
+        with self._life:
+            if self._thread is None:
+                return
+            self._call(self._begin_stop)
+            self._thread.join()
+            self._thread = None
 
     def restart(self, *, keep_objects: bool = True, keep_history: bool = True) -> None:
         """Stop and start on the same port.
@@ -139,12 +154,13 @@ class EmbeddedAPIServer:
         Without ``keep_history`` watches can't resume: whoever comes back with an old resource
         version gets a 410. Without ``keep_objects`` the cluster is a new one.
         """
-        self.stop()
-        if not keep_objects:
-            self._cluster = Cluster()
-        elif not keep_history:
-            self._cluster.storage.expire_history()
-        self.start()
+        with self._life:
+            self.stop()
+            if not keep_objects:
+                self._cluster = Cluster(self._faults.now)
+            elif not keep_history:
+                self._cluster.storage.expire_history()
+            self.start()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -200,15 +216,42 @@ class EmbeddedAPIServer:
         self.inject(CloseWatches())
 
     def inject(self, fault: Fault) -> None:
-        """Misbehave in this way: at once, or from now on, even after a restart."""
-        self._call(lambda: self._faults.inject(fault, self._cluster))
+        """Misbehave in this way: at once, or from now on, even after a restart.
+
+        Raises:
+            ValueError: no header could carry the token.
+        """
+        if isinstance(fault, RestartServer):
+            self._restart_for(fault)
+        else:
+            self._call(lambda: self._inject_here(fault))
+
+    def _inject_soon(self, fault: Fault) -> None:
+        """Inject a fault from the event loop, which can't wait for its own restart."""
+        if isinstance(fault, RestartServer):
+            threading.Thread(
+                target=self._restart_for, args=(fault,), name="apiserver-restart", daemon=True
+            ).start()
+        else:
+            self._inject_here(fault)
+
+    def _inject_here(self, fault: Fault) -> None:
+        self._faults.inject(fault, self._cluster)
+        if isinstance(fault, RotateToken) and self._directory is not None:
+            write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
+
+    def _restart_for(self, fault: RestartServer) -> None:
+        with self._life:
+            if self._thread is not None:  # else it has been stopped meanwhile, and stays so
+                self.restart(keep_objects=fault.keep_objects, keep_history=fault.keep_history)
+                self._faults.count(fault)
 
     def lift(self, fault: Fault | None = None) -> None:
         """Stop misbehaving in this way; without an argument in every way."""
         self._call(lambda: self._faults.lift(fault))
 
     def struck(self, fault: Fault) -> int:
-        """How often a fault has happened to a request or a watch (freezing is not counted)."""
+        """How often a fault has happened to a request, a watch or the server."""
         return self._faults.struck(fault)
 
     def wait_until_struck(self, fault: Fault, times: int = 1, timeout: float = 10.0) -> bool:
@@ -251,15 +294,11 @@ class EmbeddedAPIServer:
 
     async def _serve(self, listener: socket.socket) -> None:
         certificate = self._certificate
+        control = FaultControl(self._faults, self._inject_soon) if self._fault_control else None
         config = uvicorn.Config(
-            Application(
-                self._cluster,
-                self._faults,
-                self._authenticator,
-                fault_control=self._fault_control,
-            ),
+            Application(self._cluster, self._faults, self._authenticator, control),
             loop="asyncio",
-            http="httptools",
+            http=HttpProtocol,
             ws="none",
             lifespan="off",
             log_config=None,

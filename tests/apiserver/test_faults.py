@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import random
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -10,6 +16,9 @@ import pytest
 import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.authentication import Authenticator
+from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.fault_injection import FaultInjector
 from clientgo.apiserver.faults import (
     CloseWatches,
     CutAnswers,
@@ -20,9 +29,13 @@ from clientgo.apiserver.faults import (
     Fault,
     FreezeWatches,
     Requests,
+    RestartServer,
+    RotateToken,
+    SkewClock,
     StaleLists,
     WithholdBookmarks,
 )
+from clientgo.apiserver.http import Request, Response, text_response
 from tests.apiserver.http_api import CONFIGMAPS, Api, Watch, configmap
 
 CREATE = Requests(verbs=("create",), resource="configmaps")
@@ -160,20 +173,44 @@ def test_an_answer_breaks_off_in_its_body(server: EmbeddedAPIServer, api: Api) -
     assert names(api.get(CONFIGMAPS)) == ["a"]
 
 
-def test_a_watch_breaks_off_in_the_middle_of_a_line(server: EmbeddedAPIServer) -> None:
-    api = Api(server.url)
-    version = api.get(CONFIGMAPS)["metadata"]["resourceVersion"]
+def test_a_watch_breaks_off_in_the_middle_of_a_line(server: EmbeddedAPIServer, api: Api) -> None:
     server.inject(CutAnswers(requests=WATCH))
-    address = f"{server.url}{CONFIGMAPS}?watch=1&resourceVersion={version}"
-    answer = urllib3.request("GET", address, preload_content=False, retries=False, timeout=10)
+    with raw_watch(server) as connection:
+        api.create(CONFIGMAPS, configmap("a"))
+        size, _, rest = read_all(connection).partition(b"\r\n")
 
-    api.create(CONFIGMAPS, configmap("a"))
+    line = rest.removesuffix(b"\r\n")
+    assert len(line) == int(size, 16), "the chunk is whole"
+    assert line.startswith(b'{"type":"ADDED"'[: len(line)])
+    assert not line.endswith(b"\n")
 
-    received = answer.read1(1 << 16)
-    assert received.startswith(b'{"')
-    assert b"\n" not in received
-    with pytest.raises(urllib3.exceptions.ProtocolError):
-        answer.read()
+
+def test_a_watch_breaks_off_in_the_middle_of_a_chunk(server: EmbeddedAPIServer, api: Api) -> None:
+    fault = CutAnswers(requests=WATCH, mid_chunk=True)
+    server.inject(fault)
+    with raw_watch(server) as connection:
+        api.create(CONFIGMAPS, configmap("a"))
+        size, _, line = read_all(connection).partition(b"\r\n")
+
+    assert 0 < len(line) < int(size, 16), "more was announced than came"
+    assert server.struck(fault) == 1
+
+
+@contextmanager
+def raw_watch(server: EmbeddedAPIServer) -> Iterator[socket.socket]:
+    """The connection of a watch from now on, behind the head of its answer."""
+    version = Api(server.url).get(CONFIGMAPS)["metadata"]["resourceVersion"]
+    path = f"{CONFIGMAPS}?watch=1&resourceVersion={version}"
+    with socket.create_connection((server.host, server.port), timeout=10) as connection:
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
+        head = b""
+        while not head.endswith(b"\r\n\r\n"):
+            head += connection.recv(1)
+        yield connection
+
+
+def read_all(connection: socket.socket) -> bytes:
+    return b"".join(iter(lambda: connection.recv(1 << 16), b""))
 
 
 def test_the_continue_token_of_a_page_expires(server: EmbeddedAPIServer, api: Api) -> None:
@@ -297,6 +334,168 @@ def test_history_expires(server: EmbeddedAPIServer, api: Api) -> None:
 
     event = api.watch(CONFIGMAPS, resourceVersion=version).next()
     assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+
+
+def test_history_expires_again_and_again_at_an_interval() -> None:
+    time = [0.0]
+    injector, cluster = FaultInjector(Authenticator(None), elapsed=lambda: time[0]), Cluster()
+    fault = ExpireHistory(every=10)
+    injector.inject(fault, cluster)
+
+    def expired_after(seconds: float) -> bool:
+        time[0] += seconds
+        change(cluster)
+        version = cluster.storage.version
+        change(cluster)
+        asyncio.run(injector.answer(REQUEST, cluster, answer_nothing))
+        return version < cluster.storage.collection(MAPS).expired
+
+    assert [expired_after(seconds) for seconds in (9, 1, 5, 5, 25, 4, 1)] == [
+        False, True, False, True, True, False, True,
+    ]  # fmt: skip
+    injector.lift(fault)
+    assert not expired_after(100)
+    assert injector.struck(fault) == 4
+
+
+REQUEST = Request("GET", "/healthz", {}, {}, b"")
+MAPS = ("", "configmaps")
+
+
+async def answer_nothing(request: Request) -> Response:
+    return text_response("")
+
+
+def change(cluster: Cluster) -> None:
+    collection = cluster.storage.collection(MAPS)
+    cluster.storage.put(collection, "default/a", {"metadata": {"name": "a", "uid": "1"}}, {})
+
+
+def test_history_that_expires_at_an_interval_does_so_over_http(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    version = api.create(CONFIGMAPS, configmap("a"))["metadata"]["resourceVersion"]
+    fault = ExpireHistory(every=0.001)
+    server.inject(fault)
+    api.create(CONFIGMAPS, configmap("b"))
+
+    event = api.watch(CONFIGMAPS, resourceVersion=version).next()
+
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+    assert server.struck(fault)
+
+
+@pytest.mark.parametrize("seconds", [3600, -3600])
+def test_objects_are_stamped_by_a_clock_that_is_wrong(
+    server: EmbeddedAPIServer, api: Api, seconds: float
+) -> None:
+    fault = SkewClock(seconds=seconds)
+    server.inject(fault)
+    skewed = api.create(CONFIGMAPS, configmap("a"))["metadata"]
+    server.lift(fault)
+    right = api.create(CONFIGMAPS, configmap("b"))["metadata"]
+
+    ahead = timedelta(seconds=seconds)
+    assert abs(stamped(skewed) - datetime.now(UTC) - ahead) < timedelta(seconds=60)
+    assert abs(stamped(right) - datetime.now(UTC)) < timedelta(seconds=60)
+    assert skewed["managedFields"][0]["time"] == skewed["creationTimestamp"]
+
+
+def stamped(metadata: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(metadata["creationTimestamp"])
+
+
+def test_a_rotated_token_is_the_only_one_that_is_let_in(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    watch = watch_from_now(api)
+
+    server.inject(RotateToken(token="new"))
+
+    assert list(watch) == [], "the watch has ended"
+    address = server.url + CONFIGMAPS
+    answer = urllib3.request("GET", address, retries=False)
+    assert (answer.status, json.loads(answer.data)["reason"]) == (401, "Unauthorized")
+    assert answer_to_token(address, "new") == 200
+    kubeconfig = json.loads(server.kubeconfig.read_text())
+    assert kubeconfig["users"][0]["user"]["token"] == "new"
+
+    server.inject(RotateToken(token="newer"))
+    assert (answer_to_token(address, "new"), answer_to_token(address, "newer")) == (401, 200)
+    with pytest.raises(ValueError, match="token"):
+        server.inject(RotateToken(token="not a word"))
+
+
+def answer_to_token(address: str, token: str) -> int:
+    headers = {"authorization": f"Bearer {token}"}
+    return urllib3.request("GET", address, headers=headers, retries=False).status
+
+
+@pytest.mark.parametrize(
+    ("fault", "remaining", "resumes"),
+    [
+        (RestartServer(), ["a"], True),
+        (RestartServer(keep_history=False), ["a"], False),
+        (RestartServer(keep_objects=False), [], True),
+    ],
+)
+def test_a_restart_keeps_what_it_is_told_to(
+    server: EmbeddedAPIServer, api: Api, fault: RestartServer, remaining: list[str], resumes: bool
+) -> None:
+    version = api.get(CONFIGMAPS)["metadata"]["resourceVersion"]
+    api.create(CONFIGMAPS, configmap("a"))
+
+    server.inject(fault)
+
+    assert names(api.get(CONFIGMAPS)) == remaining
+    assert server.struck(fault) == 1
+    if remaining:
+        event = api.watch(CONFIGMAPS, resourceVersion=version).next()
+        assert (event["type"] == "ADDED") is resumes
+
+
+def test_a_part_of_the_watches_is_closed_the_same_for_each_seed(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    def closed(seed: int) -> list[int]:
+        watches = [watch_from_now(api) for _ in range(8)]
+        fault = CloseWatches(requests=WATCH, chance=0.5, seed=seed)
+        before = server.struck(fault)
+        server.inject(fault)
+        struck = server.struck(fault) - before
+        api.create(CONFIGMAPS, {"metadata": {"generateName": "x-"}})
+        ended = [place for place, watch in enumerate(watches) if not next(iter(watch), None)]
+        assert len(ended) == struck
+        server.close_watches()
+        for watch in watches:
+            assert list(watch) == []
+        return ended
+
+    first = closed(1)
+
+    assert 0 < len(first) < 8
+    assert closed(1) == first
+    assert closed(2) != first
+
+
+def test_a_part_of_the_watches_is_frozen_open_ones_and_new(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    fault = FreezeWatches(requests=WATCH, chance=0.5, seed=1)
+    chance = random.Random(1)
+    frozen = [chance.random() < 0.5 for _ in range(8)]
+    watches = [watch_from_now(api) for _ in range(4)]
+    server.inject(fault)
+    watches += [watch_from_now(api) for _ in range(4)]
+    api.create(CONFIGMAPS, configmap("a"))
+
+    told = [watch for watch, silent in zip(watches, frozen, strict=True) if not silent]
+    untold = [watch for watch in watches if watch not in told]
+    assert [next_name(watch) for watch in told] == ["a"] * len(told)
+    assert server.wait_until_struck(fault, sum(frozen))
+    server.lift()
+
+    assert [next_name(watch) for watch in untold] == ["a"] * server.struck(fault)
 
 
 @pytest.mark.parametrize("options", [{"status": 200}, {"chance": 0}, {"times": 0}, {"skip": -1}])
