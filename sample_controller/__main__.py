@@ -1,72 +1,118 @@
-"""Run the Foo controller against a cluster: ``python -m sample_controller --kubeconfig PATH``."""
+"""Run the Foo controller against a cluster: ``python -m sample_controller --kubeconfig PATH``.
+
+From here the way leads through :func:`main` and :func:`run`, which puts the parts together, to
+:meth:`Controller.run <sample_controller.controller.Controller.run>` and the sync handler.
+"""
 
 from __future__ import annotations
 
-import argparse
 import logging
+import os
 import sys
+import threading
+from collections.abc import Callable, Sequence
 
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
-from clientgo.record import EventBroadcaster, EventSink
+from clientgo.leaderelection import (
+    Ending,
+    LeaderElectionConfig,
+    LeaderHealth,
+    WorkStillRunningError,
+    lease_lock_from_config,
+    run_or_raise,
+    unique_identity,
+)
+from clientgo.logs import setup_logging
+from clientgo.record import EventBroadcaster, EventRecorder, EventSink
 from clientgo.rest import ConfigError, load_config
+from clientgo.serving import ServingError
 from clientgo.wait import setup_signal_handler
 from sample_controller.controller import NAME, Controller
+from sample_controller.endpoints import count_metrics, endpoints
+from sample_controller.options import Election, Options, parse_options
 
 log = logging.getLogger(NAME)
 
 
-def main(argv: list[str] | None = None) -> int:
-    """Wire the parts together and run until a signal; returns the exit code."""
-    args = parse_arguments(argv)
-    logging.basicConfig(
-        level=logging.DEBUG if args.verbose else logging.INFO,
-        format="%(asctime)s %(levelname)-7s %(name)s: %(message)s",
-    )
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run until SIGINT or SIGTERM; returns the exit code. A second signal ends it at once."""
+    options = parse_options(arguments)
+    setup_logging(logging.DEBUG if options.verbose else logging.INFO, json=options.log_json)
     stop = setup_signal_handler()
+    if options.metrics_bind_address:
+        count_metrics()
     try:
-        config = load_config(kubeconfig=args.kubeconfig, master=args.master)
-    except ConfigError as error:
+        config = load_config(kubeconfig=options.kubeconfig, master=options.master)
+        with Client(config) as client:
+            return run(client, options, stop)
+    except (ConfigError, ServingError) as error:
         log.error("%s", error)
         return 1
 
-    with Client(config) as client, EventBroadcaster() as broadcaster:
+
+def run(client: Client, options: Options, stop: threading.Event) -> int:
+    """Put the parts together and run them until ``stop`` is set; returns the exit code."""
+    with (
+        EventBroadcaster() as broadcaster,
+        SharedInformerFactory(client, options.resync, namespace=options.namespace) as factory,
+    ):
+        broadcaster.start_structured_logging()
         broadcaster.start_recording_to_sink(EventSink(client))
-        factory = SharedInformerFactory(
-            client, default_resync=args.resync, namespace=args.namespace
-        )
-        controller = Controller(client, factory, broadcaster.new_recorder(NAME))
-        # Handlers are registered by now; informers are started after that so that none misses
-        # its initial events.
-        factory.start(stop)
-        try:
-            controller.run(stop, workers=args.workers)
-        finally:
-            stop.set()
-            factory.shutdown()
+        recorder = broadcaster.new_recorder(NAME)
+        controller = Controller(client, factory, recorder)
+        health = LeaderHealth(tolerance=20.0)
+
+        def work(stop: threading.Event) -> None:
+            controller.run(stop, options.workers)
+
+        with endpoints(options, controller, health):
+            # Handlers are registered by now; informers are started after that so that none misses
+            # its initial events. Whoever stands by has its caches filled when it is elected.
+            factory.start(stop)
+            if options.election is None:
+                work(stop)
+                return 0
+            return work_while_leading(work, client, options.election, recorder, health, stop)
+
+
+def work_while_leading(
+    work: Callable[[threading.Event], None],
+    client: Client,
+    election: Election,
+    recorder: EventRecorder,
+    health: LeaderHealth,
+    stop: threading.Event,
+) -> int:
+    """Stand by until this process is elected, then work until it is told to stop or is replaced.
+
+    Who lost the lease ends: the process that takes its place starts with nothing left over.
+    """
+    lock = lease_lock_from_config(
+        client.config,
+        election.namespace,
+        election.name,
+        unique_identity(),
+        timing=election.timing,
+        recorder=recorder,
+    )
+    config = LeaderElectionConfig(
+        lock=lock,
+        timing=election.timing,
+        on_started_leading=lambda leadership: work(leadership.stop),
+        on_stopped_leading=lambda led: log.info("no longer leading" if led else "never led"),
+        on_new_leader=lambda leader: log.info("the leader is %s", leader or "nobody"),
+        health=health,
+    )
+    try:
+        ending = run_or_raise(config, stop)
+    except WorkStillRunningError as error:
+        log.critical("%s", error)
+        os._exit(1)  # an orderly end would take time, and another leader may begin
+    if ending is Ending.LOST:
+        log.error("leadership was lost; ending, to be started anew")
+        return 1
     return 0
-
-
-def parse_arguments(argv: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="sample_controller", description=__doc__)
-    parser.add_argument(
-        "--kubeconfig", metavar="PATH", help="kubeconfig; else $KUBECONFIG, else in-cluster"
-    )
-    parser.add_argument("--master", metavar="URL", help="API server; overrides the kubeconfig's")
-    parser.add_argument("--workers", type=int, default=2, metavar="N", help="worker threads (2)")
-    parser.add_argument(
-        "--resync",
-        type=float,
-        default=30.0,
-        metavar="SECONDS",
-        help="look at everything again so often (30)",
-    )
-    parser.add_argument("--namespace", default="", metavar="NS", help="watch one namespace (all)")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log every step")
-    args = parser.parse_args(argv)
-    if args.workers < 1:
-        parser.error("--workers must be at least 1")
-    return args
 
 
 if __name__ == "__main__":

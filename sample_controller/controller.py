@@ -27,6 +27,7 @@ from clientgo.api.meta_v1 import LabelSelector
 from clientgo.cache import DeletedFinalStateUnknown, wait_for_cache_sync
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
+from clientgo.logs import log_context
 from clientgo.meta import (
     AlreadyExistsError,
     ConflictError,
@@ -47,6 +48,7 @@ from clientgo.workqueue import (
     MaxOfRateLimiter,
     RateLimitingQueue,
 )
+from sample_controller.generated import Clientset, Informers
 from sample_controller.types import Foo, FooStatus
 
 NAME = "sample-controller"
@@ -59,22 +61,27 @@ class ResourceExistsError(Exception):
     """A Foo asks for a Deployment that exists already and belongs to somebody else."""
 
 
+class WorkersDiedError(Exception):
+    """Keys are not worked on as they should be."""
+
+
 class Controller:
     """Reconciles Foos.
 
     Make it before the factory's informers are started: it registers its handlers on them here.
+    ``informers`` are those whose caches it reads.
     """
 
     def __init__(
         self, client: Client, factory: SharedInformerFactory, recorder: EventRecorder
     ) -> None:
-        foos = factory.informer_for(Foo)
-        deployments = factory.informer_for(Deployment)
-        self._foo_client = client.resource(Foo)
+        # Foos are ours: what reads and writes them is generated. Deployments come with the library.
+        self._foo_client = Clientset(client).samplecontroller_v1alpha1
         self._deployment_client = client.resource(Deployment)
-        self._foos = factory.lister_for(Foo)
+        foos, self._foos = Informers(factory).samplecontroller.v1alpha1.foos
+        deployments = factory.informer_for(Deployment)
         self._deployments = factory.lister_for(Deployment)
-        self._informers = (foos, deployments)
+        self.informers = (foos, deployments)
         self._recorder = recorder
         # A Foo that fails waits 5 ms, then 10, 20 ... up to 1000 s; all Foos together are retried
         # 50 times a second at most.
@@ -82,8 +89,10 @@ class Controller:
             MaxOfRateLimiter(
                 ItemExponentialFailureRateLimiter(0.005, 1000.0),
                 BucketRateLimiter(qps=50.0, burst=300),
-            )
+            ),
+            name="foos",  # which is how metrics call it
         )
+        self._workers: tuple[threading.Thread, ...] = ()
 
         foos.add_event_handler(on_add=self._enqueue, on_update=lambda _, new: self._enqueue(new))
         deployments.add_event_handler(
@@ -114,7 +123,10 @@ class Controller:
         try:
             foo = self._foos.namespace(name.namespace).get(name.name)
         except NotFoundError:
-            log.debug("ignoring the Deployment %s, Foo %s is gone", ObjectName.of(deployment), name)
+            log.debug(
+                "ignoring a Deployment, its Foo is gone",
+                extra={"deployment": str(ObjectName.of(deployment)), "key": str(name)},
+            )
             return
         if foo.metadata.uid == owner.uid:
             self._enqueue(foo)
@@ -124,46 +136,63 @@ class Controller:
     def run(self, stop: threading.Event, workers: int = 2) -> None:
         """Work until ``stop`` is set, then finish what is in hand and return.
 
-        Nothing is done before the caches have had their first list.
+        Nothing is done before the caches have had their first list. Runs once.
         """
         log.info("starting the Foo controller, waiting for its caches")
-        if not wait_for_cache_sync(stop, *self._informers):
+        if not wait_for_cache_sync(stop, *self.informers):
             return
-        threads = [
-            threading.Thread(target=self._work, name=f"foo-worker-{number}", daemon=True)
+        self._workers = tuple(
+            threading.Thread(
+                target=self._work, args=(stop,), name=f"foo-worker-{number}", daemon=True
+            )
             for number in range(1, workers + 1)
-        ]
-        for thread in threads:
+        )
+        for thread in self._workers:
             thread.start()
         log.info("started %d workers", workers)
         stop.wait()
         log.info("shutting down, finishing what is in hand")
         self._queue.shut_down()
-        for thread in threads:
+        for thread in self._workers:
             thread.join()
 
-    def _work(self) -> None:
-        while self._process_next_item():
+    def check_workers(self) -> None:
+        """Raise :class:`WorkersDiedError` if a worker has ended although it should work.
+
+        For a liveness probe. Nothing that ``sync`` raises ends a worker; a bug in the loop might.
+        """
+        if self._queue.statistics().shutting_down:
+            return
+        dead = [thread.name for thread in self._workers if not thread.is_alive()]
+        if dead:
+            raise WorkersDiedError(f"{', '.join(dead)} ended; restart this process")
+
+    def _work(self, stop: threading.Event) -> None:
+        # Who was told to stop leaves the keys that wait to its successor.
+        while not stop.is_set() and self._process_next_item():
             pass
 
     def _process_next_item(self) -> bool:
         name, shutting_down = self._queue.get()
         if shutting_down:
             return False
-        try:
-            self.sync(name)
-        except (AlreadyExistsError, ConflictError) as error:
-            # Our cache was a moment behind. It will know better when the key comes back.
-            log.info("Foo %s: %s; looking again", name, error.message)
-            self._queue.add_rate_limited(name)
-        except Exception as error:  # noqa: BLE001 - whatever failed, this Foo is tried again later
-            level = logging.DEBUG if self._queue.num_requeues(name) else logging.WARNING
-            log.log(level, "Foo %s: %s; trying again until it works", name, error)
-            self._queue.add_rate_limited(name)
-        else:
-            self._queue.forget(name)
-        finally:
-            self._queue.done(name)
+        # Every line that is logged from here on, by whatever is called, says which Foo it is about.
+        with log_context(controller=NAME, key=str(name)):
+            try:
+                self.sync(name)
+            except (AlreadyExistsError, ConflictError) as error:
+                # Our cache was a moment behind. It will know better when the key comes back.
+                log.info("%s; looking again", error.message)
+                self._queue.add_rate_limited(name)
+            except Exception as error:  # noqa: BLE001 - whatever failed is tried again later
+                level = logging.DEBUG if self._queue.num_requeues(name) else logging.WARNING
+                log.log(level, "%s; trying again until it works", error)
+                self._queue.add_rate_limited(name)
+            else:
+                self._queue.forget(name)
+                log.info("synced")
+            finally:
+                self._queue.done(name)
         return True
 
     # -- the work ---------------------------------------------------------------------------------
@@ -173,7 +202,7 @@ class Controller:
         try:
             foo = self._foos.namespace(name.namespace).get(name.name)
         except NotFoundError:
-            log.info("Foo %s is gone; its Deployment goes with it", name)
+            log.info("the Foo is gone; its Deployment goes with it")
             return
         try:
             deployment_name = foo.spec.deployment_name
@@ -191,7 +220,6 @@ class Controller:
             return
         self._update_status(foo, deployment)
         self._recorder.event(foo, "Normal", "Synced", "Foo synced successfully")
-        log.info("synced Foo %s", name)
 
     def _ensure_deployment(self, foo: Foo) -> Deployment:
         namespace = foo.metadata.namespace
@@ -210,10 +238,8 @@ class Controller:
 
         if foo.spec.replicas is not None and foo.spec.replicas != deployment.spec.replicas:
             log.info(
-                "Foo %s: scaling its Deployment from %s to %s",
-                ObjectName.of(foo),
-                deployment.spec.replicas,
-                foo.spec.replicas,
+                "scaling the Deployment",
+                extra={"replicas": deployment.spec.replicas, "wanted": foo.spec.replicas},
             )
             # Without a resource version the update wins over whatever was there.
             return client.update(new_deployment(foo), field_manager=NAME)
@@ -225,12 +251,10 @@ class Controller:
             return
         changed = deep_copy(foo)  # what a lister returns belongs to every reader
         changed.status = FooStatus(available_replicas=available)
-        self._foo_client.namespace(foo.metadata.namespace).update_status(
-            changed, field_manager=NAME
-        )
+        self._foo_client.foos(foo.metadata.namespace).update_status(changed, field_manager=NAME)
 
     def _refuse(self, foo: Foo, message: str) -> None:
-        log.error("Foo %s is invalid: %s; correct it", ObjectName.of(foo), message)
+        log.error("the Foo is invalid: %s; correct it", message)
         self._recorder.event(foo, "Warning", "ErrInvalidFoo", message)
 
 

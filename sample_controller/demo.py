@@ -25,15 +25,14 @@ from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Event
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
-from clientgo.informers import SharedInformerFactory
 from clientgo.meta import deep_copy
 from clientgo.meta.owner_references import is_controlled_by
-from clientgo.record import EventBroadcaster, EventSink
 from clientgo.rest import load_config
 from clientgo.testing.observer import Observer, ObserverClosedError
 from clientgo.testing.workloads import WorkloadSimulator
 from clientgo.wait import call_when_set, retry_on_conflict, setup_signal_handler
-from sample_controller.controller import NAME, Controller
+from sample_controller.__main__ import run
+from sample_controller.options import Options
 from sample_controller.types import Foo
 
 NAMESPACE = "default"
@@ -164,14 +163,8 @@ def running(name: str, run: Callable[[threading.Event], None]) -> Iterator[None]
 
 
 def run_controller(client: Client, stop: threading.Event, workers: int = 2) -> None:
-    """What ``sample_controller.__main__`` does, on a client that is there already."""
-    with EventBroadcaster() as broadcaster:
-        broadcaster.start_recording_to_sink(EventSink(client))
-        factory = SharedInformerFactory(client, default_resync=30.0)
-        controller = Controller(client, factory, broadcaster.new_recorder(NAME))
-        factory.start(stop)
-        controller.run(stop, workers)
-        factory.shutdown()
+    """What the program does, on a client that is there already."""
+    run(client, Options(workers=workers), stop)
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from queue import Queue
 from typing import Any
 from unittest.mock import patch
 
@@ -18,6 +19,7 @@ from clientgo.api.apps_v1 import Deployment, DeploymentStatus
 from clientgo.api.core_v1 import Container
 from clientgo.cache import DeletedFinalStateUnknown, SharedIndexInformer
 from clientgo.informers import SharedInformerFactory
+from clientgo.logs import ContextFilter
 from clientgo.meta import (
     ConflictError,
     InvalidError,
@@ -32,7 +34,18 @@ from clientgo.meta import (
 from clientgo.meta.codec import Codec, encode
 from clientgo.meta.owner_references import new_controller_ref
 from clientgo.testing import Action, FakeClient, FakeRecorder, Verb
-from sample_controller.controller import NAME, Controller, ResourceExistsError, new_deployment
+from clientgo.workqueue import (
+    BucketRateLimiter,
+    ItemExponentialFailureRateLimiter,
+    MaxOfRateLimiter,
+)
+from sample_controller.controller import (
+    NAME,
+    Controller,
+    ResourceExistsError,
+    WorkersDiedError,
+    new_deployment,
+)
 from sample_controller.types import Foo, FooSpec, FooStatus
 from tests.background import Background
 
@@ -455,3 +468,68 @@ def test_run_returns_when_its_workers_have_ended() -> None:
 
     assert world.recorder.lines() == ["Normal Synced Foo synced successfully"]
     assert not [t.name for t in threading.enumerate() if t.name.startswith("foo-worker")]
+
+
+def test_keys_that_wait_are_left_to_the_next_leader() -> None:
+    """SAMPLE-11: what is in hand is finished, and nothing else is begun."""
+    world, stop = World(new_foo("a"), new_foo("b")), threading.Event()
+    world.client.prepend_reactor("create", "deployments", lambda _: stop.set())
+    world.factory.start(stop)
+    Background(lambda: world.controller.run(stop, workers=1)).result()
+    world.factory.shutdown()
+
+    assert [str(action) for action in world.writes()] == ["create deployments default/web"]
+    assert len(world.enqueued()) == 1
+
+
+def test_what_is_logged_during_a_sync_says_which_foo_it_is_about(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """SAMPLE-12: by the controller or by what it calls."""
+    caplog.set_level("INFO", "sample_controller")
+    world, created = World(new_foo()), threading.Event()
+    world.client.prepend_reactor("create", "deployments", lambda _: created.set())
+    context = ContextFilter()
+    caplog.handler.addFilter(context)
+    try:
+        with world.running():
+            assert created.wait(5.0)
+    finally:
+        caplog.handler.removeFilter(context)
+
+    (synced, *_) = [record for record in caplog.records if record.message == "synced"]
+    assert (synced.controller, synced.key) == (NAME, "default/example")  # type: ignore[attr-defined]
+    (started, *_) = [record for record in caplog.records if "workers" in record.message]
+    assert not hasattr(started, "key")
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_worker_that_died_is_found() -> None:
+    """SAMPLE-11: upstream starts another one; here the process is restarted by its probe."""
+    world, dying = World(new_foo()), Queue[threading.Thread]()
+
+    def die(_: Action) -> None:
+        dying.put(threading.current_thread())
+        raise SystemExit
+
+    world.client.prepend_reactor("create", "deployments", die)
+    with world.running(workers=2):
+        dying.get(timeout=5.0).join(5.0)
+        with pytest.raises(WorkersDiedError, match=r"foo-worker-\d ended"):
+            world.controller.check_workers()
+    world.controller.check_workers()
+
+
+def test_failures_wait_longer_each_time_and_all_of_them_share_a_budget() -> None:
+    """SAMPLE-06: the queue has a name, unlike upstream's, by which metrics call it."""
+    queue = World().controller._queue
+    limiter = queue._rate_limiter
+
+    assert queue.statistics().name == "foos"
+    assert isinstance(limiter, MaxOfRateLimiter)
+    each, together = limiter._limiters
+    assert isinstance(each, ItemExponentialFailureRateLimiter)
+    assert isinstance(together, BucketRateLimiter)
+    assert [each.when("a") for _ in range(20)][::19] == [0.005, 1000.0]
+    assert max(together.when(n) for n in range(300)) == 0.0
+    assert together.when("one more") == pytest.approx(0.02, abs=0.01)

@@ -1,7 +1,8 @@
-"""The program around the controller: its options, its exit codes, how its parts are wired."""
+"""The program around the controller: its exit codes, how its parts are wired."""
 
 from __future__ import annotations
 
+import socket
 import threading
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,10 @@ from typing import Any
 import pytest
 
 import sample_controller.__main__ as program
+from clientgo.leaderelection import Ending, WorkStillRunningError
 from clientgo.testing import FakeClient, Verb
-from clientgo.workqueue import (
-    BucketRateLimiter,
-    ItemExponentialFailureRateLimiter,
-    MaxOfRateLimiter,
-)
-from tests.sample_controller.test_controller import World, new_foo
+from sample_controller.options import Election, Options
+from tests.sample_controller.test_controller import new_foo
 
 
 class _Cluster(FakeClient):
@@ -35,14 +33,6 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> type[_Cluster]:
     monkeypatch.setattr(program, "Client", _Cluster)
     monkeypatch.setattr(program, "load_config", lambda **given: given)
     return _Cluster
-
-
-def test_the_options_of_the_original_have_its_defaults() -> None:
-    """SAMPLE-03: and a namespace can be chosen, and the resync, which is fixed upstream."""
-    args = program.parse_arguments([])
-
-    assert (args.kubeconfig, args.master) == (None, None)
-    assert (args.workers, args.resync, args.namespace) == (2, 30.0, "")
 
 
 def test_a_signal_ends_the_program_in_order(
@@ -91,16 +81,67 @@ def test_a_configuration_that_cannot_be_read_is_said_and_ends_with_1(
     assert "nowhere" in caplog.text
 
 
-def test_failures_wait_longer_each_time_and_all_of_them_share_a_budget() -> None:
-    """SAMPLE-06."""
-    queue = World().controller._queue
-    limiter = queue._rate_limiter
+@pytest.mark.parametrize("flag", ["--health-probe-bind-address", "--metrics-bind-address"])
+def test_an_address_that_cannot_be_listened_on_is_said_and_ends_with_1(
+    flag: str,
+    cluster: type[_Cluster],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    monkeypatch.setattr(program, "setup_signal_handler", threading.Event)
+    monkeypatch.setattr(program, "count_metrics", lambda: None)
 
-    assert queue.statistics().name == ""
-    assert isinstance(limiter, MaxOfRateLimiter)
-    each, together = limiter._limiters
-    assert isinstance(each, ItemExponentialFailureRateLimiter)
-    assert isinstance(together, BucketRateLimiter)
-    assert [each.when("a") for _ in range(20)][::19] == [0.005, 1000.0]
-    assert max(together.when(n) for n in range(300)) == 0.0
-    assert together.when("one more") == pytest.approx(0.02, abs=0.01)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        address = f"127.0.0.1:{taken.getsockname()[1]}"
+        code = program.main([flag, address])
+
+    assert code == 1
+    assert f"cannot listen on {address}" in caplog.text
+
+
+def test_events_are_logged_with_what_they_are_about(caplog: pytest.LogCaptureFixture) -> None:
+    """SAMPLE-05."""
+    caplog.set_level("INFO", "clientgo.record")
+    stop = threading.Event()
+    with FakeClient(new_foo()) as client:
+        client.prepend_reactor("create", "events", lambda _: stop.set())
+        program.run(client, Options(), stop)
+
+    logged = [record for record in caplog.records if hasattr(record, "reason")]
+    assert ("default/example", "Synced") in {(r.object, r.reason) for r in logged}  # type: ignore[attr-defined]
+
+
+def test_who_loses_the_lease_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A process that led has left-overs; the one that takes its place has none."""
+    monkeypatch.setattr(program, "run_or_raise", lambda config, stop: Ending.LOST)
+
+    with FakeClient() as client:
+        code = program.run(client, Options(election=Election(namespace="default")), stopped())
+
+    assert code == 1
+    assert "leadership was lost" in caplog.text
+
+
+def test_work_that_does_not_end_ends_the_process_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another leader may begin: nothing may be waited for."""
+
+    def run_or_raise(config: Any, stop: threading.Event) -> None:
+        raise WorkStillRunningError("still at it")
+
+    def leave(code: int) -> None:
+        raise SystemExit(code)
+
+    monkeypatch.setattr(program, "run_or_raise", run_or_raise)
+    monkeypatch.setattr(program.os, "_exit", leave)
+
+    with FakeClient() as client, pytest.raises(SystemExit) as end:
+        program.run(client, Options(election=Election(namespace="default")), stopped())
+    assert end.value.code == 1
+
+
+def stopped() -> threading.Event:
+    event = threading.Event()
+    event.set()
+    return event

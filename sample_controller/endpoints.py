@@ -1,0 +1,88 @@
+"""What the program shows of itself over HTTP, where it was asked to.
+
+``/healthz`` fails for what a restart mends, ``/readyz`` for what passes by itself. An API server
+that is down is neither: nothing is gained by restarting its clients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any, Final
+
+from clientgo.cache import SharedIndexInformer
+from clientgo.leaderelection import LeaderHealth
+from clientgo.metrics import set_default_provider
+from clientgo.serving import HealthChecks, Server
+from sample_controller.controller import Controller
+from sample_controller.options import Options
+
+LONGEST_SILENCE: Final = 900.0
+"""A server ends every watch within ten minutes; who has not heard of it for 15 is stuck."""
+
+
+class UnhealthyError(Exception):
+    """An informer is not as it should be."""
+
+
+def count_metrics() -> None:
+    """Have everything that is made from now on counted, for ``/metrics`` to show."""
+    from clientgo.metrics.prometheus import PrometheusProvider
+
+    set_default_provider(PrometheusProvider())
+
+
+@contextmanager
+def endpoints(options: Options, controller: Controller, election: LeaderHealth) -> Iterator[None]:
+    """Serve what the options ask for until the end of the block.
+
+    Raises :class:`~clientgo.serving.ServingError` where that is impossible.
+    """
+    with ExitStack() as stack:
+        if options.health_probe_bind_address:
+            pages = {
+                "/healthz": liveness(controller, election).respond,
+                "/readyz": readiness(controller).respond,
+            }
+            stack.enter_context(Server(options.health_probe_bind_address, pages, name="probes"))
+        if options.metrics_bind_address:
+            from clientgo.serving.metrics import metrics_handler
+
+            page = {"/metrics": metrics_handler()}
+            stack.enter_context(Server(options.metrics_bind_address, page, name="metrics"))
+        yield
+
+
+def liveness(controller: Controller, election: LeaderHealth) -> HealthChecks:
+    """Whether this process can still do its work."""
+    checks = HealthChecks("healthz")
+    for informer in controller.informers:
+        checks.add(f"informer-{informer.name}", partial(check_informer, informer))
+    checks.add("workers", controller.check_workers)
+    checks.add(election.name, election.check)
+    return checks
+
+
+def readiness(controller: Controller) -> HealthChecks:
+    """Whether this process could work at once, if it were elected."""
+    checks = HealthChecks("readyz")
+    for informer in controller.informers:
+        checks.add(f"informer-sync-{informer.name}", partial(check_synced, informer))
+    return checks
+
+
+def check_informer(informer: SharedIndexInformer[Any]) -> None:
+    """Raise if an informer has ended, or has heard nothing for too long."""
+    statistics = informer.statistics()
+    if statistics.stopped:
+        raise UnhealthyError(f"the informer of {informer.name} has ended")
+    silence = statistics.reflector and statistics.reflector.seconds_since_heard
+    if silence and silence > LONGEST_SILENCE:
+        raise UnhealthyError(f"the informer of {informer.name} has heard nothing for {silence:g} s")
+
+
+def check_synced(informer: SharedIndexInformer[Any]) -> None:
+    """Raise if an informer has not had its first list."""
+    if not informer.has_synced():
+        raise UnhealthyError(f"the cache of {informer.name} is empty: {informer.last_error()}")

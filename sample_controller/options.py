@@ -1,0 +1,125 @@
+"""The command line: what can be chosen, and what is refused before anything starts."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from clientgo.leaderelection import USUAL_TIMING, Timing
+from sample_controller.controller import NAME
+
+_OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""Where a pod finds out in which namespace it is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Election:
+    """Which Lease decides who works, and for how long it is given."""
+
+    namespace: str
+    name: str = NAME
+    timing: Timing = USUAL_TIMING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the command line says. Without an ``election`` it is this process that works."""
+
+    kubeconfig: str | None = None
+    master: str | None = None
+    namespace: str = ""
+    workers: int = 2
+    resync: float = 30.0
+    election: Election | None = None
+    health_probe_bind_address: str = ""
+    metrics_bind_address: str = ""
+    verbose: bool = False
+    log_json: bool = False
+
+
+def parse_options(arguments: Sequence[str] | None = None) -> Options:
+    """Read the command line; what is wrong with it is said, and ends the program with status 2."""
+    parser = _parser()
+    args = parser.parse_args(arguments)
+    if args.workers < 1:
+        parser.error("--workers must be at least 1")
+    if not args.resync >= 0:
+        parser.error("--resync must not be negative")
+    if args.metrics_bind_address and find_spec("prometheus_client") is None:
+        parser.error("--metrics-bind-address needs prometheus-client: install clientgo[metrics]")
+    try:
+        election = _election(args) if args.leader_elect else None
+    except ValueError as error:
+        parser.error(f"--leader-elect: {error}")
+    return Options(
+        kubeconfig=args.kubeconfig,
+        master=args.master,
+        namespace=args.namespace,
+        workers=args.workers,
+        resync=args.resync,
+        election=election,
+        health_probe_bind_address=args.health_probe_bind_address,
+        metrics_bind_address=args.metrics_bind_address,
+        verbose=args.verbose,
+        log_json=args.log_format == "json",
+    )
+
+
+def _election(args: argparse.Namespace) -> Election:
+    return Election(
+        namespace=args.leader_elect_resource_namespace or _own_namespace(),
+        name=args.leader_elect_resource_name,
+        timing=Timing(
+            lease_duration=args.leader_elect_lease_duration,
+            renew_deadline=args.leader_elect_renew_deadline,
+            retry_period=args.leader_elect_retry_period,
+        ),
+    )
+
+
+def _own_namespace() -> str:
+    try:
+        return _OWN_NAMESPACE.read_text(encoding="utf-8").strip()
+    except OSError:
+        return "default"  # we are no pod
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sample_controller",
+        usage="python -m sample_controller [--help] [OPTIONS]",
+        description="Keeps one Deployment per Foo at the replicas that the Foo asks for.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add("--kubeconfig", metavar="PATH", help="kubeconfig; else $KUBECONFIG, else in-cluster")
+    add("--master", metavar="URL", help="API server; overrides the kubeconfig's")
+    add("--namespace", default="", metavar="NS", help="watch one namespace (default: all)")
+    add("--workers", type=int, default=2, metavar="N", help="worker threads (default: 2)")
+    add("--resync", type=float, default=30.0, metavar="SECONDS",
+        help="look at everything again so often (default: 30)")  # fmt: skip
+    add("-v", "--verbose", action="store_true", help="log every step")
+    add("--log-format", choices=("text", "json"), default="text", help="(default: text)")
+
+    add = parser.add_argument_group("endpoints, off by default").add_argument
+    add("--health-probe-bind-address", default="", metavar="HOST:PORT",
+        help="serve /healthz and /readyz; without a host on all addresses")  # fmt: skip
+    add("--metrics-bind-address", default="", metavar="HOST:PORT", help="serve /metrics")
+
+    add = parser.add_argument_group("leader election: one of several processes works").add_argument
+    add("--leader-elect", action="store_true", help="work only while holding the Lease")
+    add("--leader-elect-resource-name", default=NAME, metavar="NAME",
+        help=f"the Lease (default: {NAME})")  # fmt: skip
+    add("--leader-elect-resource-namespace", default="", metavar="NS",
+        help="where the Lease is (default: the pod's own namespace)")  # fmt: skip
+    for name, default, what in (
+        ("lease-duration", USUAL_TIMING.lease_duration, "a leader that is silent is replaced"),
+        ("renew-deadline", USUAL_TIMING.renew_deadline, "a leader that cannot renew gives up"),
+        ("retry-period", USUAL_TIMING.retry_period, "everybody tries again"),
+    ):
+        add(f"--leader-elect-{name}", type=float, default=default, metavar="SECONDS",
+            help=f"after so long {what} (default: {default:g})")  # fmt: skip
+    return parser
