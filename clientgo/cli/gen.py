@@ -95,11 +95,16 @@ def _write_types(args: argparse.Namespace) -> None:
         text = _types_of_crds(_documents(args.crd), args.version, args.crd.name)
     elif args.openapi:
         text = _types_of_openapi(_document(args.openapi), args.kind, args.openapi.name)
-    elif "/" in args.cluster:
+    elif _is_group_version(args.cluster):
         text = _types_of_openapi(_openapi_in_cluster(args), args.kind, args.cluster)
     else:
         text = _types_of_crds([_crd_in_cluster(args)], args.version, args.cluster)
     _write(laid_out(text, args.out or Path.cwd() / "types.py"), args.out)
+
+
+def _is_group_version(name: str) -> bool:
+    """``apps/v1`` and ``v1`` are; ``foos.example.com`` is a definition."""
+    return "/" in name or "." not in name
 
 
 def _types_of_crds(manifests: Iterable[Any], version: str, source: str) -> str:

@@ -11,7 +11,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from clientgo.meta import Model
+from clientgo.meta import Model, Resource, resource
 
 _numbers = itertools.count()
 _WORDS = ("a", "ab", "abc", "A1", "", "7", "-x", "ä")
@@ -136,3 +136,10 @@ TYPES = st.recursive(
     max_leaves=8,
 )
 """Any type that a project may give a field."""
+
+
+def kind_with(of_spec: Any, **default: Any) -> type[Resource]:
+    """A kind whose spec has a type that was made at run time."""
+    namespace = {"__annotations__": {"spec": of_spec}, "__module__": __name__, **default}
+    cls = type(Resource)("Sample", (Resource,), namespace)
+    return resource(group="example.com", version="v1", plural="samples")(cls)

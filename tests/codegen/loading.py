@@ -1,4 +1,4 @@
-"""Importing what was generated."""
+"""Generating types and importing them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ import sys
 import tempfile
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from clientgo.codegen.schema_types import Kind, types_module
+from clientgo.meta import APIResource, Resource
+
+FOOS = APIResource(group="example.com", version="v1", kind="Foo", plural="foos")
 _DIRECTORY = Path(tempfile.mkdtemp(prefix="generated-"))
 
 
@@ -24,3 +29,14 @@ def load(text: str) -> ModuleType:
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def text_of(schema: dict[str, Any], resource: APIResource = FOOS) -> str:
+    """The module that is made of one kind with this schema."""
+    return types_module([Kind(resource, schema)], source="a test")
+
+
+def typed(schema: dict[str, Any], resource: APIResource = FOOS) -> type[Resource]:
+    """The class that is made of a kind with this schema."""
+    (kind,) = load(text_of(schema, resource)).RESOURCES
+    return kind

@@ -9,17 +9,10 @@ from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
 from clientgo.codegen.type_schema import resource_schema
-from clientgo.meta import Resource, resource
+from clientgo.meta import Resource
 from clientgo.meta.lenient import without_nulls
 from clientgo.schema import StructuralSchema
-from tests.codegen.declared_types import TYPES, class_types
-
-
-def _declared(of_spec: Any, **default: Any) -> type[Resource]:
-    """A kind whose spec has a type that was made at run time."""
-    namespace = {"__annotations__": {"spec": of_spec}, "__module__": __name__, **default}
-    cls = type(Resource)("Sample", (Resource,), namespace)
-    return resource(group="example.com", version="v1", plural="samples")(cls)
+from tests.codegen.declared_types import TYPES, class_types, kind_with
 
 
 def _decodes(value: Any, cls: type[Resource]) -> bool:
@@ -36,7 +29,7 @@ def test_what_the_schema_refuses_the_type_refuses_and_the_other_way_round(
     data: st.DataObject,
 ) -> None:
     declared = data.draw(class_types(TYPES))
-    cls = _declared(declared.type)
+    cls = kind_with(declared.type)
     schema = StructuralSchema.parse(resource_schema(cls), has_status=False)
     # A null is what an absent field is to a client; nothing sends it.
     sent = without_nulls({"spec": data.draw(declared.values)})
@@ -55,7 +48,7 @@ def test_what_the_server_fills_in_is_what_the_type_reads_anyway(data: st.DataObj
         default = msgspec.convert(without_nulls(data.draw(inner.values)), inner.type)
     except msgspec.ValidationError:
         return
-    cls = _declared(inner.type, spec=default)
+    cls = kind_with(inner.type, spec=default)
     schema = StructuralSchema.parse(resource_schema(cls))
 
     stored = schema.default({})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition
 from clientgo.codegen.manifests import manifest_text
+from clientgo.meta import ObjectMeta
 from clientgo.rest import load_config
 from sample_controller.types import Foo
 from tests.codegen.loading import load
@@ -82,6 +84,45 @@ def test_types_of_a_definition_in_a_cluster(
     assert "replicas: Annotated[int, Meta(ge=1, le=10)] | None = None" in capsys.readouterr().out
 
 
+def _read_types(version: str, cluster: str, capsys: pytest.CaptureFixture[str]) -> Any:
+    assert main(["gen", "types", "--cluster", version, "--kubeconfig", cluster]) == 0
+    return load(capsys.readouterr().out)
+
+
+def test_types_of_a_version_that_a_cluster_describes(
+    cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From its OpenAPI document, whether built in or defined."""
+    core = _read_types("v1", cluster, capsys)
+    apps = _read_types("apps/v1", cluster, capsys)
+    sample = _read_types("samplecontroller.k8s.io/v1alpha1", cluster, capsys)
+    with Client(load_config(cluster)) as client:
+        config_maps = client.resource(core.ConfigMap).namespace("default")
+        foos = client.resource(sample.Foo).namespace("default")
+
+        config_map = config_maps.create(
+            core.ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"})
+        )
+        foo = foos.create(
+            sample.Foo(
+                metadata=ObjectMeta(name="a"), spec=sample.FooSpec(deployment_name="d", replicas=2)
+            )
+        )
+
+        assert config_map.data == {"b": "c"}
+        assert foo.spec.replicas == 2
+        assert client.resource(apps.Deployment).list().items == []
+
+
+def test_some_of_the_kinds_of_a_version(cluster: str, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["--cluster", "apps/v1", "--kind", "Deployment", "--kubeconfig", cluster]
+
+    assert main(["gen", "types", *arguments]) == 0
+
+    (kind,) = load(capsys.readouterr().out).RESOURCES
+    assert kind.__name__ == "Deployment"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -93,6 +134,7 @@ def test_types_of_a_definition_in_a_cluster(
         (["types", "--openapi", "{crd}"], "no OpenAPI v3 document"),
         (["types", "--cluster", "bars.e.com", "--kubeconfig", "{cluster}"], "kubectl get crds"),
         (["types", "--cluster", "e.com/v1", "--kubeconfig", "{cluster}"], "kubectl api-versions"),
+        (["types", "--cluster", "v9", "--kubeconfig", "{cluster}"], "kubectl api-versions"),
         (["types", "--cluster", "e.com/v1", "--kubeconfig", "nowhere"], "no such kubeconfig"),
         (["crd", "clientgo.meta.lenient"], "declares no kind; decorate a class"),
         (["crd", "no.such.module"], "No module named 'no'"),

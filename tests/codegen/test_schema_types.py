@@ -19,26 +19,16 @@ from clientgo.codegen.layout import laid_out
 from clientgo.codegen.schema_types import Kind, types_module
 from clientgo.codegen.type_schema import resource_schema
 from clientgo.codegen.type_sources import kinds_of_openapi, openapi_definitions
-from clientgo.meta import APIResource, Codec, Resource, resource_of
+from clientgo.meta import APIResource, Codec, resource_of
 from clientgo.schema import SchemaError, StructuralSchema
 from clientgo.schema.openapi import openapi_documents
 from tests.codegen.drawn_schemas import SCHEMAS, objects, values_of
-from tests.codegen.loading import load
+from tests.codegen.loading import FOOS, load, text_of, typed
+from tests.codegen.schema_essence import essence
 
 Schema = dict[str, Any]
 _ROOT = Path(__file__).parents[2]
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-_OPEN = {"x-kubernetes-preserve-unknown-fields": True}
-_FOO = APIResource(group="example.com", version="v1", kind="Foo", plural="foos")
-
-
-def _text(schema: Schema, resource: APIResource = _FOO) -> str:
-    return types_module([Kind(resource, schema)], source="a test")
-
-
-def _typed(schema: Schema) -> type[Resource]:
-    (kind,) = load(_text(schema)).RESOURCES
-    return kind
 
 
 def _of_spec(spec: Schema) -> Schema:
@@ -50,7 +40,7 @@ def _field(schema: Schema, *, required: bool = True) -> str:
     root = {"type": "object", "properties": {"value": schema}}
     if required:
         root["required"] = ["value"]
-    lines = _text(root).splitlines()
+    lines = text_of(root).splitlines()
     return next(line.strip() for line in lines if line.startswith("    value: "))
 
 
@@ -153,7 +143,7 @@ def test_descriptions_become_docstrings() -> None:
         "properties": {"size": {"type": "integer", "description": 'How "big" it is.\n\nIn cm.'}},
     }
 
-    text = _text(_of_spec(spec))
+    text = text_of(_of_spec(spec))
 
     assert '    """What is wanted."""\n' in text
     assert '    """How "big" it is.\n\n    In cm.\n    """\n' in text
@@ -162,7 +152,7 @@ def test_descriptions_become_docstrings() -> None:
 def test_a_kind_whose_name_is_taken_keeps_it_on_the_wire() -> None:
     resource = APIResource(group="e.com", version="v1", kind="Resource", plural="resources")
 
-    (kind,) = load(_text({"type": "object"}, resource)).RESOURCES
+    (kind,) = load(text_of({"type": "object"}, resource)).RESOURCES
 
     assert kind.__name__ == "Resource2"
     assert resource_of(kind).kind == "Resource"
@@ -186,7 +176,7 @@ def test_fields_whose_names_collide_are_all_there() -> None:
     spec: Any = {"type": "object", "properties": properties}
     body = {"spec": dict(zip(properties, range(5), strict=True))}
 
-    foo = Codec(_typed(_of_spec(spec))).decode(json.dumps({"metadata": {}, **body}).encode())
+    foo = Codec(typed(_of_spec(spec))).decode(json.dumps({"metadata": {}, **body}).encode())
 
     assert sorted(getattr(foo.spec, name) for name in foo.spec.__struct_fields__) == [0, 1, 2, 3, 4]
     assert foo.to_dict()["spec"] == body["spec"]
@@ -196,7 +186,7 @@ def test_a_name_that_no_class_can_have_stays_in_the_object() -> None:
     spec = {"type": "object", "properties": {'a"b': {"type": "string"}, "c": {"type": "string"}}}
     raw = {"metadata": {"name": "x"}, "spec": {'a"b': "kept", "c": "read"}}
 
-    foo = Codec(_typed(_of_spec(spec))).decode(json.dumps(raw).encode())
+    foo = Codec(typed(_of_spec(spec))).decode(json.dumps(raw).encode())
 
     assert foo.spec.c == "read"
     assert foo.to_dict()["spec"] == raw["spec"]
@@ -224,7 +214,7 @@ def test_whatever_the_schema_allows_the_type_decodes(data: st.DataObject) -> Non
     assume(not schema.validate(stored))
     raw = json.dumps({"metadata": {"name": "a"}, **stored}).encode()
 
-    foo = Codec(_typed(root)).decode(raw)
+    foo = Codec(typed(root)).decode(raw)
 
     assert foo.spec is not None or "spec" not in stored or stored["spec"] is None
     assert foo.to_dict()["spec"] == stored["spec"] if "spec" in stored else True
@@ -235,45 +225,10 @@ def test_whatever_the_schema_allows_the_type_decodes(data: st.DataObject) -> Non
 def test_a_definition_made_of_the_types_says_what_the_schema_said(data: st.DataObject) -> None:
     root = _drawn(data)
 
-    again = resource_schema(_typed(root))
+    again = resource_schema(typed(root))
 
-    assert _essence(again) == _essence(root)
+    assert essence(again) == essence(root)
     StructuralSchema.parse(again)
-
-
-def _essence(schema: Any, *, is_members: bool = False) -> Any:
-    """A schema without what can be said in several ways."""
-    if not isinstance(schema, dict):
-        return schema
-    if is_members:
-        return {name: _essence(member) for name, member in schema.items()}
-    kept = {key: value for key, value in schema.items() if key != "description"}
-    if "enum" in kept:
-        kept["enum"] = sorted(kept["enum"], key=repr)  # typing has one Literal for all orders
-    if kept.get("format") in ("int64", "double"):
-        del kept["format"]
-    if "x-kubernetes-int-or-string" in kept:
-        kept.pop("anyOf", None)
-        kinds = {type(choice) for choice in kept.get("enum", ())} - {type(None)}
-        if len(kinds) == 1:  # which is what the choices say as well
-            del kept["x-kubernetes-int-or-string"]
-            kept["type"] = {str: "string", int: "integer"}[kinds.pop()]
-    for keyword in ("exclusiveMinimum", "exclusiveMaximum"):
-        if kept.get(keyword) is False:
-            del kept[keyword]
-    if "additionalProperties" in kept:
-        kept["additionalProperties"] = values = _essence(kept["additionalProperties"])
-        if values in (True, _OPEN):
-            del kept["additionalProperties"]
-            kept |= _OPEN
-    if "items" in kept:
-        kept["items"] = _essence(kept["items"])
-    properties = kept.pop("properties", {})
-    if properties:
-        kept["properties"] = _essence(properties, is_members=True)
-    # A field with a default is never missed.
-    required = {name for name in kept.pop("required", ()) if "default" not in properties[name]}
-    return {**kept, "required": sorted(required)} if required else kept
 
 
 # -- schemas of realistic size
@@ -289,9 +244,9 @@ def test_the_schemas_of_the_built_in_kinds_survive_the_way_to_types_and_back(gro
             continue  # a schema of schemas, which has no end
         schema = resource_schema(kind)
 
-        again = resource_schema(_typed(schema))
+        again = resource_schema(typed(schema))
 
-        assert _essence(again) == _essence(schema)
+        assert essence(again) == essence(schema)
 
 
 def test_types_of_a_published_document_pass_the_type_checker_and_the_linter(
@@ -307,7 +262,7 @@ def test_types_of_a_published_document_pass_the_type_checker_and_the_linter(
     for command in (mypy, ruff):
         done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
-    kinds = {kind.__name__ for kind in load(file.read_text()).RESOURCES}
+    kinds = {kind.__name__ for kind in load(file.readtext_of()).RESOURCES}
     assert {"Deployment", "StatefulSet", "DaemonSet"} <= kinds
 
 
@@ -317,7 +272,7 @@ def test_a_schema_that_refers_to_itself_becomes_a_class_that_does() -> None:
         "properties": {"children": {"type": "array", "items": {"$ref": "#/components/schemas/N"}}},
     }
     root = _of_spec({"$ref": "#/components/schemas/N"})
-    text = types_module([Kind(_FOO, root)], {"N": node}, source="a test")
+    text = types_module([Kind(FOOS, root)], {"N": node}, source="a test")
     (foo,) = load(text).RESOURCES
 
     decoded = Codec(foo).decode(b'{"metadata":{},"spec":{"children":[{"children":[]}]}}')
@@ -327,4 +282,4 @@ def test_a_schema_that_refers_to_itself_becomes_a_class_that_does() -> None:
 
 def test_a_reference_to_nothing_is_named() -> None:
     with pytest.raises(ValueError, match="refers to Missing"):
-        _text(_of_spec({"$ref": "#/components/schemas/Missing"}))
+        text_of(_of_spec({"$ref": "#/components/schemas/Missing"}))
