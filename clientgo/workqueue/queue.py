@@ -25,6 +25,7 @@ from __future__ import annotations
 import enum
 import logging
 import threading
+import time
 from collections import deque
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
@@ -139,7 +140,8 @@ class Queue(Generic[T]):
 
     def add(self, item: T) -> None:
         """Note that `item` needs work. Never blocks; does nothing once the queue shuts down."""
-        self._lock.acquire()
+        if not self._lock.acquire(False):
+            self._acquire_taken_lock()
         try:
             self._add_locked(item)
         finally:
@@ -151,7 +153,8 @@ class Queue(Generic[T]):
         Answers ``(None, True)`` when the queue shuts down and no item is left. Every item that is
         taken must be given to `done`.
         """
-        self._lock.acquire()
+        if not self._lock.acquire(False):
+            self._acquire_taken_lock()
         try:
             while not self._ready:
                 if self._shutting_down:
@@ -173,7 +176,8 @@ class Queue(Generic[T]):
         An item that is not in hand is left alone, with a warning: it was given back twice, or
         never taken.
         """
-        self._lock.acquire()
+        if not self._lock.acquire(False):
+            self._acquire_taken_lock()
         try:
             state = self._states.pop(item, None)
             if state is _PROCESSING:
@@ -262,6 +266,10 @@ class Queue(Generic[T]):
         traceback: TracebackType | None,
     ) -> None:
         self.shut_down()
+
+    def _acquire_taken_lock(self) -> None:
+        time.sleep(0)  # lets another thread run, the lock's holder above all
+        self._lock.acquire()
 
     def _add_locked(self, item: T) -> None:
         if self._shutting_down:
