@@ -1,4 +1,4 @@
-"""Request bodies: JSON or YAML into dicts, with what strict validation wants to know.
+"""Request bodies: JSON, YAML or protobuf into dicts, with what strict validation wants to know.
 
 Promises: a body that can't be parsed is a 400 or 415 in the API's words; duplicate fields are found
 with their paths, because ``fieldValidation`` (Warn by default) reports them.
@@ -14,6 +14,12 @@ import re
 from typing import Any, ClassVar
 
 from clientgo.apiserver.http import Request
+from clientgo.apiserver.protobuf import (
+    PROTOBUF_TYPE,
+    ProtobufError,
+    UnknownKindError,
+    decode_protobuf,
+)
 from clientgo.apiserver.status_errors import bad_request, unsupported_media_type
 
 JSON_TYPE = "application/json"
@@ -21,7 +27,7 @@ YAML_TYPE = "application/yaml"
 _EXACT_FLOATS = 2**53
 """Floats below this stand for one integer each."""
 
-_ACCEPTED = (JSON_TYPE, YAML_TYPE)
+_ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
 
 
 def media_type(request: Request) -> str:
@@ -41,6 +47,8 @@ def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[st
         value, duplicates = parse_json(request.body, problem)
     elif content_type == YAML_TYPE:
         value, duplicates = parse_yaml(request.body, problem)
+    elif content_type == PROTOBUF_TYPE:
+        value, duplicates = _parse_protobuf(request.body, problem), ()
     else:
         raise unsupported_media_type(_ACCEPTED)
     if not isinstance(value, dict):
@@ -54,8 +62,12 @@ def decode_options(request: Request) -> dict[str, Any]:
     Raises:
         StatusError: 400, it is something else.
     """
-    parse = parse_yaml if media_type(request) == YAML_TYPE else parse_json
-    value, _ = parse(request.body, "")
+    content_type = media_type(request)
+    if content_type == PROTOBUF_TYPE:
+        value = _parse_protobuf(request.body)
+    else:
+        parse = parse_yaml if content_type == YAML_TYPE else parse_json
+        value, _ = parse(request.body, "")
     if not isinstance(value, dict):
         raise bad_request("couldn't get version/kind; the body is not an object")
     kind = value.get("kind", "DeleteOptions")
@@ -63,6 +75,16 @@ def decode_options(request: Request) -> dict[str, Any]:
         version = value.get("apiVersion", "")
         raise bad_request(f'no kind "{kind}" is registered for version "{version}"')
     return value
+
+
+def _parse_protobuf(body: bytes, problem: str = "") -> dict[str, Any]:
+    try:
+        return decode_protobuf(body)
+    except ProtobufError as error:
+        raise bad_request(f"{problem}{error}") from error
+    except UnknownKindError as error:
+        # Kinds without protobuf are custom resources and their definitions.
+        raise unsupported_media_type((JSON_TYPE, YAML_TYPE)) from error
 
 
 class _DuplicateFinder:

@@ -1,7 +1,7 @@
 """Which representation of an answer the client accepts.
 
 Promises the choices of a real API server: JSON or YAML; the object itself, a Table, or its metadata
-alone. Protobuf is not spoken: clients that ask for it offer JSON as well.
+alone. No answer is in protobuf: clients that ask for it accept JSON as well.
 
 Upstream: apiserver ``endpoints/handlers/negotiation`` and the goautoneg package.
 """

@@ -178,6 +178,49 @@ def test_a_followed_list_prints_what_changes(kubectl: Kubectl) -> None:
 # -- writes
 
 
+@pytest.mark.parametrize(
+    ("command", "field", "value"),
+    [
+        ("configmap typed --from-literal=a=b", "{.data.a}", "b"),
+        ("secret generic typed --from-literal=a=b", "{.data.a}", "Yg=="),
+        ("namespace typed", "{.status.phase}", "Active"),
+        ("deployment typed --image=web --replicas=0", "{.spec.replicas}", "0"),
+        ("job typed --image=web -- run", "{.spec.template.spec.containers[0].command}", '["run"]'),
+        ("cronjob typed --image=web --schedule=@daily", "{.spec.schedule}", "@daily"),
+        ("service clusterip typed --tcp=80:web", "{.spec.ports[0].targetPort}", "web"),
+        ("ingress typed --rule=a.b/c=web:80", "{.spec.rules[0].host}", "a.b"),
+        ("quota typed --hard=cpu=2", "{.spec.hard.cpu}", "2"),
+        ("serviceaccount typed", "{.metadata.name}", "typed"),
+        ("role typed --verb=get --resource=pods", "{.rules[0].verbs}", '["get"]'),
+        ("rolebinding typed --role=typed --user=me", "{.subjects[0].name}", "me"),
+        ("clusterrole typed --verb=get --resource=nodes", "{.rules[0].resources}", '["nodes"]'),
+        ("clusterrolebinding typed --clusterrole=typed --group=us", "{.roleRef.name}", "typed"),
+        ("priorityclass typed --value=7", "{.value}", "7"),
+        ("poddisruptionbudget typed --selector=a=b --min-available=50%",
+         "{.spec.minAvailable}", "50%"),
+    ],
+)  # fmt: skip
+def test_create_makes_each_kind_it_knows(
+    kubectl: Kubectl, command: str, field: str, value: str
+) -> None:
+    kubectl("create", *command.split())
+
+    kind = command.split()[0]
+    assert kubectl("get", kind, "typed", "-o", f"jsonpath={field}") == value
+
+
+def test_a_service_account_is_given_a_token(kubectl: Kubectl) -> None:
+    kubectl("create", "serviceaccount", "bearer")
+
+    if VERSION is not None and VERSION >= (1, 24):
+        assert kubectl("create", "token", "bearer").strip()
+
+
+def test_everybody_may_do_everything(kubectl: Kubectl) -> None:
+    assert kubectl("auth", "can-i", "delete", "nodes").strip() == "yes"
+    assert "*.*" in kubectl("auth", "can-i", "--list")
+
+
 def test_apply_creates_changes_and_prunes_fields(kubectl: Kubectl) -> None:
     applied = deployment("applied")
     assert "created" in kubectl("apply", "-f", "-", stdin=applied)

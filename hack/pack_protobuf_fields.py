@@ -1,0 +1,161 @@
+#!/usr/bin/env python3
+"""Pack the protobuf field numbers of built-in kinds into clientgo/apiserver/data.
+
+Usage: hack/pack_protobuf_fields.py API APIMACHINERY
+
+API and APIMACHINERY are checkouts of github.com/kubernetes/api and
+github.com/kubernetes/apimachinery. Their Go types tell all that a decoder needs, in the tags of the
+fields: the number, the name in JSON, whether a zero is told (a pointer, or no ``omitempty``),
+whether members are inlined. Field numbers never change; a newer checkout adds some.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TARGET = Path(__file__).parents[1] / "clientgo/apiserver/data/protobuf_fields.json.gz"
+
+PACKAGES = (
+    "admissionregistration/v1",
+    "apps/v1",
+    "authentication/v1",
+    "authorization/v1",
+    "autoscaling/v1",
+    "autoscaling/v2",
+    "batch/v1",
+    "certificates/v1",
+    "coordination/v1",
+    "core/v1",
+    "discovery/v1",
+    "events/v1",
+    "networking/v1",
+    "node/v1",
+    "policy/v1",
+    "rbac/v1",
+    "scheduling/v1",
+    "storage/v1",
+)
+
+REFERRED_TO = ("scheduling/v1alpha3",)
+"""Packages whose kinds are not served, but whose types are used by others."""
+
+STRUCT = re.compile(r"^type (\w+) struct \{\n(.*?)^\}", re.MULTILINE | re.DOTALL)
+NAMED = re.compile(r"^type (\w+) ([^\s{]+)$", re.MULTILINE)
+FIELD = re.compile(r"^\t(?:(\w+)\s+)?([*\[\]\w.]+)\s+`([^`]*)`", re.MULTILINE)
+IMPORT = re.compile(r'^\t(?:(\w+) )?"k8s\.io/(?:api|apimachinery/pkg)/([\w/]+)"', re.MULTILINE)
+GROUP = re.compile(r'^const GroupName = "([^"]*)"', re.MULTILINE)
+
+SPECIAL = {
+    "string": "string",
+    "bool": "bool",
+    "int32": "int",
+    "int64": "int",
+    "[]byte": "bytes",
+    "apis/meta/v1.Time": "time",
+    "apis/meta/v1.MicroTime": "micro-time",
+    "apis/meta/v1.FieldsV1": "json",
+    "api/resource.Quantity": "quantity",
+    "runtime.RawExtension": "json",
+    "types.NodeName": "string",
+    "types.UID": "string",
+    "util/intstr.IntOrString": "int-or-string",
+}
+"""Types with an encoding of their own, and what the decoder calls it."""
+
+
+@dataclass
+class Types:
+    structs: dict[str, str] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
+    packages: dict[str, dict[str, str]] = field(default_factory=dict)
+    """By package: what the names of imported ones stand for."""
+
+    def read(self, directory: Path, package: str) -> None:
+        source = "\n".join(file.read_text() for file in sorted(directory.glob("*types*.go")))
+        imports = {alias or path.rpartition("/")[2]: path for alias, path in IMPORT.findall(source)}
+        self.packages[package] = imports
+        for name, body in STRUCT.findall(source):
+            self.structs[f"{package}.{name}"] = body
+        for name, type_ in NAMED.findall(source):
+            self.named[f"{package}.{name}"] = type_
+
+    def qualified(self, type_: str, package: str) -> str:
+        """A type by its package; the built-in ones of Go have none."""
+        if type_ in SPECIAL:
+            return type_
+        alias, dot, name = type_.rpartition(".")
+        return f"{self.packages[package][alias] if dot else package}.{name}"
+
+    def code(self, type_: str, package: str) -> str:
+        """How the decoder is told a type: ``[]`` and ``{}`` for lists and maps, then an element."""
+        if type_ in SPECIAL:
+            return SPECIAL[type_]
+        if type_.startswith("*"):
+            return self.code(type_[1:], package)
+        if type_.startswith("[]"):
+            return "[]" + self.code(type_[2:], package)
+        if type_.startswith("map["):
+            member = self.code(type_.partition("]")[2], package)
+            # Lists can't be members of maps in protobuf, so they are wrapped in a message.
+            return "{}list-message" if member.startswith("[]") else "{}" + member
+        name = self.qualified(type_, package)
+        if name in SPECIAL:
+            return SPECIAL[name]
+        if name in self.structs:
+            return name
+        home = name.rpartition(".")[0]
+        return self.code(self.named[name], home)
+
+    def message(self, name: str) -> dict[str, list[object]]:
+        """The fields of a struct by number: name in JSON (empty if inlined), type, zero told."""
+        package = name.rpartition(".")[0]
+        fields: dict[str, list[object]] = {}
+        for _, type_, tags in FIELD.findall(self.structs[name]):
+            number = re.search(r'protobuf:"\w+,(\d+)', tags)
+            if number is None:
+                continue
+            json_name, _, options = re.search(r'json:"([^"]*)"', tags)[1].partition(",")  # type: ignore[index]
+            told = type_.startswith("*") or not options
+            fields[number[1]] = [json_name, self.code(type_, package), int(told)]
+        return fields
+
+
+def pack(api: Path, apimachinery: Path) -> None:
+    types = Types()
+    types.read(apimachinery / "pkg/apis/meta/v1", "apis/meta/v1")
+    for package in REFERRED_TO:
+        types.read(api / package, package)
+    kinds: dict[str, str] = {}
+    for package in PACKAGES:
+        types.read(api / package, package)
+        group = GROUP.search((api / package / "register.go").read_text())[1]  # type: ignore[index]
+        version = package.rpartition("/")[2]
+        for name, body in types.structs.items():
+            if name.startswith(f"{package}.") and "TypeMeta `" in body:
+                api_version = f"{group}/{version}" if group else version
+                kinds[f"{api_version}/{name.rpartition('.')[2]}"] = name
+    wanted = {*kinds.values(), "apis/meta/v1.DeleteOptions"}
+    messages: dict[str, dict[str, list[object]]] = {}
+    while wanted:
+        name = wanted.pop()
+        messages[name] = types.message(name)
+        members = (
+            str(code).removeprefix("[]").removeprefix("{}")
+            for _, code, _ in messages[name].values()
+        )
+        wanted |= {member for member in members if member in types.structs} - messages.keys()
+    TARGET.parent.mkdir(exist_ok=True)
+    text = json.dumps({"kinds": kinds, "messages": messages}, separators=(",", ":"), sort_keys=True)
+    TARGET.write_bytes(gzip.compress(text.encode(), mtime=0))
+    print(f"{len(kinds)} kinds, {len(messages)} messages, {TARGET.stat().st_size} bytes")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    pack(Path(sys.argv[1]), Path(sys.argv[2]))
