@@ -32,7 +32,7 @@ from sample_controller.controller import NAME, Controller
 from sample_controller.endpoints import count_metrics, endpoints
 from sample_controller.options import Election, Options, parse_options
 
-log = logging.getLogger(NAME)
+log = logging.getLogger("sample_controller")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
