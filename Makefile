@@ -12,8 +12,7 @@ ROWS   ?=
 MATRIX            := .venv-matrix
 KUBERNETES_oldest := kubernetes==31.0.0
 KUBERNETES_newest := kubernetes<38
-MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e \
-                     tests/clients/test_official_client.py
+MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e
 
 .DEFAULT_GOAL := help
 .PHONY: help install run test test-matrix lint format docs bench field-peers clean

@@ -10,8 +10,9 @@ cannot know that, and waits a whole lease.
 Differs from client-go (``tools/leaderelection``, LeaderElector.tryAcquireOrRenew and release):
 getting a lease and keeping it are two things. Whoever keeps one and reads that it is not his any
 more has lost it at once, where client-go goes on until the renew deadline and may take it back,
-not noticing who led meanwhile. Only our own record is released, where client-go blanks
-whatever it finds.
+not noticing who led meanwhile. A lease that somebody deleted is not taken before the term that we
+saw in it would have ended, and its transitions go on. Only our own record is released, where
+client-go blanks whatever it finds.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ from clientgo.metrics import Counter
 from clientgo.wait import retry_on_conflict
 
 _log = logging.getLogger("clientgo.leaderelection")
+
+_NEVER_SEEN: Final = LeaderElectionRecord()
 
 _RELEASED_SECONDS: Final = 1
 """What a released lease says; the API refuses 0."""
@@ -70,7 +73,7 @@ class LeaseClaim:
         self._slow_path = slow_path
         self._me = lock.identity
         # Replaced as a whole, so that a reader in another thread sees record and time together.
-        self.observed = Observation(LeaderElectionRecord(), clock.monotonic())
+        self.observed = Observation(_NEVER_SEEN, clock.monotonic())
         self.renewed_at = -inf
 
     @property
@@ -127,10 +130,14 @@ class LeaseClaim:
             acquire_time=now,
             renew_time=now,
         )
+        send: _Send = self._lock.update
         try:
             found = self._read(inf, stop)
         except NotFoundError:
-            self._write(self._lock.create, ours, inf, stop)
+            # Whoever held it when we saw it last may not know yet that it was deleted.
+            found, send = self.observed.record, self._lock.create
+        if found is _NEVER_SEEN:
+            self._write(send, ours, inf, stop)
             return True
         if found.holder_identity == self._me:
             # Ours from an earlier life, or an answer got lost: the same term goes on.
@@ -140,7 +147,7 @@ class LeaseClaim:
             return False
         else:
             ours = replace(ours, leader_transitions=found.leader_transitions + 1)
-        self._write(self._lock.update, ours, inf, stop)
+        self._write(send, ours, inf, stop)
         return True
 
     def _try_to_renew(self, deadline: float, stop: threading.Event) -> Renewal:

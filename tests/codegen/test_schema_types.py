@@ -262,7 +262,7 @@ def test_types_of_a_published_document_pass_the_type_checker_and_the_linter(
     for command in (mypy, ruff):
         done = subprocess.run(command, cwd=_ROOT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout
-    kinds = {kind.__name__ for kind in load(file.readtext_of()).RESOURCES}
+    kinds = {kind.__name__ for kind in load(file.read_text()).RESOURCES}
     assert {"Deployment", "StatefulSet", "DaemonSet"} <= kinds
 
 

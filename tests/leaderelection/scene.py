@@ -108,6 +108,9 @@ class Candidate:
     def called(self, name: str) -> list[object]:
         return [value for _, called, value in self.callbacks if called == name]
 
+    def called_at(self, name: str) -> list[float]:
+        return [at for at, called, _ in self.callbacks if called == name]
+
     def _work(self, leadership: Leadership) -> None:
         self.leadership = leadership
         self._called("started_leading", None)

@@ -273,16 +273,34 @@ def test_a_deleted_lease_is_put_back_by_its_leader(scene: Scene) -> None:
     assert a.called("stopped_leading") == []
 
 
-def test_of_two_that_find_a_lease_deleted_the_slower_one_stops(scene: Scene) -> None:
-    a, _ = scene.candidate("a"), scene.candidate("b")
+def test_a_deleted_lease_is_not_taken_while_its_leader_may_act(scene: Scene) -> None:
+    """LE-10: whoever has seen it waits for its end, even if its leader cannot put it back."""
+    a, b = scene.candidate("a"), scene.candidate("b")
     scene.advance(3)
     scene.lease.write(None)
-    a.lock.answers.extend(["server_error", "server_error"])
+    a.lock.answers.extend(["server_error"] * 20)
 
-    scene.advance(5)
+    scene.advance(20)
 
     assert scene.leaders() == ["b"]
-    assert (a.ending, _ended_at(a)) == (Ending.LOST, 6)
+    assert (a.ending, _ended_at(a)) == (Ending.LOST, 14)
+    assert b.called_at("started_leading") >= [15.0]
+    assert b.leadership is not None
+    assert b.leadership.transitions == 1
+
+
+def test_a_newcomer_cannot_know_of_a_deleted_lease_and_the_leader_stops_when_it_sees_it(
+    scene: Scene,
+) -> None:
+    a = scene.candidate("a")
+    scene.advance(3)
+    scene.lease.write(None)
+
+    scene.candidate("b")
+    scene.advance(1)
+
+    assert scene.leaders() == ["b"]
+    assert (a.ending, _ended_at(a)) == (Ending.LOST, 4)
 
 
 def test_a_lost_answer_costs_nothing(scene: Scene) -> None:

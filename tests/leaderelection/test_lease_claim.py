@@ -71,6 +71,32 @@ def test_a_lease_that_is_not_there_is_created_with_no_transitions() -> None:
     assert setting.record.acquire_time == setting.record.renew_time
 
 
+def test_a_lease_that_was_deleted_is_not_taken_before_the_term_seen_in_it_has_ended() -> None:
+    """LE-10: its holder goes on until its next renewal; client-go begins beside it."""
+    setting = Setting(OTHERS)
+    setting.acquire()
+    setting.lease.write(None)
+
+    setting.clock.step(14.9)
+    assert not setting.acquire()
+    setting.clock.step(0.1)
+    assert setting.acquire()
+
+    assert setting.lock.ops() == ["get", "get", "get", "create"]
+    assert setting.record.leader_transitions == OTHERS.leader_transitions + 1
+
+
+def test_a_deleted_lease_that_nobody_held_is_taken_at_once_with_its_transitions() -> None:
+    """LE-11: what others fence by does not begin anew."""
+    setting = Setting(replace(OTHERS, holder_identity=""))
+    setting.lock.answers.extend(["pass", "server_error"])
+    setting.acquire()
+    setting.lease.write(None)
+
+    assert setting.acquire()
+    assert setting.record.leader_transitions == OTHERS.leader_transitions + 1
+
+
 def test_a_lease_that_another_holds_is_only_read() -> None:
     """LE-10."""
     setting = Setting(OTHERS)

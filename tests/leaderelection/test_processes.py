@@ -8,12 +8,14 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
+from clientgo.testing.tcp_proxy import TCPProxy
 
 _SCRIPT = Path(__file__).with_name("candidate_process.py")
 _PATIENCE = 20.0
@@ -72,11 +74,15 @@ class CandidateProcess:
 
 
 class Field:
-    """A server, and candidates ``a``, which leads, and ``b``, which stands by."""
+    """A server, and candidates ``a``, which leads, and ``b``, which stands by.
 
-    def __init__(self, server: EmbeddedAPIServer) -> None:
+    Between ``a`` and the server is a network of its own.
+    """
+
+    def __init__(self, server: EmbeddedAPIServer, network: TCPProxy) -> None:
         self.server = server
-        self.a = CandidateProcess(server.url, "a")
+        self.network = network
+        self.a = CandidateProcess(network.url, "a")
         self.a.wait_for("act")
         self.b = CandidateProcess(server.url, "b")
         self.b.wait_for("sees a")
@@ -89,8 +95,8 @@ class Field:
 
 @pytest.fixture
 def field() -> Iterator[Field]:
-    with EmbeddedAPIServer() as server:
-        field = Field(server)
+    with EmbeddedAPIServer() as server, TCPProxy(urlsplit(server.url).port or 0) as network:
+        field = Field(server, network)
         yield field
         field.a.end()
         field.b.end()
@@ -115,6 +121,43 @@ def test_a_leader_that_is_stopped_hands_over_before_its_lease_ends(field: Field)
     field.b.wait_for("act")
 
     field.assert_that_terms_did_not_overlap()
+
+
+def test_a_leader_that_is_cut_off_stops_before_another_begins(field: Field) -> None:
+    """P-18: nobody tells it that it has lost, and it does not lead again when all is well."""
+    field.network.cut()
+
+    field.a.wait_for("end lost")
+    field.b.wait_for("act")
+
+    field.network.mend()
+    field.b.wait_for("act", further=20)
+    field.assert_that_terms_did_not_overlap()
+    (last, _), (first, _) = field.a.acts()[-1], field.b.acts()[0]
+    assert last < first
+
+
+def test_a_lease_that_somebody_takes_away_is_not_fought_for(field: Field) -> None:
+    """P-16: whoever edits the lease decides; the leader is gone at its next renewal."""
+    with Client(field.server.url) as client:
+        client.resource(Lease).namespace("default").patch(
+            "le", {"spec": {"holderIdentity": "b", "leaseTransitions": 1}}
+        )
+
+    field.a.wait_for("end lost")
+    field.b.wait_for("act")
+    field.assert_that_terms_did_not_overlap()
+
+
+def test_a_lease_that_somebody_deletes_is_put_back_by_its_leader(field: Field) -> None:
+    with Client(field.server.url) as client:
+        leases = client.resource(Lease).namespace("default")
+        leases.delete("le")
+
+        field.a.wait_for("act", further=40)
+
+        assert leases.get("le").spec.holder_identity == "a"
+    assert field.b.acts() == []
 
 
 def test_a_suspended_leader_does_not_act_when_it_goes_on(field: Field) -> None:

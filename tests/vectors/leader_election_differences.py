@@ -18,6 +18,7 @@ class Safer(enum.Enum):
     RELEASE_OF_ANOTHER = "release the lease of another"
     RELEASE_CONFLICT = "give a release up at a conflict"
     HANG = "wait for one request until the renew deadline"
+    DELETED = "take a lease that was deleted for one that never was"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +47,20 @@ def attempts_of(case: dict[str, Any], identity: str) -> Iterator[tuple[int, dict
 
 
 def _parting_of_one(case: dict[str, Any], identity: str, timing: Timing) -> Parting | None:
-    leads, safe_until_ns = False, 0
+    leads, seen, safe_until_ns = False, False, 0
     for step, attempt in attempts_of(case, identity):
         if leads and attempt["at_ns"] >= safe_until_ns:
             break
         messages = [call.get("message") for call in attempt["calls"]]
         renews = leads and "stopped leading" not in messages
-        why = _why_calls_differ(attempt["calls"], identity, renews)
+        why = _why_calls_differ(attempt["calls"], identity, renews, seen)
         if why is not None:
             # A call that hangs is recorded in the step in which it ends.
             begins = (
                 min(step, _step_reaching(case, attempt["at_ns"])) if why is Safer.HANG else step
             )
             return Parting(begins, attempt["at_ns"], identity, why)
+        seen = seen or any(call.get("record") and not call["error"] for call in attempt["calls"])
         if any(
             call["op"] in ("create", "update") and not call["error"] for call in attempt["calls"]
         ):
@@ -77,7 +79,9 @@ def _step_reaching(case: dict[str, Any], at_ns: int) -> int:
     )
 
 
-def _why_calls_differ(calls: list[dict[str, Any]], identity: str, renews: bool) -> Safer | None:
+def _why_calls_differ(
+    calls: list[dict[str, Any]], identity: str, renews: bool, seen: bool
+) -> Safer | None:
     holder = ""
     for call in calls:
         if call.get("error") == "context_done":
@@ -86,6 +90,8 @@ def _why_calls_differ(calls: list[dict[str, Any]], identity: str, renews: bool) 
             holder = call["record"]["holder_identity"]
             if renews and holder != identity:
                 return Safer.NOT_OURS
+        if call["op"] == "create" and seen and not renews:
+            return Safer.DELETED
         if call["op"] == "update" and not call["record"]["holder_identity"]:
             if call["error"] == "conflict":
                 return Safer.RELEASE_CONFLICT

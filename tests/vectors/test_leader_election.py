@@ -146,6 +146,9 @@ def _check_parting(candidate: Candidate, calls: list[Call], parting: Parting) ->
             assert ops == ["get", "event"]
         case Safer.RELEASE_CONFLICT:
             assert ops == ["get", "update", "get", "update", "event"]
+        case Safer.DELETED:
+            records = [call.record for call in calls if call.op == "create"]
+            assert all(record and record.leader_transitions > 0 for record in records)
         case Safer.HANG:
             assert "TimeoutError" in [call.error for call in calls]
 
