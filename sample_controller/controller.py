@@ -141,19 +141,20 @@ class Controller:
         log.info("starting the Foo controller, waiting for its caches")
         if not wait_for_cache_sync(stop, *self.informers):
             return
-        self._workers = tuple(
+        threads = [
             threading.Thread(
                 target=self._work, args=(stop,), name=f"foo-worker-{number}", daemon=True
             )
             for number in range(1, workers + 1)
-        )
-        for thread in self._workers:
+        ]
+        for thread in threads:
             thread.start()
+        self._workers = tuple(threads)
         log.info("started %d workers", workers)
         stop.wait()
         log.info("shutting down, finishing what is in hand")
         self._queue.shut_down()
-        for thread in self._workers:
+        for thread in threads:
             thread.join()
 
     def check_workers(self) -> None:

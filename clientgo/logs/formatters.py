@@ -52,12 +52,13 @@ class JSONFormatter(logging.Formatter):
     """One JSON object a line: time, level, logger, message, the fields, and a traceback if any."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = fields_of(record) | {
+        head = {
             "time": _timestamp(record),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
         }
+        line = {**head, **fields_of(record), **head}  # first in order, and not to be replaced
         if record.exc_info:
             line["traceback"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str, ensure_ascii=False)

@@ -53,6 +53,12 @@ def test_a_line_of_json_has_it_all() -> None:
     }
 
 
+def test_a_field_cannot_replace_what_every_line_has() -> None:
+    line = json.loads(JSONFormatter().format(record(level="high", logger="me")))
+
+    assert (line["level"], line["logger"]) == ("INFO", "program")
+
+
 @pytest.mark.parametrize("formatter", [TextFormatter(), JSONFormatter()], ids=["text", "json"])
 def test_a_traceback_is_not_lost(formatter: logging.Formatter) -> None:
     try:
