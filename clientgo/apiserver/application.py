@@ -30,6 +30,7 @@ from clientgo.apiserver.http import (
     text_response,
     warning,
 )
+from clientgo.apiserver.journal import JournalError
 from clientgo.apiserver.negotiation import Form, negotiate, parse_included
 from clientgo.apiserver.openapi import answer_openapi
 from clientgo.apiserver.request_info import RequestInfo, parse_path
@@ -90,6 +91,10 @@ class Application:
         except Exception:
             self._cluster.log.exception("%s %s failed", scope.get("method"), scope.get("path"))
             answer = failure(internal("an unexpected error; the server's log has the details"))
+        try:
+            await self._cluster.storage.durable()
+        except JournalError as error:
+            answer = failure(internal(str(error)))
         await answer.send(send, receive)
 
     async def _answer(self, request: Request) -> Answer:

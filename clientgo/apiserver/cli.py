@@ -14,6 +14,7 @@ from pathlib import Path
 
 from clientgo.apiserver.authentication import read_token
 from clientgo.apiserver.certificates import ServingCertificate
+from clientgo.apiserver.data_directory import DataDirectoryError
 from clientgo.apiserver.fault_control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
@@ -34,6 +35,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--kubeconfig", metavar="PATH", type=Path, help="write a kubeconfig for this server to PATH"
+    )
+    parser.add_argument(
+        "--data-dir",
+        metavar="DIR",
+        type=Path,
+        help="keep the cluster in DIR, so that it is there again when the server is started again "
+        "(default: in memory)",
     )
     parser.add_argument(
         "--faults",
@@ -80,6 +88,9 @@ def run(options: argparse.Namespace) -> int:
         return _USAGE_ERROR
     try:
         server.start()
+    except DataDirectoryError as error:
+        print(f"clientgo apiserver: {error}", file=sys.stderr)
+        return 1
     except OSError as error:
         print(f"can't listen on {host}:{port}: {error.strerror}", file=sys.stderr)
         return 1
@@ -120,4 +131,5 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
         token=token,
         certificate=certificate,
         secure=options.secure,
+        data_dir=options.data_dir,
     )

@@ -16,6 +16,7 @@ from typing import Any
 from clientgo.apiserver.builtin_resources import builtin_resources
 from clientgo.apiserver.crds import CrdController
 from clientgo.apiserver.garbage_collector import GarbageCollector
+from clientgo.apiserver.journal import Journal
 from clientgo.apiserver.namespaces import NamespaceController
 from clientgo.apiserver.options import FieldValidation, WriteOptions
 from clientgo.apiserver.ownership import Ownership
@@ -37,9 +38,16 @@ class Cluster:
     audience = "https://kubernetes.default.svc"
     """Whom service account tokens are for, unless they say otherwise."""
 
-    def __init__(self, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, now: Callable[[], float] = time.time, journal: Journal | None = None
+    ) -> None:
+        """Take up what a journal has kept; without one, the cluster lives in memory.
+
+        Raises:
+            DataDirectoryError: what was kept is damaged.
+        """
         self.log = logging.getLogger("clientgo.apiserver")
-        self.storage = Storage()
+        self.storage = Storage(journal)
         self.registry = ResourceRegistry(builtin_resources())
         self.builtin_groups = frozenset(group.name for group in self.registry.groups())
         self.watches: set[WatchStream] = set()
@@ -54,6 +62,16 @@ class Cluster:
             self, self._builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")
         )
         self.garbage_collector = GarbageCollector(self)
+
+    async def begin(self) -> None:
+        """Go on with what is stored, or make what every cluster begins with."""
+        restored = self.storage.take_restored()
+        restored.sort(key=lambda collection: collection is not self.crds.collection)
+        for collection in restored:
+            self.storage.announce(collection)
+            if collection is self.crds.collection:
+                await self.settle()  # what follows may be about custom resources
+        await self.namespaces.create_initial()
 
     def _builtin(self, group: str, version: str, plural: str) -> Resource:
         resource = self.registry.find(group, version, plural)
@@ -107,9 +125,13 @@ class Cluster:
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> None:
         """Run what follows from a change after the request that made it has been answered."""
-        task = asyncio.get_running_loop().create_task(work)
+        task = asyncio.get_running_loop().create_task(self._keep(work))
         self._tasks.add(task)
         task.add_done_callback(self._done)
+
+    async def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        await work
+        await self.storage.durable()
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

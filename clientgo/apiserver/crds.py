@@ -79,7 +79,7 @@ class CrdController:
     def __init__(self, cluster: Cluster, resource: Resource) -> None:
         self.resource = resource
         self._cluster = cluster
-        self._collection = cluster.storage.collection(resource.collection_key)
+        self.collection = cluster.storage.collection(resource.collection_key)
         self._schemas: dict[str, tuple[Any, int]] = {}
         """Versions of each CRD as last served, and the resource version since which they are so."""
         self._terminating: dict[tuple[str, str], str] = {}
@@ -91,7 +91,7 @@ class CrdController:
         return resource.collection_key in self._terminating
 
     def _observe(self, collection: Collection, change: Change) -> None:
-        if collection is self._collection:
+        if collection is self.collection:
             if change.type is not EventType.DELETED:
                 self._cluster.spawn(self._sync(change.current.key))
         elif change.type is EventType.DELETED:
@@ -100,7 +100,7 @@ class CrdController:
                 self._cluster.spawn(self._sync(name))
 
     async def _sync(self, name: str) -> None:
-        stored = self._collection.get(name)
+        stored = self.collection.get(name)
         if stored is None:
             return
         crd = stored.decode()
@@ -127,13 +127,13 @@ class CrdController:
             message = "the initial names have been accepted"
             self._set_condition(crd, "Established", "True", "InitialNamesAccepted", message)
         if status != before:
-            self._cluster.storage.put(self._collection, name, crd, stored.fields)
+            self._cluster.storage.put(self.collection, name, crd, stored.fields)
             return
         if _is_true(crd, "Established"):
             self._serve(name, crd)
 
     def _serve(self, name: str, crd: Object) -> None:
-        versions, since = self._schemas.get(name, (None, 0))
+        versions, since = self._schemas.get(name, (None, self._changed_before(crd)))
         wanted = crd["spec"]["versions"]
         if versions == wanted and self._is_served(crd):
             return
@@ -147,6 +147,12 @@ class CrdController:
         for resource in resources_of(crd, since):
             registry.add(resource)
         self._cluster.end_watches_of(group, plural, replaced=versions is not None)
+
+    def _changed_before(self, crd: Object) -> int:
+        """A version since which the schemas of a CRD that is first served have not changed."""
+        if crd["metadata"].get("generation") == 1:
+            return 0
+        return self._cluster.storage.restored_version
 
     def _is_served(self, crd: Object) -> bool:
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
@@ -197,11 +203,13 @@ class CrdController:
     async def _remove(self, name: str, stored: StoredObject, crd: Object) -> None:
         """Delete the objects; when the last is gone, the definition goes as well."""
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+        self._terminating[(group, plural)] = name
+        if _is_true(crd, "Established") and not self._is_served(crd):
+            self._serve(name, crd)  # restored; its objects are deleted as what they are
         if not _is_true(crd, "Terminating"):
-            self._terminating[(group, plural)] = name
             message = "CustomResource deletion is in progress"
             self._set_condition(crd, "Terminating", "True", "InstanceDeletionInProgress", message)
-            self._cluster.storage.put(self._collection, name, crd, stored.fields)
+            self._cluster.storage.put(self.collection, name, crd, stored.fields)
             return
         collection = self._cluster.storage.collection((group, plural))
         served = [item for item in self._cluster.registry if item.collection_key == (group, plural)]
@@ -217,7 +225,7 @@ class CrdController:
             self._finish(name, group, plural)
 
     def _finish(self, name: str, group: str, plural: str) -> None:
-        stored = self._collection.get(name)
+        stored = self.collection.get(name)
         if stored is None:
             return
         crd = stored.decode()
@@ -226,7 +234,7 @@ class CrdController:
         if left:
             metadata["finalizers"] = left
             if left != stored.decode()["metadata"].get("finalizers"):
-                self._cluster.storage.put(self._collection, name, crd, stored.fields)
+                self._cluster.storage.put(self.collection, name, crd, stored.fields)
             return
         self._terminating.pop((group, plural), None)
         self._schemas.pop(name, None)
@@ -234,7 +242,7 @@ class CrdController:
         self._cluster.ownership.forget(group, plural)
         self._cluster.end_watches_of(group, plural, replaced=True)
         self._cluster.storage.drop((group, plural))
-        self._cluster.storage.delete(self._collection, name)
+        self._cluster.storage.delete(self.collection, name)
 
 
 def _is_true(crd: Object, kind: str) -> bool:

@@ -29,6 +29,7 @@ from clientgo.apiserver.application import Application
 from clientgo.apiserver.authentication import Authenticator, check_exposure, keep_token
 from clientgo.apiserver.certificates import ServingCertificate, keep_self_signed
 from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.data_directory import DataDirectory, erase_data
 from clientgo.apiserver.fault_control import FaultControl
 from clientgo.apiserver.fault_injection import FaultInjector
 from clientgo.apiserver.faults import (
@@ -40,6 +41,7 @@ from clientgo.apiserver.faults import (
 )
 from clientgo.apiserver.http_protocol import HttpProtocol
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
+from clientgo.apiserver.sqlite_journal import SqliteJournal
 
 T = TypeVar("T")
 
@@ -63,6 +65,10 @@ class EmbeddedAPIServer:
     ``stop``; ``restart`` can forget them. With ``fault_control``, whoever reaches the server can
     make it misbehave, over HTTP.
 
+    With a ``data_dir`` everything is kept there, in a file that one server at a time has: from
+    ``start``, which loads it, to ``stop``. What was answered is there even if the process is
+    killed.
+
     With a ``token``, whoever does not show it gets a 401; with a ``certificate``, the server speaks
     TLS. ``secure`` makes the one that is not given, or both. A ``host`` that other machines reach
     needs both.
@@ -77,6 +83,7 @@ class EmbeddedAPIServer:
         token: str | None = None,
         certificate: ServingCertificate | None = None,
         secure: bool = False,
+        data_dir: Path | str | None = None,
     ) -> None:
         """Take the settings; nothing is served before ``start``.
 
@@ -97,6 +104,7 @@ class EmbeddedAPIServer:
         self._authenticator = Authenticator(token)
         self._certificate = certificate
         self._fault_control = fault_control
+        self._data_dir = None if data_dir is None else Path(data_dir)
         self._faults = FaultInjector(self._authenticator)
         self._cluster = Cluster(self._faults.now)
         self._life = threading.RLock()
@@ -116,6 +124,7 @@ class EmbeddedAPIServer:
         Raises:
             RuntimeError: it is running already.
             OSError: the port is taken.
+            DataDirectoryError: the data directory can't be used.
         """
         with self._life:
             self._start()
@@ -124,8 +133,27 @@ class EmbeddedAPIServer:
     def _start(self) -> None:
         if self._thread is not None:
             raise RuntimeError(f"the API server runs already, at {self.url}")
-        self._prepare()
-        listener = self._listen()
+        self._cluster = self._kept_cluster()
+        self._serve_on_thread()
+
+    def _kept_cluster(self) -> Cluster:
+        """The cluster that was stopped, loaded again if it is kept in a directory."""
+        if self._data_dir is None:
+            return self._cluster
+        directory = DataDirectory(self._data_dir)
+        try:
+            return Cluster(self._faults.now, SqliteJournal(directory))
+        except BaseException:
+            directory.close()
+            raise
+
+    def _serve_on_thread(self) -> None:
+        try:
+            self._prepare()
+            listener = self._listen()
+        except OSError:
+            self._cluster.storage.close()
+            raise
         self._ready.clear()
         self._failures.clear()
         self._thread = threading.Thread(
@@ -158,9 +186,12 @@ class EmbeddedAPIServer:
             self.stop()
             if not keep_objects:
                 self._cluster = Cluster(self._faults.now)
-            elif not keep_history:
+                if self._data_dir is not None:
+                    erase_data(self._data_dir)
+            self._cluster = self._kept_cluster()
+            if not keep_history:
                 self._cluster.storage.expire_history()
-            self.start()
+            self._serve_on_thread()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -289,6 +320,7 @@ class EmbeddedAPIServer:
         except BaseException as error:  # noqa: BLE001 - reported by start(), in the caller's thread
             self._failures.append(error)
         finally:
+            self._cluster.storage.close()
             self._loop = None
             self._ready.set()
 
@@ -311,10 +343,11 @@ class EmbeddedAPIServer:
             ssl_keyfile=certificate.key if certificate else None,
         )
         self._loop = asyncio.get_running_loop()
-        await self._cluster.namespaces.create_initial()
+        await self._cluster.begin()
         self._http = _QuietServer(config, self._ready.set)
         await self._http.serve(sockets=[listener])
         await self._cluster.settle()
+        await self._cluster.storage.durable()
         self._cluster.webhooks.close()
 
     def _begin_stop(self) -> None:

@@ -5,7 +5,8 @@ encoded once, the log is extended and every watcher is woken. There are no locks
 events, because nothing else runs in between. Lists and watch events are made of the same bytes.
 The state at an earlier version is found by undoing the log, as long as the log reaches back.
 
-Does not promise validation or policy (``writes``), nor persistence.
+Does not promise validation or policy (``writes``). What outlives the process is up to the
+``Journal``, which is told of each change.
 
 Differs from etcd with a watch cache on top: there is one copy of an object, and a watcher is a
 cursor in the log instead of a buffer of its own. A watcher that does not read costs nothing, and
@@ -21,6 +22,9 @@ from typing import Any, Protocol
 
 import msgspec
 from sortedcontainers import SortedDict
+
+from clientgo.apiserver.journal import Entry, Journal, NoJournal
+from clientgo.meta.decoding import decode as decode_typed
 
 Object = dict[str, Any]
 """A decoded API object; one request owns it, storage holds its encoded form."""
@@ -95,6 +99,35 @@ class Watcher(Protocol):
 
     def drop(self) -> None:
         """The log has moved past the watcher's position: it can't go on."""
+
+
+class _OwnerReference(msgspec.Struct, gc=False):
+    uid: str
+
+
+class _Metadata(msgspec.Struct, gc=False):
+    """What storage itself reads of an object."""
+
+    uid: str
+    labels: dict[str, str] | None = None
+    ownerReferences: list[_OwnerReference] | None = None  # noqa: N815 - the field's name
+
+
+class _Head(msgspec.Struct, gc=False):
+    metadata: _Metadata
+
+
+def _restored(entry: Entry) -> StoredObject:
+    metadata = decode_typed(entry.raw, _Head).metadata
+    return StoredObject(
+        entry.key,
+        entry.version,
+        entry.raw,
+        metadata.uid,
+        metadata.labels or {},
+        entry.fields,
+        tuple(reference.uid for reference in metadata.ownerReferences or ()),
+    )
 
 
 def object_key(namespace: str, name: str) -> str:
@@ -175,6 +208,10 @@ class Collection:
         self._forget(len(self._log))
         self.expired = max(self.expired, version)
 
+    def restore(self, stored: StoredObject) -> None:
+        """Have an object whose change is history no longer."""
+        self._objects[stored.key] = stored
+
     def apply(self, change: Change) -> None:
         """Make a change the newest one, and tell the watchers."""
         if change.type is EventType.DELETED:
@@ -209,10 +246,58 @@ class Storage:
     Used on the server's event loop only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, journal: Journal | None = None) -> None:
+        """Take up what a journal has kept; observers are told later, by ``announce``.
+
+        Raises:
+            DataDirectoryError: what was kept is damaged.
+        """
         self.version = FIRST_VERSION
         self._collections: dict[tuple[str, str], Collection] = {}
         self._observers: list[Observer] = []
+        self._journal = journal or NoJournal()
+        self._restore()
+        self._restored = self.collections()
+        self.restored_version = self.version
+        """Version of the last change that was restored."""
+
+    def _restore(self) -> None:
+        history = self._journal.history()
+        self.version = newest = max(self.version, history.compacted)
+        for entry in history.entries:
+            collection = self.collection(entry.collection)
+            stored = _restored(entry)
+            newest = max(newest, entry.version)
+            if entry.version <= history.compacted:
+                collection.restore(stored)
+                continue
+            previous = collection.get(entry.key)
+            collection.apply(Change(entry.version, _event(previous, entry), stored, previous))
+        self.version = newest
+
+    def take_restored(self) -> list[Collection]:
+        """The collections that were restored and not yet announced; empty from the next call on."""
+        restored, self._restored = self._restored, []
+        return restored
+
+    def announce(self, collection: Collection) -> None:
+        """Tell the observers of restored objects, as if they were new."""
+        for stored in list(collection.scan()):
+            change = Change(stored.resource_version, EventType.ADDED, stored, None)
+            for observer in self._observers:
+                observer(collection, change)
+
+    async def durable(self) -> None:
+        """Wait until every change so far will survive; answers go out after that.
+
+        Raises:
+            JournalError: changes can't be kept any more.
+        """
+        await self._journal.durable()
+
+    def close(self) -> None:
+        """Let others have what the journal keeps; nothing can be written any more."""
+        self._journal.close()
 
     def observe(self, observer: Observer) -> None:
         """Call ``observer`` with every change, at once, after it has been applied."""
@@ -237,6 +322,7 @@ class Storage:
         """Forget every log."""
         for collection in self._collections.values():
             collection.expire(self.version)
+        self._journal.forget(self.version)
 
     def put(
         self, collection: Collection, key: str, obj: Object, fields: dict[str, str]
@@ -276,6 +362,24 @@ class Storage:
         )
 
     def _publish(self, collection: Collection, change: Change) -> None:
+        current = change.current
+        self._journal.record(
+            Entry(
+                change.resource_version,
+                change.previous.resource_version if change.previous else 0,
+                change.type is EventType.DELETED,
+                (collection.group, collection.plural),
+                current.key,
+                current.raw,
+                current.fields,
+            )
+        )
         collection.apply(change)
         for observer in self._observers:
             observer(collection, change)
+
+
+def _event(previous: StoredObject | None, entry: Entry) -> EventType:
+    if entry.deleted:
+        return EventType.DELETED
+    return EventType.ADDED if previous is None else EventType.MODIFIED

@@ -18,7 +18,7 @@ import random
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from clientgo.apiserver.http import Receive, Send, head
+from clientgo.apiserver.http import Message, Receive, Send, head
 from clientgo.apiserver.negotiation import Form, Representation
 from clientgo.apiserver.options import ListOptions, check_watch_match
 from clientgo.apiserver.rendering import partial_metadata
@@ -147,6 +147,11 @@ class WatchStream:
 
     async def send(self, send: Send, receive: Receive) -> None:
         """Write events until the watch times out, is ended, or the client hangs up."""
+
+        async def send_kept(message: Message) -> None:
+            await self._cluster.storage.durable()  # nobody is told what could still be lost
+            await send(message)
+
         self._task = asyncio.current_task()
         listening = asyncio.create_task(self._end_on_disconnect(receive))
         loop = asyncio.get_running_loop()
@@ -156,15 +161,15 @@ class WatchStream:
         self._collection.watchers.add(self)
         self._cluster.watches.add(self)
         try:
-            await send(
+            await send_kept(
                 {
                     "type": "http.response.start",
                     "status": 200,
                     "headers": head("application/json", self.headers),
                 }
             )
-            await self._write_events(send)
-            await send({"type": "http.response.body", "body": b""})
+            await self._write_events(send_kept)
+            await send_kept({"type": "http.response.body", "body": b""})
         except asyncio.CancelledError:
             pass  # dropped; the unfinished answer makes the HTTP server close the connection
         finally:
