@@ -73,6 +73,7 @@ from clientgo.cache.store import (
 from clientgo.cache.sync_tracker import AsyncTracker, SingleFileTracker
 from clientgo.cache.thread_safe_store import ThreadSafeStore
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
+from clientgo.cache.transforming_store import Transform
 from clientgo.cache.undelta_store import UndeltaStore
 from clientgo.cache.unshared_informer import new_informer
 from clientgo.cache.wait_for_cache_sync import CacheSyncError, SyncResult, wait_for_cache_sync
@@ -140,6 +141,7 @@ __all__ = [
     "InformerName",
     "InformerIdentity",
     "QueueChoice",
+    "Transform",
     "DELTA_FIFO",
     "REAL_FIFO",
     "REAL_FIFO_SINGLE",

@@ -65,7 +65,8 @@ class CoalescingBacklog(Backlog):
             elif pending.first[0] is Kind.ADD and notification[0] is Kind.DELETE:
                 # The handler was never told that it existed.
                 del self._pending[key]
-            else:
+            elif notification[0] is not Kind.SYNC:
+                # A resync brings nothing that what waits for the object does not bring, too.
                 pending.newest = notification
         self.size = len(self._pending)
 

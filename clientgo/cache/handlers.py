@@ -7,8 +7,9 @@ Does not promise that the cache still holds what a handler is told: it may be fu
 handler should put the object's key into a work queue and return.
 
 Differs from client-go (``tools/cache`` ResourceEventHandler and its adapters): there are a base
-class whose methods do nothing and an adapter for callables; a filter never sees a tombstone but
-the object in it, and a tombstone without an object passes, because its object may have passed.
+class whose methods do nothing and an adapter for callables; a resync can be told from a change; a
+filter never sees a tombstone but the object in it, and a tombstone without an object passes,
+because its object may have passed.
 """
 
 from __future__ import annotations
@@ -28,11 +29,18 @@ class ResourceEventHandler(Generic[T]):
         """An object appeared, or was there when the informer or the handler started."""
 
     def on_update(self, old: T, new: T) -> None:
-        """An object changed; or was listed once more, or resynced, without a change.
+        """An object changed.
 
         An object that was deleted and made anew while nobody watched shows up here with a
         different uid.
         """
+
+    def on_resync(self, old: T, new: T) -> None:
+        """Nothing changed, but the resync period has passed: both are of the same version.
+
+        Calls :meth:`on_update`, as a controller that reads the state treats both alike.
+        """
+        self.on_update(old, new)
 
     def on_delete(self, obj: T | DeletedFinalStateUnknown) -> None:
         """An object is gone: its last state, or a tombstone if nobody saw that."""
@@ -42,7 +50,7 @@ class HandlerFuncs(ResourceEventHandler[T]):
     """A handler made of functions; those that are left out do nothing.
 
     ``on_add`` is called with the object alone; derive from :class:`ResourceEventHandler` to know
-    whether it is in the initial list.
+    whether it is in the initial list. Without ``on_resync``, ``on_update`` hears of resyncs.
     """
 
     def __init__(
@@ -51,10 +59,12 @@ class HandlerFuncs(ResourceEventHandler[T]):
         on_add: Callable[[T], object] | None = None,
         on_update: Callable[[T, T], object] | None = None,
         on_delete: Callable[[T | DeletedFinalStateUnknown], object] | None = None,
+        on_resync: Callable[[T, T], object] | None = None,
     ) -> None:
         self._on_add = on_add
         self._on_update = on_update
         self._on_delete = on_delete
+        self._on_resync = on_update if on_resync is None else on_resync
 
     def on_add(self, obj: T, is_in_initial_list: bool) -> None:
         if self._on_add is not None:
@@ -64,13 +74,18 @@ class HandlerFuncs(ResourceEventHandler[T]):
         if self._on_update is not None:
             self._on_update(old, new)
 
+    def on_resync(self, old: T, new: T) -> None:
+        if self._on_resync is not None:
+            self._on_resync(old, new)
+
     def on_delete(self, obj: T | DeletedFinalStateUnknown) -> None:
         if self._on_delete is not None:
             self._on_delete(obj)
 
     def __str__(self) -> str:
         """The functions' common qualifier, or their names: what people recognise in a log."""
-        given = [f for f in (self._on_add, self._on_update, self._on_delete) if f is not None]
+        functions = (self._on_add, self._on_update, self._on_resync, self._on_delete)
+        given = dict.fromkeys(f for f in functions if f is not None)
         names = [str(getattr(f, "__qualname__", type(f).__name__)) for f in given]
         owners = {name.rpartition(".")[0] for name in names}
         if len(owners) == 1 and "" not in owners:
@@ -98,6 +113,10 @@ class FilteringHandler(ResourceEventHandler[T]):
             self._handler.on_add(new, False)
         elif was_accepted:
             self._handler.on_delete(old)
+
+    def on_resync(self, old: T, new: T) -> None:
+        if self._accepts(new):
+            self._handler.on_resync(old, new)
 
     def on_delete(self, obj: T | DeletedFinalStateUnknown) -> None:
         last = last_known_state(obj)

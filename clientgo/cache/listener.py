@@ -186,17 +186,19 @@ class Listener:
     def _deliver(self, chunk: Chunk) -> None:
         """Call the handler for each. This loop is run for every event of every handler."""
         on_add, on_update = self._handler.on_add, self._handler.on_update
-        on_delete = self._handler.on_delete
+        on_resync, on_delete = self._handler.on_resync, self._handler.on_delete
         update, sync, add = Kind.UPDATE, Kind.SYNC, Kind.ADD
         for notification in chunk.notifications:
             if self._is_closed:
                 return
             kind, first, second = notification
             try:
-                if kind is update or kind is sync:
+                if kind is update:
                     on_update(first, second)
                 elif kind is add:
                     on_add(first, second)
+                elif kind is sync:
+                    on_resync(first, second)
                 else:
                     on_delete(first)
             except BaseException as error:  # noqa: BLE001 - not even exit() may end a delivery

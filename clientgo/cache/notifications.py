@@ -58,5 +58,7 @@ def deliver(handler: ResourceEventHandler[Any], notification: Notification) -> N
         handler.on_add(first, second)
     elif kind is Kind.DELETE:
         handler.on_delete(first)
+    elif kind is Kind.SYNC:
+        handler.on_resync(first, second)
     else:
         handler.on_update(first, second)

@@ -234,6 +234,7 @@ class SharedIndexInformer(Generic[T]):
         on_add: Callable[[T], object] | None = None,
         on_update: Callable[[T, T], object] | None = None,
         on_delete: Callable[[T | DeletedFinalStateUnknown], object] | None = None,
+        on_resync: Callable[[T, T], object] | None = None,
         resync_period: float | None = None,
         coalesce: bool = False,
         high_water: HighWater | None = None,
@@ -247,11 +248,15 @@ class SharedIndexInformer(Generic[T]):
         Raises :class:`InformerStateError` when the informer has stopped, ``TypeError`` without a
         handler or with one of both kinds.
         """
-        functions = [f for f in (on_add, on_update, on_delete) if f is not None]
+        functions = [f for f in (on_add, on_update, on_delete, on_resync) if f is not None]
         if (handler is None) == (not functions):
-            raise TypeError("pass either a handler, or functions as on_add, on_update, on_delete")
+            raise TypeError(
+                "pass either a handler, or functions as on_add, on_update, on_delete, on_resync"
+            )
         if handler is None:
-            handler = HandlerFuncs(on_add=on_add, on_update=on_update, on_delete=on_delete)
+            handler = HandlerFuncs(
+                on_add=on_add, on_update=on_update, on_delete=on_delete, on_resync=on_resync
+            )
         listener = Listener(
             handler,
             name=f"{self.name} handler {next(self._numbers)} ({handler_name(handler)})",

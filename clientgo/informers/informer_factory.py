@@ -24,10 +24,10 @@ from clientgo.cache import (
     Lister,
     ListerWatcher,
     SharedIndexInformer,
+    Transform,
     meta_namespace_index,
     wait_for_cache_sync,
 )
-from clientgo.cache.transforming_store import Transform
 from clientgo.client import Client, Tweak
 from clientgo.meta import APIResource
 from clientgo.wait import call_when_set

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from clientgo.cache import Lister, SharedIndexInformer
-from clientgo.cache.transforming_store import Transform
+from clientgo.cache import Lister, SharedIndexInformer, Transform
 from clientgo.client import Client, ResourceListWatch, Tweak
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.meta import GroupVersionResource, Resource, Scheme, resource_of

@@ -73,6 +73,16 @@ def test_what_waits_for_an_object_is_summed_up(
     assert coalesced(*notifications) == expected
 
 
+def test_a_resync_stays_one_unless_something_changed() -> None:
+    """FIELD-11."""
+    resync: Notification = (Kind.SYNC, foo("a", 2), foo("a", 2))
+    for before, expected in (([resync], Kind.SYNC), ([update("a", 1, 2)], Kind.UPDATE)):
+        backlog = CoalescingBacklog()
+        backlog.append(Chunk([*before, resync]))
+        (chunk,) = backlog.take()
+        assert [kind for kind, _, _ in chunk.notifications] == [expected]
+
+
 def test_a_tombstone_is_summed_up_with_the_object_that_it_stands_for() -> None:
     gone: Notification = (Kind.DELETE, DeletedFinalStateUnknown("ns/a", foo("a", 2)), None)
     assert coalesced(update("a", 1, 2), gone) == ["†a@2"]

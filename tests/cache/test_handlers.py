@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from clientgo.cache import (
@@ -32,6 +34,12 @@ class TestTheBase:
         handler.on_update(foo("a"), foo("a", 2))
         handler.on_delete(foo("a"))
 
+    def test_takes_a_resync_for_an_update(self) -> None:
+        """FIELD-11."""
+        told = Told()
+        told.on_resync(foo("a"), foo("a"))
+        assert told.notes == ["a@1→a@1"]
+
 
 class TestFunctions:
     def test_are_called_and_those_left_out_are_not_missed(self) -> None:
@@ -43,6 +51,24 @@ class TestFunctions:
         handler.on_update(a, a)
         handler.on_delete(a)
         assert seen == [a]
+
+    def test_can_tell_a_resync_from_an_update(self) -> None:
+        """FIELD-11."""
+        calls: list[str] = []
+
+        def note(kind: str) -> Callable[[Foo, Foo], None]:
+            return lambda old, new: calls.append(kind)
+
+        a = foo("a")
+        handler: HandlerFuncs[Foo]
+        for handler in (
+            HandlerFuncs(on_update=note("update"), on_resync=note("resync")),
+            HandlerFuncs(on_update=note("either")),
+            HandlerFuncs(on_add=lambda _: None),
+        ):
+            handler.on_update(a, foo("a", 2))
+            handler.on_resync(a, a)
+        assert calls == ["update", "resync", "either", "either"]
 
     def test_may_be_any_of_the_three(self) -> None:
         """EVH-02."""
@@ -75,6 +101,15 @@ class TestAHandlerClass:
 
 
 class TestAFilter:
+    def test_passes_on_resyncs_of_what_it_accepts(self) -> None:
+        """FIELD-11."""
+        resynced: list[Foo] = []
+        inner: HandlerFuncs[Foo] = HandlerFuncs(on_resync=lambda _, new: resynced.append(new))
+        accepted, refused = web("a"), foo("b")
+        FilteringHandler(labelled, inner).on_resync(accepted, accepted)
+        FilteringHandler(labelled, inner).on_resync(refused, refused)
+        assert resynced == [accepted]
+
     @pytest.mark.parametrize(
         ("old", "new", "expected"),
         [

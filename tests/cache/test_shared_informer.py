@@ -27,7 +27,7 @@ from clientgo.metrics.names import INFORMER_QUEUED_ITEMS, INFORMER_STORE_RESOURC
 from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource
 from tests.background import Background
-from tests.cache.builders import Foo, foo, refs
+from tests.cache.builders import Foo, foo, ref, refs
 from tests.cache.metrics import RecordingProvider
 from tests.cache.running import PATIENCE, Noting, Told, no_delays, running
 
@@ -449,18 +449,21 @@ class TestResync:
     ) -> None:
         """RSY-01, FIELD-11."""
         source.add(foo("a"))
-        clock, often, never = FakeClock(), Told(), Told()
+        clock, often, never, resynced = FakeClock(), Told(), Told(), Noting()
         informer = informer_of(source, queue=queue, clock=clock, resync_period=10.0)
         informer.add_event_handler(often)
         informer.add_event_handler(never, resync_period=0.0)
+        informer.add_event_handler(on_resync=lambda old, new: resynced((ref(old), ref(new))))
         with running(informer) as stop:
             synced(stop, informer)
             requests = len(source.requests)
             clock.wait_for(lambda: clock.next_deadline() == 10.0)
             clock.step(10.0)
             often.calls.wait_for_count(2)
+            resynced.wait_for_count(1)
         assert often.notes == ["+a@1!", "a@1→a@1"]
         assert never.notes == ["+a@1!"]
+        assert resynced.notes == [("a@1", "a@1")]
         assert len(source.requests) == requests
 
     def test_can_be_asked_for_more_often_before_the_start(self, source: FakeSource) -> None:
