@@ -31,6 +31,7 @@ from clientgo.record.correlator import (
     spam_by_reason,
 )
 from clientgo.record.event_broadcaster import BroadcasterStatistics, EventBroadcaster
+from clientgo.record.event_selectors import events_about
 from clientgo.record.event_watch import EventWatch, EventWatchStatistics
 from clientgo.record.recorder import NORMAL, WARNING, EventRecorder
 from clientgo.record.references import NoReferenceError, get_partial_reference, get_reference
@@ -66,7 +67,8 @@ __all__ = [
     "EventSeriesSink",
     "same_series",
     "same_series_and_note",
-    # references
+    # references and reading
+    "events_about",
     "get_reference",
     "get_partial_reference",
     "NoReferenceError",
