@@ -32,6 +32,9 @@ from clientgo.apiserver.faults import (
     Fault,
     FreezeWatches,
     Requests,
+    RestartServer,
+    RotateToken,
+    SkewClock,
     StaleLists,
     WithholdBookmarks,
 )
@@ -46,6 +49,9 @@ __all__ = [
     "WithholdBookmarks",
     "CloseWatches",
     "ExpireHistory",
+    "SkewClock",
+    "RotateToken",
+    "RestartServer",
     "Fault",
     "Requests",
     "WRITES",
@@ -98,16 +104,17 @@ def stale_view(
 @contextmanager
 def unobserved_state(
     server: EmbeddedAPIServer, resource: str, user_agent: str = ""
-) -> Iterator[None]:
+) -> Iterator[FreezeWatches]:
     """Hide what the block does: clients learn of the outcome from a list, of no step from a watch.
 
-    All history expires with it, so that other clients list again too.
+    All history expires with it, so that other clients list again too. The block is given the fault
+    that hides: ``server.struck`` counts the watches that had something to say.
     """
     watches = Requests(verbs=("watch",), resource=resource, user_agent=user_agent)
     frozen = FreezeWatches(requests=watches)
     server.inject(frozen)
     try:
-        yield
+        yield frozen
     finally:
         server.inject(CloseWatches(requests=watches, abruptly=True))
         server.inject(ExpireHistory())

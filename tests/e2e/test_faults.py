@@ -2,32 +2,44 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 import pytest
 
+from clientgo.api.apps_v1 import Deployment, DeploymentSpec
+from clientgo.api.core_v1 import Container, PodSpec, PodTemplateSpec
+from clientgo.api.meta_v1 import LabelSelector
 from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.cache.pager import DEFAULT_PAGE_SIZE
 from clientgo.client import Client
-from clientgo.rest import load_config
+from clientgo.meta import ObjectMeta
+from clientgo.meta.timestamps import parse_time
+from clientgo.rest import Identity, RestConfig, load_config
 from clientgo.testing.faults import (
     WRITES,
     CloseWatches,
     CrashBetweenWrites,
     CutAnswers,
     DelayRequests,
+    ExpireContinueTokens,
     ExpireHistory,
     FailRequests,
     Fault,
     FreezeWatches,
     Requests,
+    RestartServer,
+    RotateToken,
+    SkewClock,
     StaleLists,
+    WithholdBookmarks,
     stale_view,
     unobserved_state,
 )
 from clientgo.testing.workloads import WorkloadSimulator
-from sample_controller.demo import run_controller, running
+from sample_controller.demo import install_crd, run_controller, running
 from tests.e2e.conftest import World
 
 CONTROLLER = "controller-under-test"
@@ -70,9 +82,13 @@ FAULTS = [
     DelayRequests(requests=MINE, seconds=0.3, times=4),
     CutAnswers(requests=MY_WRITES, times=3, seed=1),
     CutAnswers(requests=WATCHES, times=3, seed=2),
+    CutAnswers(requests=WATCHES, times=3, seed=3, mid_chunk=True),
     CloseWatches(requests=WATCHES),
     CloseWatches(requests=WATCHES, abruptly=True),
     ExpireHistory(),
+    ExpireHistory(every=0.01),
+    RestartServer(),
+    RestartServer(keep_history=False),
 ]
 
 
@@ -90,7 +106,14 @@ def test_the_controller_converges_under_a_fault(world: World, fault: Fault) -> N
     assert world.server.struck(fault)
 
 
-@pytest.mark.parametrize("fault", [FreezeWatches(requests=WATCHES), StaleLists(requests=MINE)])
+@pytest.mark.parametrize(
+    "fault",
+    [
+        FreezeWatches(requests=WATCHES),
+        FreezeWatches(requests=WATCHES, chance=0.5, seed=2),
+        StaleLists(requests=MINE),
+    ],
+)
 def test_the_controller_converges_after_a_fault_is_lifted(world: World, fault: Fault) -> None:
     world.create_foo("a", replicas=1)
     world.eventually(lambda: world.reconciled("a", 1))
@@ -98,9 +121,116 @@ def test_the_controller_converges_after_a_fault_is_lifted(world: World, fault: F
     world.server.inject(fault)
     world.server.inject(CloseWatches(requests=WATCHES))
     world.scale("a", 3)
+    assert world.server.wait_until_struck(fault)
     world.server.lift(fault)
 
     world.eventually(lambda: world.reconciled("a", 3))
+
+
+def test_the_controller_converges_once_it_hears_that_the_initial_list_has_ended(
+    surroundings: World,
+) -> None:
+    world = surroundings
+    world.create_foo("a", replicas=2)
+    withheld = WithholdBookmarks(requests=WATCHES, initial_only=True)
+    world.server.inject(withheld)
+
+    with controller_on(world.server):
+        assert world.server.wait_until_struck(withheld, 2), "for Foos and for Deployments"
+        assert not world.deployments.list().items, "it does not act on half a list"
+        world.server.lift(withheld)
+        world.server.inject(CloseWatches(requests=WATCHES))
+
+        world.eventually(lambda: world.reconciled("a", 2))
+
+
+@pytest.mark.parametrize("seconds", [86400, -86400])
+def test_the_controller_does_not_mind_what_time_it_is_at_the_server(
+    world: World, seconds: float
+) -> None:
+    world.server.inject(SkewClock(seconds=seconds))
+
+    world.create_foo("a", replicas=2)
+
+    world.eventually(lambda: world.reconciled("a", 2))
+    stamped = parse_time(world.foos.get("a").metadata.creation_timestamp or "")
+    assert abs(stamped - time.time() - seconds) < 60
+
+
+class RefusedUntilRenewed:
+    """Credentials that hold on to the server's token until it is refused."""
+
+    def __init__(self, server: EmbeddedAPIServer) -> None:
+        self._server = server
+        self._token = ""
+        self.renewals = 0
+
+    def current(self) -> Identity:
+        return Identity(authorization=f"Bearer {self._token}")
+
+    def renew(self, refused: Identity) -> bool:
+        [user] = self._server.kubeconfig_data["users"]
+        self._token = user["user"]["token"]
+        self.renewals += 1
+        return self.current() != refused
+
+
+def test_the_controller_goes_on_with_the_token_that_replaces_its_own(
+    server: EmbeddedAPIServer,
+) -> None:
+    credentials = RefusedUntilRenewed(server)
+    with ExitStack() as stack:
+        client = stack.enter_context(
+            Client(RestConfig(server=server.url, qps=-1.0, credentials=credentials))
+        )
+        install_crd(client)
+        stack.enter_context(running("workloads", WorkloadSimulator(client).run))
+        stack.enter_context(running("controller", lambda stop: run_controller(client, stop)))
+        world = World.seen_by(client, server, stack)
+        world.create_foo("a", replicas=1)
+        world.eventually(lambda: world.reconciled("a", 1))
+
+        for number, token in enumerate(("first", "second"), start=2):
+            server.inject(RotateToken(token=token))
+            world.scale("a", number)
+            world.eventually(lambda number=number: world.reconciled("a", number))
+
+        assert credentials.renewals >= 2
+
+
+def test_the_controller_lists_all_though_the_list_expires_between_two_pages(
+    server: EmbeddedAPIServer, client: Client
+) -> None:
+    with ExitStack() as stack:
+        world = World.seen_by(client, server, stack)
+        for number in range(DEFAULT_PAGE_SIZE + 1):
+            world.deployments.create(someone_elses(f"other-{number}"))
+        streams = Requests(verbs=("watch",), resource="deployments", user_agent=CONTROLLER)
+        no_streaming = FailRequests(requests=streams, status=422)
+        expired = ExpireContinueTokens(requests=MINE)
+        server.inject(no_streaming)
+        server.inject(expired)
+        stack.enter_context(controller_on(server))
+
+        world.create_foo("a", replicas=2)
+
+        world.eventually(lambda: world.deployment("a").spec.replicas == 2)
+        assert (server.struck(no_streaming), server.struck(expired)) == (1, 1)
+
+
+def someone_elses(name: str) -> Deployment:
+    labels = {"app": name}
+    return Deployment(
+        metadata=ObjectMeta(name=name, namespace="default"),
+        spec=DeploymentSpec(
+            replicas=0,
+            selector=LabelSelector(match_labels=labels),
+            template=PodTemplateSpec(
+                metadata=ObjectMeta(labels=labels),
+                spec=PodSpec(containers=[Container(name="main", image="example/main:1")]),
+            ),
+        ),
+    )
 
 
 @pytest.mark.parametrize("resource", ["foos", "deployments"])
@@ -123,10 +253,11 @@ def test_a_change_and_its_reversal_that_nobody_saw_leave_no_trace(world: World) 
     world.create_foo("a", replicas=1)
     world.eventually(lambda: world.reconciled("a", 1))
 
-    with unobserved_state(world.server, "foos", CONTROLLER):
+    with unobserved_state(world.server, "foos", CONTROLLER) as hidden:
         world.scale("a", 5)
         world.scale("a", 1)
         world.create_foo("b", replicas=2)
+        assert world.server.wait_until_struck(hidden)
 
     world.eventually(lambda: world.reconciled("b", 2))
     assert world.deployments.get("a").spec.replicas == 1
@@ -137,8 +268,9 @@ def test_a_deployment_that_vanished_unseen_is_made_again(world: World) -> None:
     world.eventually(lambda: world.reconciled("a", 1))
     lost = world.deployment("a").metadata.uid
 
-    with unobserved_state(world.server, "deployments", CONTROLLER):
+    with unobserved_state(world.server, "deployments", CONTROLLER) as hidden:
         world.deployments.delete("a")
+        assert world.server.wait_until_struck(hidden)
 
     world.eventually(lambda: world.deployment("a").metadata.uid != lost)
     world.eventually(lambda: world.reconciled("a", 1))
