@@ -141,20 +141,19 @@ class Controller:
         log.info("starting the Foo controller, waiting for its caches")
         if not wait_for_cache_sync(stop, *self.informers):
             return
-        threads = [
+        self._workers = tuple(
             threading.Thread(
                 target=self._work, args=(stop,), name=f"foo-worker-{number}", daemon=True
             )
             for number in range(1, workers + 1)
-        ]
-        for thread in threads:
+        )
+        for thread in self._workers:
             thread.start()
-        self._workers = tuple(threads)
         log.info("started %d workers", workers)
         stop.wait()
         log.info("shutting down, finishing what is in hand")
         self._queue.shut_down()
-        for thread in threads:
+        for thread in self._workers:
             thread.join()
 
     def check_workers(self) -> None:
@@ -164,7 +163,8 @@ class Controller:
         """
         if self._queue.statistics().shutting_down:
             return
-        dead = [thread.name for thread in self._workers if not thread.is_alive()]
+        started = [thread for thread in self._workers if thread.ident is not None]
+        dead = [thread.name for thread in started if not thread.is_alive()]
         if dead:
             raise WorkersDiedError(f"{', '.join(dead)} ended; restart this process")
 
