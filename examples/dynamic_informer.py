@@ -1,0 +1,40 @@
+"""Watches a kind whose name it is given, and of which it knows nothing else.
+
+Start an API server, and then this, with any name or short name of a resource::
+
+    clientgo apiserver --listen 127.0.0.1:8001 --kubeconfig /tmp/kubeconfig
+    export KUBECONFIG=/tmp/kubeconfig
+    python examples/dynamic_informer.py cm
+
+and create, change and delete some; Ctrl-C ends it.
+"""
+
+import sys
+
+from clientgo.client import Client
+from clientgo.informers import DynamicInformerFactory
+from clientgo.meta import Unstructured, object_key
+from clientgo.wait import setup_signal_handler
+
+
+def show(what: str, obj: Unstructured) -> None:
+    """The header is typed; the rest is read like a mapping."""
+    body = [field for field in obj if field not in ("apiVersion", "kind", "metadata")]
+    version = obj.metadata.resource_version
+    print(f"{what} {object_key(obj)} at {version}, which says {', '.join(body)}", flush=True)
+
+
+stop = setup_signal_handler()
+with Client() as client, DynamicInformerFactory(client) as factory:
+    found = client.mapper.resource(sys.argv[1])
+    informer, lister = factory.for_resource(found)
+    registration = informer.add_event_handler(
+        on_add=lambda obj: show("added", obj),
+        on_update=lambda _, new: show("changed", new),
+        on_delete=lambda obj: print(f"deleted {object_key(obj)}", flush=True),
+    )
+    factory.start(stop)
+    factory.wait_for_cache_sync(stop)
+    registration.wait_until_idle()  # so that handlers do not print in between
+    print(f"{len(lister.list())} {found.plural} of {found.api_version}", flush=True)
+    stop.wait()
