@@ -11,8 +11,9 @@ indexer without indexes is a store; ``get`` and ``get_by_key`` return the object
 from __future__ import annotations
 
 import builtins
+import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from clientgo.cache.deltas import DeltaType
 from clientgo.cache.keys import (
@@ -24,9 +25,18 @@ from clientgo.cache.keys import (
 from clientgo.cache.resource_versions import version_of
 from clientgo.cache.store import IndexFuncError, StoreStatistics, TransactionError
 from clientgo.cache.thread_safe_store import ThreadSafeStore
+from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import Gauge
 
+_log = logging.getLogger("clientgo.cache.store")
+
 T = TypeVar("T")
+
+SLOW_CHANGE: Final = 0.5
+"""Seconds for each change of a batch after which the batch is slow, as in client-go."""
+
+SLOW_BATCH: Final = 5.0
+"""Seconds after which any batch is slow, as in client-go."""
 
 
 class Indexer(Generic[T]):
@@ -46,7 +56,9 @@ class Indexer(Generic[T]):
         transformer: Callable[[T], T] | None = None,
         tracks_resource_version: bool = True,
         version_gauge: Gauge | None = None,
+        clock: Clock = REAL_CLOCK,
     ) -> None:
+        self._clock = clock
         self._key_func = key_func
         self._transformer = transformer
         self._tracks_resource_version = tracks_resource_version
@@ -85,14 +97,23 @@ class Indexer(Generic[T]):
         Returns for each change the object that was stored before, ``None`` if there was none, or
         the exception for which it was left out: :class:`~clientgo.cache.keys.KeyFuncError` or
         :class:`~clientgo.cache.store.IndexFuncError`. The resource version of the store becomes
-        that of the last change. The transformer is not applied.
+        that of the last change. The transformer is not applied. A slow batch is logged.
         """
         if not changes:
             return []
+        started = self._clock.monotonic()
         try:
             return list(self._apply_all(changes))
         except (KeyFuncError, IndexFuncError):
             return self._apply_sound(changes)
+        finally:
+            took = self._clock.monotonic() - started
+            if took > min(len(changes) * SLOW_CHANGE, SLOW_BATCH):
+                _log.warning(
+                    "%d changes of a store took %.1f s; its key and index functions must be quick",
+                    len(changes),
+                    took,
+                )
 
     def transaction(self, operations: Sequence[tuple[DeltaType, Any]]) -> None:
         """Like :meth:`apply`; raises :class:`~clientgo.cache.store.TransactionError` if some
@@ -183,6 +204,19 @@ class Indexer(Generic[T]):
         if not self._tracks_resource_version:
             return ""
         return self._storage.last_store_sync_resource_version()
+
+    def wait_until_version(self, resource_version: str, timeout: float) -> bool:
+        """Block until the content is as new as ``resource_version``, that of an own write say.
+
+        Returns False after ``timeout`` real seconds. Raises ``ValueError`` for a version that is
+        no number, ``RuntimeError`` if the store follows no version.
+        """
+        if not self._tracks_resource_version:
+            raise RuntimeError(
+                "this store is as of no version, since its changes arrive in another order than"
+                " the server's; run the informer on REAL_FIFO to wait for one"
+            )
+        return self._storage.wait_until_version(resource_version, timeout)
 
     def statistics(self) -> StoreStatistics:
         return self._storage.statistics()

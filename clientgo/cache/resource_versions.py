@@ -35,6 +35,16 @@ def version_number(obj: Any) -> int:
     return int(version)
 
 
+def has_reached(version: str, wanted: str) -> bool:
+    """Whether ``version`` is as new as ``wanted``; one that is empty or no number has not.
+
+    Raises ``ValueError`` if ``wanted`` is no number: no version could be compared with it.
+    """
+    if not _is_number(wanted):
+        raise ValueError(f"resource version {wanted!r} is no number; take that of an object read")
+    return _is_number(version) and int(version) >= int(wanted)
+
+
 def gauge_value(version: str) -> float | None:
     """A resource version for a gauge: its last 15 digits, which a float holds exactly.
 

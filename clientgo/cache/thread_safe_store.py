@@ -21,7 +21,7 @@ from typing import Any, Generic, TypeVar
 
 from clientgo.cache.index import Index
 from clientgo.cache.keys import IndexFunc
-from clientgo.cache.resource_versions import gauge_value
+from clientgo.cache.resource_versions import gauge_value, has_reached
 from clientgo.cache.store import IndexConflictError, StoreStatistics, UnknownIndexError
 from clientgo.metrics import Gauge
 
@@ -44,6 +44,7 @@ class ThreadSafeStore(Generic[T]):
     ) -> None:
         self._version_gauge = version_gauge
         self._lock = threading.Lock()
+        self._version_noted = threading.Condition(self._lock)
         self._items: dict[str, T] = {}
         self._resource_version = ""
         self._indexes: dict[str, Index] = {
@@ -202,6 +203,17 @@ class ThreadSafeStore(Generic[T]):
         """What the last write, replacement or bookmark noted."""
         return self._resource_version
 
+    def wait_until_version(self, resource_version: str, timeout: float) -> bool:
+        """Block until what was noted last is as new as ``resource_version``.
+
+        Returns False after ``timeout`` real seconds. Raises ``ValueError`` for a version that is
+        no number.
+        """
+        with self._version_noted:
+            return self._version_noted.wait_for(
+                lambda: has_reached(self._resource_version, resource_version), timeout
+            )
+
     def statistics(self) -> StoreStatistics:
         with self._lock:
             return StoreStatistics(
@@ -226,6 +238,7 @@ class ThreadSafeStore(Generic[T]):
 
     def _note_version_locked(self, resource_version: str) -> None:
         self._resource_version = resource_version
+        self._version_noted.notify_all()
         if self._version_gauge is not None:
             value = gauge_value(resource_version)
             if value is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ from clientgo.cache import (
     ttl_policy,
 )
 from clientgo.meta import ExplicitKey, deep_copy
+from clientgo.testing import FakeClock
+from tests.background import Background
 from tests.cache.builders import Foo, foo, ref, refs
 from tests.cache.recorder import Recorder
 
@@ -197,6 +200,29 @@ class TestBatches:
         assert [type(error) for error in caught.value.errors] == [KeyFuncError, KeyFuncError]
         assert refs(store.list()) == ["a@1"]
 
+    @pytest.mark.parametrize(("changes", "seconds"), [(1, 0.5), (3, 1.5), (100, 5.0)])
+    def test_a_slow_one_is_logged(
+        self, changes: int, seconds: float, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """STO-12."""
+        clock, delays = FakeClock(), [seconds + 0.1, seconds]
+
+        def take_time(obj: Foo) -> list[str]:
+            clock.step(delays.pop() if obj.metadata.name == "0" else 0.0)
+            return []
+
+        store: Indexer[Foo] = Indexer(indexers={"slow": take_time}, clock=clock)
+        batch = [(ADDED, foo(str(number))) for number in range(changes)]
+
+        store.apply(batch)
+        assert caplog.messages == []
+
+        store.apply(batch)
+        assert caplog.messages == [
+            f"{changes} changes of a store took {seconds + 0.1:.1f} s;"
+            " its key and index functions must be quick"
+        ]
+
     def test_no_changes_are_no_changes(self) -> None:
         """STO-07."""
         store = indexer()
@@ -250,6 +276,40 @@ class TestResourceVersion:
         store: Indexer[Foo] = Indexer(tracks_resource_version=False)
         store.replace([foo("a")], "10")
         assert store.last_store_sync_resource_version() == ""
+        with pytest.raises(RuntimeError, match="run the informer on REAL_FIFO"):
+            store.wait_until_version("10", timeout=0.0)
+
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda store: store.add(foo("a", rv=10)),
+            lambda store: store.delete(foo("a", rv=11)),
+            lambda store: store.replace([], "10"),
+            lambda store: store.bookmark("10"),
+        ],
+        ids=["add", "delete", "replace", "bookmark"],
+    )
+    def test_it_can_be_waited_for(self, write: Callable[[Indexer[Foo]], None]) -> None:
+        """Pitfall 29: read your own writes."""
+        store = indexer()
+        store.bookmark("9")
+        assert not store.wait_until_version("10", timeout=0.0)
+        waiting = Background(lambda: store.wait_until_version("10", timeout=60.0))
+
+        write(store)
+
+        assert waiting.result()
+
+    def test_it_is_compared_as_a_number_if_it_is_one(self) -> None:
+        """Pitfall 29."""
+        store = indexer()
+        assert not store.wait_until_version("0", timeout=0.0)
+        store.bookmark("odd")
+        assert not store.wait_until_version("0", timeout=0.0)
+        store.bookmark("100")
+        assert store.wait_until_version("99", timeout=0.0)
+        with pytest.raises(ValueError, match="'odd' is no number"):
+            store.wait_until_version("odd", timeout=60.0)
 
 
 class TestIndexes:
