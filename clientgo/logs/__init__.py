@@ -13,12 +13,20 @@ The rooms log to the standard ``logging`` and set nothing up. A program that has
 calls :func:`setup_logging`; one that has gives its handlers a :class:`ContextFilter`.
 """
 
-from clientgo.logs.context import ContextFilter, current_fields, log_context
+from clientgo.logs.context import (
+    ContextFilter,
+    current_fields,
+    enter_log_context,
+    leave_log_context,
+    log_context,
+)
 from clientgo.logs.formatters import JSONFormatter, TextFormatter
 from clientgo.logs.setup import setup_logging
 
 __all__ = [
     "log_context",
+    "enter_log_context",
+    "leave_log_context",
     "current_fields",
     "ContextFilter",
     "TextFormatter",

@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from types import MappingProxyType
 
 _fields: ContextVar[Mapping[str, object]] = ContextVar(
@@ -35,6 +35,19 @@ def log_context(**fields: object) -> Iterator[None]:
         yield
     finally:
         _fields.reset(token)
+
+
+def enter_log_context(fields: Mapping[str, object]) -> Token[Mapping[str, object]]:
+    """Like :func:`log_context` without a block: what is returned goes to
+    :func:`leave_log_context`. These fields replace those from before, and are asked for only when
+    a line is written, so that a mapping may compute them.
+    """
+    return _fields.set(fields)
+
+
+def leave_log_context(token: Token[Mapping[str, object]]) -> None:
+    """End what :func:`enter_log_context` began, in the same thread."""
+    _fields.reset(token)
 
 
 def current_fields() -> Mapping[str, object]:

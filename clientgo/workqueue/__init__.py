@@ -16,6 +16,7 @@ how many changes one hand-out stands for.
 """
 
 from clientgo.workqueue.delaying import DelayingQueue, DelayingQueueStatistics
+from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.parallelize import parallelize_until
 from clientgo.workqueue.priority import DEFAULT_PRIORITY, LOW_PRIORITY, PriorityQueue
 from clientgo.workqueue.queue import FIFO, Ordering, Queue, QueueStatistics
@@ -51,6 +52,7 @@ __all__ = [
     "WithMaxWaitRateLimiter",
     "default_controller_rate_limiter",
     "default_item_based_rate_limiter",
+    "DueHeap",
     "parallelize_until",
     "run_workers",
 ]

@@ -1,0 +1,36 @@
+"""What a manager knows of the cluster: one cache for each kind, shared by all its controllers.
+
+::
+
+    KindSource ──subscribes──► KindCache ──► SharedIndexInformer for each watched namespace
+    CachedClient ──reads─────►    └─ OwnWrites: what was written and has not come back yet
+"""
+
+from clientgo.operator.cache.kind_cache import KindCache, Subscription
+from clientgo.operator.cache.object_cache import Kind, ObjectCache, Projection
+from clientgo.operator.cache.own_writes import OwnWrites
+from clientgo.operator.cache.scope import (
+    ALL,
+    OWN,
+    CacheScope,
+    Namespaces,
+    NamespaceSet,
+    namespaces_from_env,
+    own_namespace,
+)
+
+__all__ = [
+    "ObjectCache",
+    "KindCache",
+    "Subscription",
+    "OwnWrites",
+    "Kind",
+    "Projection",
+    "CacheScope",
+    "Namespaces",
+    "NamespaceSet",
+    "ALL",
+    "OWN",
+    "own_namespace",
+    "namespaces_from_env",
+]

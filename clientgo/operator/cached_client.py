@@ -1,0 +1,71 @@
+"""The client that reconcilers use: reads from the caches, writes to the API server.
+
+Promises that a read is never older than what this process has written and had acknowledged.
+
+Does not promise to be as new as the API server otherwise; :attr:`CachedClient.live` is, and
+costs a request.
+
+Source: controller-runtime pkg/client, the delegating client.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Mapping
+from typing import TypeVar
+
+from clientgo.meta import NotFoundError, ObjectName
+from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.live_client import LiveClient, Selection
+
+S = TypeVar("S")
+
+
+class CachedClient(LiveClient):
+    """Reads kinds that somebody declared, in namespaces that are watched.
+
+    Other reads raise :class:`~clientgo.operator.errors.KindNotCachedError`,
+    ``NamespaceNotCachedError``, ``CacheNotStartedError``, ``IndexNotFoundError``. Immutable; safe
+    for every thread. What is read belongs to the caller.
+    """
+
+    @property
+    def live(self) -> LiveClient:
+        """The same client, reading at the API server."""
+        return LiveClient(self.base, self._cache, self._options)
+
+    def get(self, kind: type[S], name: str, namespace: str = "") -> S:
+        found = self.find(kind, name, namespace)
+        if found is None:
+            resource = api_resource(kind)
+            raise NotFoundError.of(
+                f'{resource.group_resource} "{name}" not found in the cache'
+                + (f" of namespace {namespace!r}" if namespace else ""),
+                name=name,
+                kind=resource.plural,
+                group=resource.group,
+            )
+        return found
+
+    def find(self, kind: type[S], name: str, namespace: str = "") -> S | None:
+        found: S | None = self._cache.find(kind, ObjectName(self._namespace(namespace), name))
+        return found
+
+    def list(
+        self,
+        kind: type[S],
+        *,
+        namespace: str = "",
+        labels: Selection | None = None,
+        fields: Mapping[str, str] | None = None,
+        limit: int | None = None,
+    ) -> builtins.list[S]:
+        """Objects, ordered by namespace and name. ``fields`` selects by declared indexes, besides
+        ``metadata.name`` and ``metadata.namespace``; ``limit`` counts what is selected."""
+        return self._cache.select(
+            kind,
+            namespace=self._namespace(namespace),
+            labels=labels,
+            fields=fields,
+            limit=limit,
+        )

@@ -1,0 +1,187 @@
+"""What a reconciler is given besides the object: who it is, what it can reach, how it is doing.
+
+Promises that everything of one run is here and that nothing here outlives the run. Parts that a
+run does not touch cost it nothing.
+
+Source: controller-runtime context.Context and log.FromContext; Java Operator SDK Context.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import logging
+import threading
+import uuid
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from clientgo.clock import Clock
+from clientgo.meta import APIResource, ObjectName
+from clientgo.operator.durations import Duration, seconds
+from clientgo.operator.errors import CancelledError
+from clientgo.operator.key_state import RetryInfo
+from clientgo.operator.object_events import ObjectEvents
+from clientgo.operator.ownership import set_controller_reference, set_owner_reference
+from clientgo.operator.run_fields import BoundLogger
+from clientgo.operator.run_queue import Run
+
+if TYPE_CHECKING:
+    from clientgo.operator.cached_client import CachedClient
+    from clientgo.operator.controller import Controller
+
+P = TypeVar("P")
+S = TypeVar("S")
+T = TypeVar("T")
+
+_log = logging.getLogger("clientgo.operator.reconcile")
+
+
+class Context(Generic[P]):
+    """One run. For the thread of the run; :meth:`run_in_thread` takes its log fields along.
+
+    ``key`` names the primary, ``retry`` tells of failures before this run, ``deadline`` is the
+    instant of the clock at which the run has to be over, if it has to. ``cancelled`` is set when
+    the run should come to an end. ``deleted`` is True only for controllers with ``on_deleted``.
+    """
+
+    __slots__ = (
+        "_controller",
+        "_id",
+        "_run",
+        "cancelled",
+        "deadline",
+        "deleted",
+        "key",
+        "obj",
+        "retry",
+    )
+
+    def __init__(
+        self,
+        controller: Controller[Any],
+        run: Run,
+        *,
+        cancelled: threading.Event,
+        deadline: float | None = None,
+    ) -> None:
+        self._controller = controller
+        self._run = run
+        self._id = ""
+        self.key: ObjectName = run.key
+        self.obj: Any = None
+        """The primary as it was read, which events are about unless told otherwise."""
+        self.retry = RetryInfo()
+        self.cancelled = cancelled
+        self.deadline = deadline
+        self.deleted = False
+
+    # What it is
+
+    @property
+    def reconcile_id(self) -> str:
+        """A name for this run, in every line that it logs."""
+        if not self._id:
+            self._id = str(uuid.uuid4())
+        return self._id
+
+    @property
+    def primary(self) -> APIResource:
+        """The kind of the primary."""
+        return self._controller.primary
+
+    @property
+    def rerun_pending(self) -> bool:
+        """Whether something happened meanwhile, so that another run follows at once."""
+        return self._run.rerun_pending
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """What the program gave its manager for all reconcilers."""
+        return self._controller.services.values
+
+    # What it can reach
+
+    @property
+    def client(self) -> CachedClient:
+        """Reads from the caches and writes to the API server; ``client.live`` reads there too."""
+        return self._controller.client
+
+    @property
+    def log(self) -> BoundLogger:
+        """A logger whose records name the object."""
+        return BoundLogger(_log)
+
+    @property
+    def events(self) -> ObjectEvents:
+        """Records Events, about the primary unless told otherwise. Never blocks or raises."""
+        return ObjectEvents(self._controller.recorder, self.obj)
+
+    def secondary(
+        self, kind: type[S], *, name: str | None = None, source: str | None = None
+    ) -> S | None:
+        """The one secondary of a kind, from its source's cache; None if there is none.
+
+        ``name`` picks one of several. Raises ``LookupError`` if several are left, or if several
+        sources have the kind and ``source`` does not say which.
+        """
+        found = self.secondaries(kind, source=source)
+        if name is not None:
+            found = [obj for obj in found if obj.metadata.name == name]  # type: ignore[attr-defined]
+        if len(found) > 1:
+            names = ", ".join(str(ObjectName.of(obj)) for obj in found)
+            raise LookupError(
+                f"{self.key} has {len(found)} secondaries of {kind.__name__} ({names}); "
+                "pass a name, or use ctx.secondaries"
+            )
+        return found[0] if found else None
+
+    def secondaries(self, kind: type[S], *, source: str | None = None) -> list[S]:
+        """The secondaries of a kind, from its source's cache, in the order of their names."""
+        found: list[S] = self._controller.secondaries(kind, self.key, self.obj, source)
+        return found
+
+    def own(self, obj: S, *, controller: bool = True, block: bool = True) -> S:
+        """Make the primary the owner of an object that is about to be written; returns it.
+
+        Raises :class:`~clientgo.operator.errors.OwnershipError`, ``AlreadyOwnedError``.
+        """
+        if controller:
+            return set_controller_reference(self.obj, obj, block=block)
+        return set_owner_reference(self.obj, obj)
+
+    # Time
+
+    def now(self) -> datetime:
+        """The time, by the manager's clock, in UTC."""
+        return datetime.fromtimestamp(self._clock.time(), UTC)
+
+    def wait(self, delay: Duration) -> bool:
+        """Sleep; False if the run was cancelled meanwhile. A result that asks to look again is
+        usually better: it does not occupy a worker."""
+        return not self._clock.sleep(seconds(delay, "ctx.wait"), self.cancelled)
+
+    def check(self) -> None:
+        """Raise :class:`~clientgo.operator.errors.CancelledError` if the run should end."""
+        if self.cancelled.is_set():
+            raise CancelledError(f"the run of {self.key} was told to end")
+
+    def run_in_thread(self, function: Callable[..., T], *args: Any) -> Future[T]:
+        """Run something beside this run, with the same fields in its log records."""
+        future: Future[T] = Future()
+        copied = contextvars.copy_context()
+
+        def work() -> None:
+            try:
+                future.set_result(copied.run(function, *args))
+            except BaseException as error:  # noqa: BLE001 - told to whoever asks the future
+                future.set_exception(error)
+
+        name = f"{self._controller.name}-helper"
+        threading.Thread(target=work, name=name, daemon=True).start()
+        return future
+
+    @property
+    def _clock(self) -> Clock:
+        return self._controller.services.clock

@@ -1,0 +1,485 @@
+"""A controller: one primary kind, its sources, one queue, one reconciler.
+
+Promises that nothing is reconciled before every source has told of what is there; that a stop
+waits for the runs in hand; that nothing is written because of a start or stop.
+
+Source: controller-runtime pkg/controller; Java Operator SDK Controller, RegisteredController.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of
+from clientgo.operator.cache.kind_cache import KindCache
+from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.cache.scope import (
+    EVERYWHERE,
+    Namespaces,
+    NamespaceSet,
+    namespace_set,
+)
+from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
+from clientgo.operator.controller_config import AUTOMATIC, ControllerConfig
+from clientgo.operator.controller_metrics import ControllerMetrics
+from clientgo.operator.cycle import Cycle
+from clientgo.operator.declaration import Declaration
+from clientgo.operator.errors import (
+    CacheSyncTimeoutError,
+    ConfigError,
+    DeclarationError,
+)
+from clientgo.operator.event_router import EventRouter
+from clientgo.operator.finalizers import checked_finalizer, default_finalizer
+from clientgo.operator.mappers import MapContext, by_name, mapped_keys
+from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
+from clientgo.operator.reconciler import Shape
+from clientgo.operator.run_deadlines import RunDeadlines
+from clientgo.operator.run_fields import current_run
+from clientgo.operator.run_queue import RunQueue, RunQueueStatistics, RunSettings
+from clientgo.operator.services import Services
+from clientgo.operator.sources.kind_source import KindSource
+from clientgo.operator.sources.source import Source, SourceContext
+from clientgo.operator.status import GenerationObserver
+
+P = TypeVar("P")
+
+PRIMARY = "primary"
+"""The name of the source of the primaries themselves."""
+
+_log = logging.getLogger("clientgo.operator.controller")
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerHealth:
+    """A controller at one instant: what is wrong with its sources, by name, and its queue."""
+
+    name: str
+    namespaces: NamespaceSet
+    troubles: dict[str, str]
+    queue: RunQueueStatistics
+    workers_alive: bool
+
+
+class Controller(Generic[P]):
+    """One controller of one manager; ``manager.register`` and the builder make it. Thread-safe."""
+
+    def __init__(
+        self,
+        services: Services,
+        declaration: Declaration,
+        shape: Shape,
+        config: ControllerConfig,
+    ) -> None:
+        self.services = services
+        self.config = config
+        self.declaration = declaration
+        self.shape = shape
+        self.kind = declaration.primary
+        self.primary: APIResource = api_resource(declaration.primary)
+        self.name = config.name
+        self.has_status = "status" in self.primary.subresources
+        self.finalizer = _finalizer_of(self.primary, shape, config)
+        self.observer = GenerationObserver(_class_of(self.kind, config), self.name)
+        self.metrics = ControllerMetrics(self.name, services.metrics)
+        self.recorder = services.recorder(self.name)
+        self.client = services.client.as_manager(self.name).written_by(current_run)
+        self.queue = RunQueue(
+            self.name,
+            lambda run: self._cycle(run),
+            RunSettings(
+                retry=config.retry,
+                max_interval=_seconds(config.max_interval),
+                rate_limit=config.rate_limit,
+            ),
+            on_crash=services.crashed,
+            metrics=services.metrics,
+            clock=services.clock,
+        )
+        self.deadlines = RunDeadlines(
+            self.name,
+            config.reconcile_timeout,  # type: ignore[arg-type]  # checked() made it seconds
+            self.queue.cancelled,
+            services.clock,
+        )
+        self._cycle = Cycle(self)
+        self._lock = threading.RLock()
+        self._namespaces = _namespaces_of(self.primary, config, services.namespaces)
+        self._context = MapContext(self.primary, services.client)
+        self._sources: dict[str, tuple[Source, EventRouter]] = {}
+        self._primary_cache: KindCache = services.cache.declare(self.kind, declaration.projection)
+        self.shares_cached = self._primary_cache.scope.copy == "shared"
+        self._started = False
+        self._stop = threading.Event()
+        for kind in declaration.reads:
+            services.cache.declare(kind)
+        self._declare_sources()
+
+    # Its sources
+
+    @property
+    def namespaces(self) -> NamespaceSet:
+        """Where the primaries are; the set of ``""`` alone is everywhere."""
+        return self._namespaces
+
+    def sources(self) -> list[Source]:
+        with self._lock:
+            return [source for source, _ in self._sources.values()]
+
+    def add_source(self, source: Source) -> None:
+        """Watch something more, at once if the controller runs."""
+        with self._lock:
+            self._add_locked(source, self._router_of(source))
+            if self._started:
+                self._start_source(source)
+
+    def remove_source(self, name: str) -> None:
+        """Watch something no longer. Raises ``KeyError``, and ``ValueError`` for the primary."""
+        if name == PRIMARY:
+            raise ValueError(f"{self.name}: the source of the primaries cannot be removed")
+        with self._lock:
+            source, router = self._sources.pop(name)
+        source.stop()
+        router.stop()
+
+    def start_sources(self) -> None:
+        """Start every source, those first that the others wait for. Blocks only for these."""
+        with self._lock:
+            self._started = True
+            sources = [source for source, _ in self._sources.values()]
+        first = [source for source in sources if getattr(source, "before_others", False)]
+        for source in first:
+            self._start_source(source)
+        for source in first:
+            source.wait_synced(_seconds(self.config.cache_sync_timeout))
+        for source in sources:
+            if source not in first:
+                self._start_source(source)
+
+    def wait_synced(self, timeout: float) -> None:
+        """Block until all sources have told of what is there.
+
+        Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError` after so many seconds of
+        real time, naming each that has not.
+        """
+        deadline = time.monotonic() + timeout
+        late = [
+            source
+            for source in self.sources()
+            if not source.wait_synced(max(deadline - time.monotonic(), 0.0))
+        ]
+        if late:
+            reasons = "; ".join(
+                f"{source.name}: {_trouble_of(source) or 'still waiting'}" for source in late
+            )
+            raise CacheSyncTimeoutError(
+                f"controller {self.name}: not synced after {timeout:g} s: {reasons}"
+            )
+
+    # Running
+
+    def start_workers(self) -> None:
+        self.metrics.workers(self.config.workers)
+        self.queue.start(self.config.workers)
+        _log.info("%s: started %d workers", self.name, self.config.workers)
+
+    def stop_sources(self) -> None:
+        """Stop what tells of events; blocks until nothing is told any more."""
+        self._stop.set()
+        with self._lock:
+            sources = list(self._sources.values())
+            self._started = False
+        for source, router in sources:
+            source.stop()
+            router.stop()
+
+    def begin_stop(self) -> None:
+        """Tell the runs in hand to end; does not block."""
+        self.queue.begin_stop()
+        self.deadlines.cancel_all()
+
+    def stop_workers(self, timeout: float | None = None) -> list[str]:
+        """Wait for the runs in hand; returns the names of threads that did not end in time."""
+        self.begin_stop()
+        alive = self.queue.stop(timeout)
+        self.deadlines.stop()
+        _log.info("%s: stopped", self.name)
+        return alive
+
+    def trigger(self, key: ObjectName, *, priority: int = 0) -> None:
+        """Run a primary, whatever its predicates say."""
+        self.queue.trigger(key, priority)
+
+    def pause(self) -> None:
+        """Begin no run from now on; what happens meanwhile is not forgotten."""
+        self.queue.pause()
+
+    def resume(self) -> None:
+        self.queue.resume()
+
+    def change_namespaces(self, namespaces: Namespaces) -> None:
+        """Look after the primaries of other namespaces from now on.
+
+        Blocks until those of the new ones are known. Of the namespaces that are left nothing is
+        kept: no timer, no failure, no cached object; no deletion is told and no clean-up run.
+        Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError`, with the namespaces as
+        before, and ``ConfigError`` for a kind that has no namespaces.
+        """
+        wanted = namespace_set(namespaces)
+        if not self.primary.namespaced:
+            raise ConfigError(f"{self.name}: {self.primary.kind} has no namespaces to choose from")
+        with self._lock:
+            before = self._namespaces
+            if wanted == before:
+                return
+            self.queue.pause()
+            try:
+                self._follow(wanted)
+                try:
+                    self.wait_synced(_seconds(self.config.cache_sync_timeout))
+                except CacheSyncTimeoutError:
+                    self._follow(before)
+                    raise
+                if wanted != EVERYWHERE:
+                    self.queue.forget_if(lambda key: key.namespace not in wanted)
+            finally:
+                self.queue.resume()
+        _log.info("%s: watches %s now", self.name, ", ".join(sorted(wanted)) or "everything")
+
+    def health(self) -> ControllerHealth:
+        troubles = {source.name: _trouble_of(source) for source in self.sources()}
+        return ControllerHealth(
+            self.name,
+            self._namespaces,
+            {name: trouble for name, trouble in troubles.items() if trouble},
+            self.queue.statistics(),
+            self.queue.threads_alive(),
+        )
+
+    # For its runs
+
+    def read_primary(self, key: ObjectName) -> Any | None:
+        """The newest known state of a primary, shared with everybody."""
+        return self._primary_cache.get(key)
+
+    def secondaries(
+        self, kind: Any, key: ObjectName, primary: Any, source_name: str | None
+    ) -> list[Any]:
+        """See :meth:`~clientgo.operator.context.Context.secondaries`."""
+        source = self._source_of(kind, source_name)
+        if not isinstance(source, KindSource):
+            return list(source.secondaries(key))  # type: ignore[attr-defined]
+        assert source.cache is not None, "the source was started before any run"
+        if source.locate is not None:
+            located = sorted(set(source.locate(primary)))
+            found = [source.cache.get(name) for name in located]
+            return [deep_copy(obj) for obj in found if obj is not None]
+        index = f"primaries of {self.name} by {source.name}"
+        if index not in source.cache.index_names():
+            source.cache.add_index(index, self._primaries_of(source))
+        namespace = "" if source.cache.covers("") else key.namespace
+        return [deep_copy(obj) for obj in source.cache.select(namespace, (index, str(key)))]
+
+    def clean_up(self, ctx: Any, obj: Any) -> Any:
+        """What ``cleanup`` answers."""
+        assert self.shape.cleanup is not None
+        return self.shape.cleanup(ctx, obj)
+
+    def before_reconcile(self, ctx: Any, obj: Any) -> None:
+        """Called with every valid, initialised object, before ``reconcile``."""
+
+    def gave_up(self, ctx: Any, obj: Any, error: Exception) -> bool:
+        """Whether the clean-up of an object has failed for too long; its finalizer is off then."""
+        return False
+
+    def reported_success(self, ctx: Any, obj: Any) -> None:
+        if self.config.reporter is not None:
+            self.config.reporter.success(ctx, obj)
+
+    def reported_failure(self, ctx: Any, obj: Any, error: Exception) -> None:
+        if self.config.reporter is not None and obj is not None:
+            self.config.reporter.failure(ctx, obj, error)
+
+    # Inside
+
+    def _declare_sources(self) -> None:
+        primary = KindSource(
+            self.kind,
+            mapper=by_name(),
+            predicate=self._primary_predicate(),
+            follow_namespaces=True,
+            project=self.declaration.projection,
+            name=PRIMARY,
+        )
+        self._add_locked(primary, _PrimaryRouter(self, self._new_router(primary, by_name())))
+        extra: Iterable[Source] = ()
+        if self.shape.sources is not None:
+            extra = self.shape.sources(self.services)
+        for source in (*self.declaration.sources, *extra):
+            self._add_locked(source, self._router_of(source))
+
+    def _add_locked(self, source: Source, router: Any) -> None:
+        if source.name in self._sources:
+            raise DeclarationError(
+                f"controller {self.name} has two sources called {source.name!r}; name one of them"
+            )
+        if isinstance(source, KindSource):
+            self.services.cache.declare(source.kind, source.project)
+        self._sources[source.name] = source, router
+
+    def _router_of(self, source: Source) -> EventRouter:
+        return self._new_router(source, getattr(source, "mapper", None))
+
+    def _new_router(self, source: Source, mapper: Any) -> EventRouter:
+        if isinstance(source, KindSource) and source.name != PRIMARY:
+            predicate = self.declaration.predicate_of(source)
+            cache = self.services.cache.declare(source.kind, source.project)
+
+            def is_echo(obj: Any, key: ObjectName) -> bool:
+                return cache.own_writes.is_echo(obj, (self.name, key))
+
+        else:
+            predicate = getattr(source, "predicate", None)
+
+            def is_echo(_obj: Any, _key: ObjectName) -> bool:
+                return False
+
+        return EventRouter(
+            source.name,
+            self.name,
+            self.queue,
+            self._context,
+            lambda: self._namespaces,
+            self.metrics,
+            self.services.clock,
+            mapper=mapper,
+            predicate=predicate,
+            is_echo=is_echo,
+        )
+
+    def _primary_predicate(self) -> Predicate | None:
+        parts: list[Predicate] = []
+        if self.config.default_filter and self.config.generation_aware:
+            parts.append(worth_a_reconcile(minds_finalizers=self.finalizer is not None))
+        if self.config.labels:
+            parts.append(label_selector(self.config.labels))
+        parts += self.declaration.primary_predicates
+        parts += self.declaration.predicates
+        return all_of(*parts) if parts else None
+
+    def _start_source(self, source: Source) -> None:
+        context = SourceContext(
+            controller=self.name,
+            primary=self.primary,
+            namespaces=self._namespaces,
+            cache=self.services.cache,
+            client=self.client,
+            clock=self.services.clock,
+            stop=self._stop,
+        )
+        source.start(context, self._sources[source.name][1])
+
+    def _follow(self, namespaces: NamespaceSet) -> None:
+        self._namespaces = namespaces
+        for source in self.sources():
+            if isinstance(source, KindSource) and source.follow_namespaces:
+                source.change_namespaces(namespaces)
+
+    def _source_of(self, kind: Any, name: str | None) -> Source:
+        if name is not None:
+            return self._sources[name][0]
+        found = [
+            source
+            for source in self.sources()
+            if getattr(source, "kind", None) is kind and source.name != PRIMARY
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(source.name for source in found)
+            raise LookupError(f"{self.name} has several sources of {kind}: {names}; pass source=")
+        raise LookupError(
+            f"{self.name} has no source of {getattr(kind, '__name__', kind)}; declare it with "
+            "owns(...) or watches(...)"
+        )
+
+    def _primaries_of(self, source: KindSource) -> Any:
+        def primaries(obj: Any) -> list[str]:
+            if source.mapper is None:
+                return []
+            return [str(key) for key in mapped_keys(source.mapper, self._context, (obj,))]
+
+        return primaries
+
+
+class _PrimaryRouter:
+    """The sink of the primaries: keeps the books of what is gone, then routes as any other."""
+
+    def __init__(self, controller: Controller[Any], router: EventRouter) -> None:
+        self._controller = controller
+        self._router = router
+
+    def emit(self, event: ChangeEvent) -> None:
+        controller, key = self._controller, ObjectName.of(event.obj)
+        if isinstance(event, DeleteEvent):
+            if controller.shape.reconcile_key is not None:
+                self._router.emit(event)
+            else:
+                controller.queue.forget(key)
+            return
+        if isinstance(event, UpdateEvent) and controller.queue.is_echo(
+            key, metadata_of(event.new).resource_version
+        ):
+            return
+        self._router.emit(event)
+
+    def enqueue(self, key: ObjectName, *, after: float = 0.0, priority: int = 0) -> None:
+        self._router.enqueue(key, after=after, priority=priority)
+
+    def failed(self, error: Exception) -> None:
+        self._router.failed(error)
+
+    def stop(self) -> None:
+        self._router.stop()
+
+
+def _finalizer_of(primary: APIResource, shape: Shape, config: ControllerConfig) -> str | None:
+    if shape.cleanup is None:
+        return None
+    if config.finalizer is None:
+        raise DeclarationError(
+            f"controller {config.name}: without a finalizer cleanup would never be called; leave "
+            "finalizer=... out, or remove cleanup"
+        )
+    if config.finalizer == AUTOMATIC:
+        return default_finalizer(primary)
+    return checked_finalizer(config.finalizer, config.name)
+
+
+def _namespaces_of(
+    primary: APIResource, config: ControllerConfig, managers: NamespaceSet
+) -> NamespaceSet:
+    if config.namespaces is None:
+        return managers if primary.namespaced else EVERYWHERE
+    if not primary.namespaced:
+        raise ConfigError(f"controller {config.name}: {primary.kind} has no namespaces")
+    return namespace_set(config.namespaces)
+
+
+def _class_of(kind: Any, config: ControllerConfig) -> type[Any]:
+    return kind if isinstance(kind, type) and config.generation_aware else object
+
+
+def _seconds(duration: Any) -> float:
+    """A length that ``checked`` made seconds; 0 for none."""
+    return 0.0 if duration is None else float(duration)
+
+
+def _trouble_of(source: Source) -> str | None:
+    healthy = getattr(source, "healthy", None)
+    return None if healthy is None else healthy()

@@ -1,0 +1,105 @@
+"""What one controller may be told, with defaults that a reviewer would choose.
+
+Promises that every setting is checked when the controller is declared or built; nothing waits for
+its first use.
+
+Source: controller-runtime pkg/controller Options; Java Operator SDK ControllerConfiguration.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from clientgo.operator.cache.scope import Namespaces
+from clientgo.operator.durations import Duration, positive_seconds, seconds
+from clientgo.operator.errors import ConfigError
+from clientgo.operator.rate_limit import RateLimit
+from clientgo.operator.retry import RetryPolicy, generic
+
+TEN_HOURS: Final = 36000.0
+
+AUTOMATIC: Final = "auto"
+"""The finalizer that a controller uses unless it is given another name."""
+
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerConfig:
+    """The settings of a controller.
+
+    ``name`` is the kind in lower case unless given. ``workers``: how many objects are reconciled
+    at a time. ``namespaces`` None: those of the manager. ``labels`` selects primaries.
+    ``finalizer`` is used if the reconciler has ``cleanup``; ``give_up_after`` is how long after its
+    deletion a clean-up may keep failing. ``generation_aware``: status updates are not worth a run;
+    ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
+    the object is gone. ``retry``, ``rate_limit``: see those modules. ``max_interval``: every
+    object is looked at this often at least, None for never. ``reconcile_timeout``: a run that takes
+    longer has failed. ``recover`` False: an exception stops the manager. ``needs_leadership``: runs
+    in one process only; ``warmup``: but its caches are filled before. ``reporter`` writes success
+    and failure into the status. ``extra`` is for retry policies that are built from settings.
+    """
+
+    name: str = ""
+    workers: int = 1
+    namespaces: Namespaces | None = None
+    labels: str = ""
+    finalizer: str | None = AUTOMATIC
+    give_up_after: Duration | None = None
+    generation_aware: bool = True
+    default_filter: bool = True
+    on_deleted: bool = False
+    retry: RetryPolicy = field(default_factory=generic)
+    rate_limit: RateLimit | None = None
+    max_interval: Duration | None = TEN_HOURS
+    reconcile_timeout: Duration | None = None
+    recover: bool = True
+    needs_leadership: bool = True
+    warmup: bool = True
+    cache_sync_timeout: Duration = 120.0
+    reporter: Any = None
+    allow_duplicate_name: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self) -> ControllerConfig:
+        """The same, with lengths in seconds. Raises ``ConfigError``."""
+        where = f"controller {self.name}: " if self.name else ""
+        if self.name and not _NAME.fullmatch(self.name):
+            raise ConfigError(
+                f"{self.name!r} is no name of a controller; use a-z, 0-9, '-', '_' and '.', "
+                "with a letter or digit at either end"
+            )
+        if self.workers < 1:
+            raise ConfigError(f"{where}workers must be at least 1, not {self.workers}")
+        if not callable(getattr(self.retry, "delay", None)):
+            raise ConfigError(f"{where}{self.retry!r} is no retry policy: it has no delay(...)")
+        interval = None if self.max_interval is None else seconds(self.max_interval, "max_interval")
+        return replace(
+            self,
+            max_interval=interval if interval and interval > 0 else None,
+            give_up_after=_optional(self.give_up_after, f"{where}give_up_after"),
+            reconcile_timeout=_optional(self.reconcile_timeout, f"{where}reconcile_timeout"),
+            cache_sync_timeout=positive_seconds(
+                self.cache_sync_timeout, f"{where}cache_sync_timeout"
+            ),
+            rate_limit=None if self.rate_limit is None else self.rate_limit.checked(),
+        )
+
+
+def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:
+    """The settings with some replaced. Raises ``ConfigError`` for one that there is not."""
+    known = [setting.name for setting in fields(ControllerConfig)]
+    for name in changes:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise ConfigError(f"a controller has no setting {name!r}{hint}")
+    return replace(config, **changes)
+
+
+def _optional(duration: Duration | None, name: str) -> float | None:
+    return None if duration is None else positive_seconds(duration, name)

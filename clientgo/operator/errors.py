@@ -1,0 +1,148 @@
+"""What can go wrong in the operator layer: one class for each thing that a caller can act on.
+
+Promises that every message names the controller, kind or object concerned and what to do next.
+Refusals of the API server stay what they are everywhere else, a
+:class:`~clientgo.meta.StatusError`.
+
+Differs from controller-runtime, whose errors are mostly text: here a declaration that cannot work
+is a :class:`DeclarationError` when it is made, not a surprise at run time.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clientgo.meta import ObjectName, metadata_of
+
+
+class OperatorError(Exception):
+    """Base of everything that this layer raises."""
+
+
+# Declaring
+
+
+class DeclarationError(OperatorError):
+    """A controller, source, webhook or manager is declared in a way that cannot work."""
+
+
+class ConfigError(DeclarationError):
+    """A setting is missing, unknown or out of range."""
+
+
+# Running
+
+
+class AlreadyStartedError(OperatorError):
+    """Something that runs once was started a second time."""
+
+
+class ManagerStoppedError(OperatorError):
+    """The manager has stopped; make a new one."""
+
+
+class CacheSyncTimeoutError(OperatorError):
+    """Some caches did not have their first list in time; the message names each, and why."""
+
+
+class ShutdownTimeoutError(OperatorError):
+    """Threads were still at work when the time for a graceful stop was over."""
+
+    def __init__(self, threads: list[str], timeout: float) -> None:
+        super().__init__(
+            f"still running {timeout:g} s after the stop: {', '.join(threads)}; "
+            "reconcilers should look at ctx.cancelled"
+        )
+        self.threads = threads
+
+
+class LeadershipLostError(OperatorError):
+    """Another process may be leader now; end this one, so that it can stand again."""
+
+
+class CancelledError(OperatorError):
+    """The controller stops, or the run has taken too long; give up what you are doing."""
+
+
+class ReconcileTimeoutError(OperatorError):
+    """A run took longer than the controller's ``reconcile_timeout``."""
+
+
+# Reading
+
+
+class CacheNotStartedError(OperatorError):
+    """The cache was read before the manager was started; read with ``client.live`` until then."""
+
+
+class KindNotCachedError(OperatorError):
+    """No controller of this manager declares that it reads the kind."""
+
+
+class NamespaceNotCachedError(OperatorError):
+    """The namespace lies outside of what is watched."""
+
+
+class IndexNotFoundError(OperatorError):
+    """A cached list asks for a field that has no index."""
+
+
+# The outcome of a run
+
+
+class TerminalError(OperatorError):
+    """Raise it for a failure that no retry can cure: only a change of the object can.
+
+    The object is looked at again when it changes, and when its safety timer ends.
+    """
+
+
+class Retry(OperatorError):  # noqa: N818 - it reads as what it asks for: raise Retry(after=5)
+    """Raise it to say: this failed, try again after so many seconds.
+
+    It counts as a failed run, and not as an attempt of the retry policy.
+    """
+
+    def __init__(self, message: str = "", *, after: Any) -> None:
+        from clientgo.operator.durations import positive_seconds
+
+        super().__init__(message or f"asked to be tried again after {after}")
+        self.after = positive_seconds(after, "Retry(after=...)")
+
+
+# Objects
+
+
+class AlreadyOwnedError(OperatorError):
+    """An object that should be ours has another controller already."""
+
+    def __init__(self, obj: Any, owner: Any) -> None:
+        super().__init__(
+            f"{getattr(obj, 'kind', 'object')} {ObjectName.of(obj)} is controlled by "
+            f"{owner.kind} {owner.name!r}; choose another name, or delete it"
+        )
+        self.obj = obj
+        self.owner = owner
+
+
+class OwnershipError(OperatorError):
+    """The owner reference would be one that the garbage collector acts wrongly on."""
+
+
+class NamespaceTerminatingError(TerminalError):
+    """Nothing can be created in a namespace that is being deleted."""
+
+    def __init__(self, obj: Any) -> None:
+        metadata = metadata_of(obj)
+        super().__init__(
+            f"namespace {metadata.namespace!r} is being deleted: {metadata.name!r} "
+            "cannot be created in it"
+        )
+
+
+class DependentErrors(OperatorError):  # noqa: N818 - it holds several
+    """Some dependents of an object failed; ``errors`` has them by name."""
+
+    def __init__(self, errors: dict[str, Exception]) -> None:
+        super().__init__("; ".join(f"{name}: {error}" for name, error in sorted(errors.items())))
+        self.errors = errors

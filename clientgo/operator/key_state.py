@@ -1,0 +1,263 @@
+"""What a controller remembers of one object between runs, and what follows from a run.
+
+Promises the three rules by which retries, timers and events meet, as plain functions of this
+state, the time and the outcome; no thread, no clock, no queue:
+
+1. A success ends every retry and every timer from before. What the run itself asks for is set.
+2. An event runs a failed object at once. That run is no retry: it uses up none.
+3. Once the retries are used up an event still runs the object; another failure starts no retry.
+
+So that rule 2 makes no busy loop, ten event-caused failures in a row are followed by a wait for
+the retry that is pending. Nothing here survives the object: an object of the same name with
+another uid starts afresh.
+
+Source: Java Operator SDK (EventProcessor, and its documentation of the rules). It differs where
+that code uses up a retry for an event, and where it counts the delays.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from typing import Any, Final
+
+from clientgo.operator.errors import Retry, TerminalError
+from clientgo.operator.rate_limit import RunWindow
+from clientgo.operator.retry import (
+    RetryPolicy,
+    RetryState,
+    resets_on_generation,
+    retry_limit,
+    safety_timer_after_exhaustion,
+)
+
+EVENT_FAILURES_WITHOUT_WAIT: Final = 10
+"""So many event-caused runs may fail in a row before one has to wait."""
+
+_SHORT_REMAINDER: Final = 5.0
+"""Seconds: an event-caused failure this close to a retry starts the retry's delay again."""
+
+_WAIT_WITHOUT_RETRY: Final = 2.0
+"""Seconds: the wait after too many event-caused failures where no retry is pending."""
+
+
+class TimerKind(enum.Enum):
+    """Why an object has a timer."""
+
+    RETRY = "retry"
+    """A failed run is tried again, by the policy."""
+    ASKED = "asked"
+    """A failed run asked for this delay itself; it uses up no retry."""
+    REQUEUE = "requeue"
+    """A result asked to look again."""
+    SAFETY = "safety"
+    """Nothing asked; the object is looked at anyhow, once in a while."""
+
+
+_RETRIES: Final = (TimerKind.RETRY, TimerKind.ASKED)
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """An instant of the clock at which an object runs if nothing happens before."""
+
+    kind: TimerKind
+    due: float
+
+
+@dataclass(frozen=True, slots=True)
+class RetryInfo:
+    """What a run may know of the failures before it; ``ctx.retry``.
+
+    ``attempt`` is 0 in the first run and k in retry k; runs that an event causes keep the number.
+    ``is_last``: if this run fails nobody tries again. ``first_failure`` is Unix seconds.
+    """
+
+    attempt: int = 0
+    is_last: bool = False
+    first_failure: float | None = None
+    last_error: Exception | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRun:
+    """What decides about the next try of a failed run."""
+
+    error: Exception
+    retries: bool = True
+    """False if ``on_error`` said that there is no point."""
+    delay: float | None = None
+    """What ``on_error`` asked for instead of the policy's delay."""
+    at_least: float = 0.0
+    """What the API server asked for."""
+    obj: Any = None
+
+
+class KeyState:
+    """One object of one controller. Not thread-safe: its controller's lock guards it."""
+
+    __slots__ = (
+        "attempt",
+        "blocked_until",
+        "cause",
+        "echo_version",
+        "event_failures",
+        "exhausted",
+        "failed_generation",
+        "first_failure",
+        "last_error",
+        "last_failed",
+        "pending",
+        "pending_priority",
+        "settling",
+        "timer",
+        "timer_priority",
+        "uid",
+        "window",
+    )
+
+    def __init__(self) -> None:
+        self.uid = ""
+        self.attempt = 0
+        self.exhausted = False
+        self.event_failures = 0
+        self.first_failure: float | None = None
+        self.failed_generation = 0
+        self.last_error: Exception | None = None
+        self.last_failed = 0.0
+        self.blocked_until: float | None = None
+        """Set while an event-caused run has to wait, see `wait_until`."""
+        self.timer: Timer | None = None
+        self.timer_priority = 0
+        self.cause: TimerKind | None = None
+        """What the run in hand was started by; None for an event."""
+        self.pending = False
+        """Whether it was triggered since the run in hand began."""
+        self.pending_priority: int | None = None
+        self.echo_version = ""
+        """The version of our own write whose event is not worth a run: one follows anyhow."""
+        self.settling: tuple[int, int] = (0, 0)
+        """A generation, and how often it was initialised."""
+        self.window: RunWindow | None = None
+
+    def trigger(self, priority: int) -> None:
+        """An event, or somebody, asks for a run."""
+        self.pending = True
+        known = self.pending_priority
+        self.pending_priority = priority if known is None else max(known, priority)
+
+    # Before a run
+
+    def wait_until(self, now: float) -> float | None:
+        """The instant until which the run that is about to begin has to wait, if it has to."""
+        if self.event_failures < EVENT_FAILURES_WITHOUT_WAIT:
+            return None
+        if self.blocked_until is None:
+            pending = self.timer is not None and self.timer.kind in _RETRIES
+            self.blocked_until = (
+                self.timer.due
+                if self.timer is not None and pending
+                else self.last_failed + _WAIT_WITHOUT_RETRY
+            )
+        return self.blocked_until if self.blocked_until > now else None
+
+    def begin(self, now: float) -> int:
+        """A run begins; its priority is returned."""
+        timer, priority = self.timer, self.pending_priority
+        if priority is None:
+            priority = self.timer_priority
+        self.cause = timer.kind if timer is not None and timer.due <= now else None
+        if self.cause is TimerKind.RETRY:
+            self.attempt += 1
+        if self.cause is not None:
+            self.timer = None
+        self.pending = False
+        self.pending_priority = None
+        return priority
+
+    def identify(self, uid: str) -> None:
+        """The object in hand: what failed before it under the same name is not its failure."""
+        if self.uid and self.uid != uid:
+            self._forget_failures()
+            self.timer = None
+            self.settling = (0, 0)
+        self.uid = uid
+
+    def retry_info(self, policy: RetryPolicy) -> RetryInfo:
+        limit = retry_limit(policy)
+        return RetryInfo(
+            self.attempt,
+            limit is not None and self.attempt >= limit,
+            self.first_failure,
+            self.last_error,
+        )
+
+    # After a run
+
+    def succeeded(self, now: float, delay: float | None, max_interval: float | None) -> None:
+        """Rule 1. ``delay`` is what the result asked for, ``max_interval`` the safety timer."""
+        if self.last_error is not None:
+            self._forget_failures()
+        if delay is None:
+            self.timer = Timer(TimerKind.SAFETY, now + max_interval) if max_interval else None
+        else:
+            length = min(delay, max_interval) if max_interval else delay
+            self.timer = Timer(TimerKind.REQUEUE, now + length)
+
+    def failed(
+        self,
+        run: FailedRun,
+        policy: RetryPolicy,
+        *,
+        now: float,
+        wall: float,
+        generation: int,
+        max_interval: float | None,
+    ) -> None:
+        """Rules 2 and 3; sets the timer for what follows."""
+        if self.last_error is None:
+            self.first_failure, self.failed_generation = wall, generation
+        elif generation > self.failed_generation and resets_on_generation(policy):
+            self.attempt, self.exhausted, self.failed_generation = 0, False, generation
+        self.last_error, self.last_failed = run.error, now
+        if self.cause is None and self.blocked_until is None:
+            self.event_failures += 1
+        else:
+            self.event_failures, self.blocked_until = 0, None
+        delay, kind = self._next_delay(run, policy, now, wall)
+        if delay is None:
+            self.exhausted = True
+            safe = max_interval and safety_timer_after_exhaustion(policy)
+            self.timer = Timer(TimerKind.SAFETY, now + max_interval) if safe else None  # type: ignore[operator]
+        else:
+            self.exhausted = False
+            self.timer = Timer(kind, now + max(delay, run.at_least))
+
+    def _next_delay(
+        self, run: FailedRun, policy: RetryPolicy, now: float, wall: float
+    ) -> tuple[float | None, TimerKind]:
+        if isinstance(run.error, TerminalError) or not run.retries:
+            return None, TimerKind.RETRY
+        if run.delay is not None:
+            return run.delay, TimerKind.ASKED
+        if isinstance(run.error, Retry):
+            return run.error.after, TimerKind.ASKED
+        pending = self.timer
+        if (
+            self.cause is None
+            and pending is not None
+            and pending.kind in _RETRIES
+            and pending.due - now > _SHORT_REMAINDER
+        ):
+            return pending.due - now, pending.kind
+        since = 0.0 if self.first_failure is None else wall - self.first_failure
+        delay = policy.delay(RetryState(self.attempt, since, run.obj, wall), run.error)
+        return delay, TimerKind.RETRY
+
+    def _forget_failures(self) -> None:
+        self.attempt = 0
+        self.exhausted = False
+        self.event_failures = 0
+        self.blocked_until = None
+        self.first_failure = None
+        self.last_error = None

@@ -1,0 +1,418 @@
+"""The client of a manager: typed reads and writes of any kind, straight at the API server.
+
+Promises one method for each thing the API does, for every kind; what a write returns is remembered
+for the caches, so that what one has written one reads. Objects are sent as they came with the
+typed changes laid over them: fields that a type does not know survive.
+
+Does not retry, except where a method says so.
+
+Source: controller-runtime pkg/client.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+
+from clientgo.cache import WatchStream
+from clientgo.client import Client, PatchKind, ResourceClient
+from clientgo.meta import (
+    APIResource,
+    ForbiddenError,
+    GroupVersion,
+    ListOptions,
+    NotFoundError,
+    Unstructured,
+    metadata_of,
+    resource_of,
+    to_plain,
+)
+from clientgo.meta.patches import create_merge_patch
+from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.errors import NamespaceTerminatingError, OperatorError
+
+S = TypeVar("S")
+
+Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
+Selection: TypeAlias = str | Mapping[str, str]
+
+_log = logging.getLogger("clientgo.operator.client")
+
+
+class Change(Enum):
+    """What :meth:`LiveClient.create_or_update` did."""
+
+    UNCHANGED = "unchanged"
+    CREATED = "created"
+    UPDATED = "updated"
+    STATUS_UPDATED = "status updated"
+    BOTH = "both"
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """What all requests of one client have in common.
+
+    ``guard`` is asked before every write and raises where there must be none, as after leadership
+    was lost. ``intercept`` is told of each write by its verb and object, and may raise.
+    """
+
+    namespace: str = ""
+    field_manager: str = ""
+    dry_run: bool = False
+    guard: Callable[[], object] | None = None
+    intercept: Callable[[str, Any], object] | None = None
+    writer: Callable[[], Any] | None = None
+    """Who writes, as :class:`~clientgo.operator.cache.OwnWrites` remembers it."""
+
+
+class LiveClient:
+    """Reads and writes at the API server. Immutable; safe for every thread.
+
+    Methods block and raise :class:`~clientgo.meta.StatusError` for a refusal and
+    :class:`~clientgo.rest.TransportError` where there was no answer. Kinds are declared classes,
+    or an :class:`~clientgo.meta.APIResource` for unstructured objects.
+    """
+
+    def __init__(
+        self, client: Client, cache: ObjectCache, options: ClientOptions | None = None
+    ) -> None:
+        self.base = client
+        self._cache = cache
+        self._options = options or ClientOptions()
+
+    # The same client, otherwise
+
+    def namespaced(self, namespace: str) -> Self:
+        """Objects without a namespace get this one; another one is an error."""
+        return self._with(namespace=namespace)
+
+    def dry_run(self) -> Self:
+        """Writes are checked by the API server and not stored."""
+        return self._with(dry_run=True)
+
+    def as_manager(self, field_manager: str) -> Self:
+        """Writes are in the name of another field manager."""
+        return self._with(field_manager=field_manager)
+
+    def intercepted(self, intercept: Callable[[str, Any], object]) -> Self:
+        """Each write is first told to a function, by verb and object; what it raises is raised."""
+        return self._with(intercept=intercept)
+
+    def written_by(self, writer: Callable[[], Any]) -> Self:
+        """Writes are remembered as those of whom ``writer()`` names."""
+        return self._with(writer=writer)
+
+    def guarded(self, guard: Callable[[], object]) -> Self:
+        """Before each write ``guard()`` is called; what it raises is raised."""
+        return self._with(guard=guard)
+
+    def _with(self, **changes: Any) -> Self:
+        return type(self)(self.base, self._cache, replace(self._options, **changes))
+
+    # Reading
+
+    def get(self, kind: type[S], name: str, namespace: str = "") -> S:
+        """One object. Raises :class:`~clientgo.meta.NotFoundError`."""
+        found: S = self._of(kind, namespace).get(name)
+        return found
+
+    def find(self, kind: type[S], name: str, namespace: str = "") -> S | None:
+        """Like :meth:`get`, with None for what is not there."""
+        try:
+            return self.get(kind, name, namespace)
+        except NotFoundError:
+            return None
+
+    def list(
+        self,
+        kind: type[S],
+        *,
+        namespace: str = "",
+        labels: Selection | None = None,
+        fields: Mapping[str, str] | None = None,
+        limit: int | None = None,
+    ) -> list[S]:
+        """Objects, in the API server's order. ``fields`` must be ones that it can select by."""
+        options = ListOptions(
+            label_selector=selector_text(labels),
+            field_selector=selector_text(fields),
+            limit=limit or 0,
+        )
+        return self._of(kind, namespace).list(options).items
+
+    def watch(
+        self, kind: type[Any], *, namespace: str = "", options: ListOptions | None = None
+    ) -> WatchStream:
+        """What happens to objects, for whoever needs it besides sources."""
+        return self._of(kind, namespace).watch(options)
+
+    # Writing
+
+    def create(self, obj: S) -> S:
+        """Store a new object, return it as stored.
+
+        Raises :class:`~clientgo.operator.errors.NamespaceTerminatingError` where nothing can be
+        created any more.
+        """
+        self._before("create", obj)
+        try:
+            created: S = self._for(obj).create(obj, **self._write_options())
+        except ForbiddenError as error:
+            if any(cause.reason == "NamespaceTerminating" for cause in _causes(error)):
+                raise NamespaceTerminatingError(obj) from error
+            raise
+        return self._wrote(created)
+
+    def update(self, obj: S, *, subresource: str = "") -> S:
+        """Replace an object, which must not have changed since it was read."""
+        self._before("update", obj)
+        updated: S = self._for(obj).update(
+            obj, name=metadata_of(obj).name, subresource=subresource, **self._write_options()
+        )
+        return self._wrote(updated) if not subresource or subresource == "status" else updated
+
+    def patch(
+        self,
+        obj: S,
+        patch: Any,
+        kind: PatchKind = PatchKind.MERGE,
+        *,
+        subresource: str = "",
+    ) -> S:
+        """Change an object by a patch, as :func:`merge_from` makes one."""
+        self._before("patch", obj)
+        patched: S = self._for(obj).patch(
+            metadata_of(obj).name, patch, kind, subresource=subresource, **self._write_options()
+        )
+        return self._wrote(patched) if not subresource or subresource == "status" else patched
+
+    def apply(self, obj: S, *, force: bool = True, subresource: str = "") -> S:
+        """Make the fields of ``obj`` so, as this field manager's (server-side apply).
+
+        Made of an object that was read, what only a server can know is left out.
+        """
+        self._before("apply", obj)
+        applied: S = self._for(obj).apply(
+            _to_apply(obj), force=force, subresource=subresource, **self._write_options()
+        )
+        return self._wrote(applied)
+
+    def delete(
+        self,
+        obj: Any,
+        *,
+        propagation: Propagation | None = None,
+        grace: int | None = None,
+        only_this: bool = False,
+        ignore_missing: bool = True,
+    ) -> None:
+        """Delete an object; it is no error if it is gone already, unless you say so.
+
+        ``only_this``: not another object of the same name, nor a changed one.
+        """
+        self._before("delete", obj)
+        metadata = metadata_of(obj)
+        try:
+            self._for(obj).delete(
+                metadata.name,
+                propagation_policy=propagation or "",
+                grace_period_seconds=grace,
+                uid=metadata.uid if only_this else "",
+                resource_version=metadata.resource_version if only_this else "",
+                dry_run=self._options.dry_run,
+            )
+        except NotFoundError:
+            if not ignore_missing:
+                raise
+        if not self._options.dry_run and not metadata.finalizers:
+            cache = self._cache.peek(kind_of(obj))
+            if cache is not None and metadata.uid:
+                cache.own_writes.deleted(obj)
+
+    def delete_all_of(
+        self,
+        kind: type[Any],
+        *,
+        namespace: str,
+        labels: Selection | None = None,
+        propagation: Propagation | None = None,
+    ) -> None:
+        """Delete the objects of a kind in a namespace, those with the labels."""
+        self._before("delete_all_of", kind)
+        self._of(kind, namespace).delete_collection(
+            ListOptions(label_selector=selector_text(labels)),
+            propagation_policy=propagation or "",
+            dry_run=self._options.dry_run,
+        )
+
+    @property
+    def status(self) -> Subresource:
+        """The statuses of objects."""
+        return Subresource(self, "status")
+
+    def subresource(self, name: str) -> Subresource:
+        """Another part of objects, as ``scale``."""
+        return Subresource(self, name)
+
+    def create_or_update(
+        self, obj: S, mutate: Callable[[S], object] | None = None
+    ) -> tuple[S, Change]:
+        """Create an object, or bring the one that is there to what ``mutate`` makes of it.
+
+        ``mutate`` is given the object that is there, or the new one, and changes it in place; the
+        default makes what ``obj`` says so and leaves everything else, so that what the API server
+        filled in is no difference. Nothing is written if nothing differs. Raises ``ValueError`` if
+        ``mutate`` changes the name or the namespace.
+        """
+        metadata = metadata_of(obj)
+        existing = self.find(kind_of(obj), metadata.name, metadata.namespace or "")
+        if existing is None:
+            if mutate is not None:
+                _mutate(obj, mutate)
+            return self.create(obj), Change.CREATED
+        before = to_plain(existing)
+        if mutate is None:
+            patch: Any = _missing_from(before, to_plain(obj))
+        else:
+            _mutate(existing, mutate)
+            patch = create_merge_patch(before, to_plain(existing))
+        if not patch:
+            return existing, Change.UNCHANGED
+        assert isinstance(patch, dict)
+        status = patch.pop("status", None)
+        result, change = existing, Change.STATUS_UPDATED
+        if patch:
+            result, change = self.patch(existing, patch), Change.UPDATED
+        if status is not None and "status" in self._for(existing).resource.subresources:
+            result = self.patch(result, {"status": status}, subresource="status")
+            change = Change.BOTH if change is Change.UPDATED else Change.STATUS_UPDATED
+        return result, change
+
+    # Inside
+
+    def _of(self, kind: Any, namespace: str) -> ResourceClient[Any]:
+        client: ResourceClient[Any] = self.base.resource(kind)
+        namespace = self._namespace(namespace)
+        return client.namespace(namespace) if client.resource.namespaced and namespace else client
+
+    def _for(self, obj: Any) -> ResourceClient[Any]:
+        kind = kind_of(obj)
+        if isinstance(kind, APIResource) and not kind.plural:
+            kind = self.base.mapper.for_kind(kind.group, kind.kind, kind.version)
+        return self._of(kind, metadata_of(obj).namespace or "")
+
+    def _namespace(self, namespace: str) -> str:
+        own = self._options.namespace
+        if own and namespace and own != namespace:
+            raise OperatorError(
+                f"this client is for namespace {own!r}; the object is in {namespace!r}"
+            )
+        return namespace or own
+
+    def _write_options(self) -> dict[str, Any]:
+        return {"field_manager": self._options.field_manager, "dry_run": self._options.dry_run}
+
+    def _before(self, verb: str, obj: Any) -> None:
+        if self._options.guard is not None:
+            self._options.guard()
+        if self._options.intercept is not None:
+            self._options.intercept(verb, obj)
+
+    def _wrote(self, obj: S) -> S:
+        if not self._options.dry_run:
+            cache = self._cache.peek(kind_of(obj))
+            if cache is not None:
+                writer = self._options.writer
+                cache.own_writes.wrote(obj, None if writer is None else writer())
+        return obj
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """A part of objects that is written by requests of its own."""
+
+    client: LiveClient
+    name: str
+
+    def update(self, obj: S) -> S:
+        return self.client.update(obj, subresource=self.name)
+
+    def patch(self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE) -> S:
+        return self.client.patch(obj, patch, kind, subresource=self.name)
+
+    def apply(self, obj: S, *, force: bool = True) -> S:
+        return self.client.apply(obj, force=force, subresource=self.name)
+
+
+def merge_from(base: Any, changed: Any, *, optimistic: bool = False) -> dict[str, Any]:
+    """The merge patch from one state of an object to another; empty if they are equal.
+
+    With ``optimistic`` it applies only to the very version that ``base`` is.
+    """
+    patch: Any = create_merge_patch(to_plain(base), to_plain(changed))
+    if patch and optimistic:
+        patch.setdefault("metadata", {})["resourceVersion"] = metadata_of(base).resource_version
+    result: dict[str, Any] = patch
+    return result
+
+
+def kind_of(obj: Any) -> Any:
+    """What an object is an instance of: its class or, unstructured, its group, version and kind."""
+    if isinstance(obj, Unstructured):
+        group, version = GroupVersion.parse(obj.api_version)
+        return APIResource(group=group, version=version, kind=obj.kind, plural="")
+    resource_of(type(obj))
+    return type(obj)
+
+
+def selector_text(selection: Selection | None) -> str:
+    """A selector as the API takes it."""
+    if not selection:
+        return ""
+    if isinstance(selection, str):
+        return selection
+    return ",".join(f"{name}={value}" for name, value in sorted(selection.items()))
+
+
+_SERVER_SIDE = ("managedFields", "resourceVersion", "uid", "creationTimestamp", "generation")
+
+
+def _to_apply(obj: Any) -> dict[str, Any]:
+    plain = to_plain(obj)
+    metadata = {
+        name: value for name, value in plain["metadata"].items() if name not in _SERVER_SIDE
+    }
+    return plain | {"metadata": metadata}
+
+
+def _mutate(obj: Any, mutate: Callable[[Any], object]) -> None:
+    metadata = metadata_of(obj)
+    before = metadata.namespace, metadata.name
+    mutate(obj)
+    if (metadata_of(obj).namespace, metadata_of(obj).name) != before:
+        raise ValueError(f"mutate must not change the name or namespace of {before[1]!r}")
+
+
+def _missing_from(there: Any, wanted: Any) -> Any:
+    """What a merge patch has to say so that everything ``wanted`` is so; None for nothing."""
+    if isinstance(there, dict) and isinstance(wanted, dict):
+        changes = {}
+        for name, value in wanted.items():
+            change = _missing_from(there.get(name), value)
+            if change is not None:
+                changes[name] = change
+        return changes or None
+    if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted):
+        same = all(
+            _missing_from(one, other) is None for one, other in zip(there, wanted, strict=True)
+        )
+        return None if same else wanted
+    return None if there == wanted or wanted in ({}, [], None) else wanted
+
+
+def _causes(error: ForbiddenError) -> list[Any]:
+    return list(error.status.details.causes)

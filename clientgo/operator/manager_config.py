@@ -1,0 +1,96 @@
+"""What a manager may be told, with its defaults.
+
+Source: controller-runtime pkg/manager Options; Java Operator SDK ConfigurationService.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from clientgo.leaderelection import Timing
+from clientgo.operator.cache.scope import ALL, CacheScope, Namespaces, own_namespace
+from clientgo.operator.durations import Duration, positive_seconds, seconds
+from clientgo.operator.errors import ConfigError
+
+OFF = "0"
+"""As an address: no server."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeaderElection:
+    """Only one process at a time reconciles; see :mod:`clientgo.leaderelection`.
+
+    ``id`` names the Lease, in ``namespace`` or that of the pod. ``release_on_cancel`` gives the
+    lease up at a stop, once everything that needs it has ended, so that another process need not
+    wait for it to expire.
+    """
+
+    id: str
+    namespace: str = ""
+    identity: str = ""
+    lease: Duration = 15.0
+    renew: Duration = 10.0
+    retry: Duration = 2.0
+    release_on_cancel: bool = False
+
+    def checked(self) -> LeaderElection:
+        """The same, complete. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+        if not self.id:
+            raise ConfigError("leader election needs an id, which all replicas share")
+        self.timing()
+        return replace(self, namespace=self.namespace or own_namespace())
+
+    def timing(self) -> Timing:
+        try:
+            return Timing(
+                lease_duration=seconds(self.lease, "lease"),
+                renew_deadline=seconds(self.renew, "renew"),
+                retry_period=seconds(self.retry, "retry"),
+            )
+        except ValueError as error:
+            raise ConfigError(f"leader election {self.id}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerConfig:
+    """The settings of a manager.
+
+    ``namespaces``: what is watched unless a controller says otherwise. ``metrics`` and ``health``
+    are addresses (``:8080``), ``"0"`` for none, port 0 for a free one. ``cache`` and
+    ``cache_by_kind``: what is cached, and how. ``workers_by_kind`` has numbers of workers by
+    ``Kind.group``. ``graceful_shutdown`` is how long a stop may take, None for ever, 0 not at all.
+    ``check_crds`` makes missing kinds an error of the start instead of something to wait for.
+    ``values`` is handed to all reconcilers as ``ctx.values``.
+    """
+
+    name: str = "operator"
+    namespaces: Namespaces = ALL
+    metrics: str = ":8080"
+    health: str = OFF
+    leader_election: LeaderElection | None = None
+    cache: CacheScope | None = None
+    cache_by_kind: Mapping[Any, CacheScope] = field(default_factory=dict)
+    workers: int = 1
+    workers_by_kind: Mapping[str, int] = field(default_factory=dict)
+    graceful_shutdown: Duration | None = 30.0
+    cache_sync_timeout: Duration = 120.0
+    controllers: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of every controller, below what the controller itself says."""
+    check_crds: bool = False
+    close_client_on_stop: bool = True
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self) -> ManagerConfig:
+        """The same, with lengths in seconds. Raises ``ConfigError``."""
+        if self.workers < 1:
+            raise ConfigError(f"workers must be at least 1, not {self.workers}")
+        grace = self.graceful_shutdown
+        length = None if grace is None else seconds(grace, "graceful_shutdown")
+        return replace(
+            self,
+            graceful_shutdown=None if length is not None and length < 0 else length,
+            cache_sync_timeout=positive_seconds(self.cache_sync_timeout, "cache_sync_timeout"),
+            leader_election=self.leader_election and self.leader_election.checked(),
+        )

@@ -1,0 +1,150 @@
+"""Mappers: which primaries an event of another object concerns.
+
+Promises ready-made ones for the usual relations; any function of a :class:`MapContext` and an
+object that returns keys is a mapper. On an update the old and the new state are mapped both, so
+that an object which changes hands wakes either side; keys that come up twice count once.
+
+Does not promise that a key names an object that exists: a key too many is one cache read.
+
+Source: controller-runtime pkg/handler; Java Operator SDK Mappers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from clientgo.meta import APIResource, GroupVersion, ObjectName, metadata_of, to_plain
+
+Key: TypeAlias = ObjectName
+"""Namespace and name of a primary."""
+
+Mapped: TypeAlias = Iterable[Key | tuple[Key, int]]
+"""Keys, each alone or with a priority."""
+
+
+@dataclass(frozen=True, slots=True)
+class MapContext:
+    """What a mapper knows: the kind that it maps to, and the caches to look up referrers in."""
+
+    primary: APIResource
+    client: Any
+    """A :class:`~clientgo.operator.cached_client.CachedClient`."""
+
+
+Mapper: TypeAlias = Callable[[MapContext, Any], Mapped]
+Locator: TypeAlias = Callable[[Any], Iterable[Key]]
+"""The other way round: from a primary to the names of its secondaries."""
+
+
+def by_owner(*, controller_only: bool = True) -> Mapper:
+    """The owners of the primary's kind: the controller, or with False every owner.
+
+    Group and kind have to match; another version of the group is the same kind.
+    """
+
+    def owners(context: MapContext, obj: Any) -> Iterable[Key]:
+        primary, metadata = context.primary, metadata_of(obj)
+        namespace = (metadata.namespace or "") if primary.namespaced else ""
+        for reference in metadata.owner_references or ():
+            if controller_only and not reference.controller:
+                continue
+            if reference.kind != primary.kind:
+                continue
+            if GroupVersion.parse(reference.api_version).group == primary.group:
+                yield ObjectName(namespace, reference.name)
+
+    return owners
+
+
+def by_name() -> Mapper:
+    """The primary of the same name and namespace."""
+
+    def same_name(context: MapContext, obj: Any) -> Iterable[Key]:
+        metadata = metadata_of(obj)
+        namespace = (metadata.namespace or "") if context.primary.namespaced else ""
+        return (ObjectName(namespace, metadata.name),)
+
+    return same_name
+
+
+def by_label(name: str | None = None, namespace: str | None = None) -> Mapper:
+    """The primary that labels of the object name; see :func:`by_annotation`."""
+    return _by_mapping(lambda obj: metadata_of(obj).labels or {}, name, namespace)
+
+
+def by_annotation(name: str | None = None, namespace: str | None = None) -> Mapper:
+    """The primary that annotations of the object name.
+
+    Keys are by default ``<group of the primary>/<kind in lower case>-name`` and ``-namespace``.
+    Without a namespace the primary is in that of the object.
+    """
+    return _by_mapping(lambda obj: metadata_of(obj).annotations or {}, name, namespace)
+
+
+def by_field(*path: str) -> Mapper:
+    """The primary that a field of the object names, in the object's namespace."""
+
+    def named(context: MapContext, obj: Any) -> Iterable[Key]:
+        found: Any = to_plain(obj)
+        for part in path:
+            found = found.get(part) if isinstance(found, Mapping) else None
+        if not isinstance(found, str) or not found:
+            return ()
+        namespace = (metadata_of(obj).namespace or "") if context.primary.namespaced else ""
+        return (ObjectName(namespace, found),)
+
+    return named
+
+
+def default_key(primary: APIResource, what: str) -> str:
+    """The label or annotation under which an object names its primary, unless told otherwise."""
+    group = primary.group or "core.clientgo"
+    return f"{group}/{primary.kind.lower()}-{what}"
+
+
+def _by_mapping(
+    values_of: Callable[[Any], Mapping[str, str]], name_key: str | None, namespace_key: str | None
+) -> Mapper:
+    def named(context: MapContext, obj: Any) -> Iterable[Key]:
+        values, primary = values_of(obj), context.primary
+        name = values.get(name_key or default_key(primary, "name"))
+        if not name:
+            return ()
+        if not primary.namespaced:
+            return (ObjectName("", name),)
+        own = metadata_of(obj).namespace or ""
+        return (
+            ObjectName(values.get(namespace_key or default_key(primary, "namespace"), own), name),
+        )
+
+    return named
+
+
+def mapped_keys(mapper: Mapper, context: MapContext, states: Iterable[Any]) -> dict[Key, int]:
+    """The keys for one event, each once with its highest priority.
+
+    Raises what the mapper raises, and ``TypeError`` for something that is no key.
+    """
+    keys: dict[Key, int] = {}
+    for state in states:
+        for mapped in mapper(context, state):
+            key, priority = _with_priority(mapped)
+            keys[key] = max(priority, keys.get(key, priority))
+    return keys
+
+
+def _with_priority(mapped: Any) -> tuple[Key, int]:
+    if isinstance(mapped, ObjectName):
+        return mapped, 0
+    if isinstance(mapped, tuple) and len(mapped) == 2:
+        first, second = mapped
+        if isinstance(first, ObjectName) and isinstance(second, int):
+            return first, second
+        if isinstance(first, str) and isinstance(second, str):
+            return ObjectName(first, second), 0
+    raise TypeError(
+        f"a mapper returns keys, as ObjectName(namespace, name), or pairs of a key and a "
+        f"priority, not {mapped!r}"
+    )

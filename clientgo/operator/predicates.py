@@ -1,0 +1,203 @@
+"""Predicates: which events are worth a look.
+
+Promises that predicates combine (``&``, ``|``, ``~``) and are asked from left to right, no further
+than needed; that one which raises lets the event pass, because a look too many does no harm and a
+look too few may.
+
+Does not promise to be asked about what has no event: safety timers, retries and explicit triggers
+pass by.
+
+Differs from controller-runtime (``pkg/predicate``) in the default for primaries
+(:func:`worth_a_reconcile`), which also lets changes of finalizers and the mark of deletion through.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clientgo.meta import metadata_of, to_plain
+from clientgo.meta.label_selectors import parse_label_selector, selector_from_labels
+from clientgo.operator.change_events import (
+    ChangeEvent,
+    CreateEvent,
+    DeleteEvent,
+    GenericEvent,
+    UpdateEvent,
+)
+
+
+class Predicate:
+    """Says for each kind of event whether it passes; everything does unless overridden.
+
+    Called in the source's thread; must not block. Source: controller-runtime pkg/predicate.
+    """
+
+    def create(self, event: CreateEvent) -> bool:
+        return True
+
+    def update(self, event: UpdateEvent) -> bool:
+        return True
+
+    def delete(self, event: DeleteEvent) -> bool:
+        return True
+
+    def generic(self, event: GenericEvent) -> bool:
+        return True
+
+    def passes(self, event: ChangeEvent) -> bool:
+        """Ask the method for the kind of event that it is."""
+        if type(event) is UpdateEvent:
+            return self.update(event)
+        if type(event) is CreateEvent:
+            return self.create(event)
+        if type(event) is DeleteEvent:
+            return self.delete(event)
+        assert isinstance(event, GenericEvent)
+        return self.generic(event)
+
+    def __and__(self, other: Predicate) -> Predicate:
+        return _All((self, other))
+
+    def __or__(self, other: Predicate) -> Predicate:
+        return _Any((self, other))
+
+    def __invert__(self) -> Predicate:
+        return _Not(self)
+
+    @staticmethod
+    def of(function: Callable[[Any], bool]) -> Predicate:
+        """A predicate that asks a function about the object, in its newest state."""
+        return _OfObject(function)
+
+
+class UpdatePredicate(Predicate):
+    """A predicate on updates, made of a function of the old and the new object."""
+
+    def __init__(self, function: Callable[[Any, Any], bool]) -> None:
+        self._function = function
+
+    def update(self, event: UpdateEvent) -> bool:
+        return self._function(event.old, event.new)
+
+
+class _All(Predicate):
+    def __init__(self, parts: tuple[Predicate, ...]) -> None:
+        self._parts = parts
+
+    def passes(self, event: ChangeEvent) -> bool:
+        return all(part.passes(event) for part in self._parts)
+
+
+class _Any(Predicate):
+    def __init__(self, parts: tuple[Predicate, ...]) -> None:
+        self._parts = parts
+
+    def passes(self, event: ChangeEvent) -> bool:
+        return any(part.passes(event) for part in self._parts)
+
+
+class _Not(Predicate):
+    def __init__(self, part: Predicate) -> None:
+        self._part = part
+
+    def passes(self, event: ChangeEvent) -> bool:
+        return not self._part.passes(event)
+
+
+class _OfObject(Predicate):
+    def __init__(self, function: Callable[[Any], bool]) -> None:
+        self._function = function
+
+    def passes(self, event: ChangeEvent) -> bool:
+        return self._function(event.obj)
+
+
+def all_of(*predicates: Predicate) -> Predicate:
+    """Passes what all of them pass; everything, if there are none."""
+    return predicates[0] if len(predicates) == 1 else _All(predicates)
+
+
+def _generation_changed(old: Any, new: Any) -> bool:
+    return bool(metadata_of(old).generation != metadata_of(new).generation)
+
+
+generation_changed: Predicate = UpdatePredicate(_generation_changed)
+"""Updates that change the desired state, as the API server counts it."""
+
+resource_version_changed: Predicate = UpdatePredicate(
+    lambda old, new: metadata_of(old).resource_version != metadata_of(new).resource_version
+)
+"""Updates that are changes at all; a resync is none."""
+
+labels_changed: Predicate = UpdatePredicate(
+    lambda old, new: metadata_of(old).labels != metadata_of(new).labels
+)
+"""Updates that change labels."""
+
+generation_or_finalizers_changed: Predicate = generation_changed | UpdatePredicate(
+    lambda old, new: metadata_of(old).finalizers != metadata_of(new).finalizers
+)
+"""Updates that change the desired state, or finalizers."""
+
+
+def worth_a_reconcile(*, minds_finalizers: bool) -> Predicate:
+    """The default for primaries: what a status update of one's own does not pass.
+
+    An update passes if the generation differs, if the object was just marked for deletion, if it
+    has no generation to go by, or if its finalizers changed and the controller manages one.
+    """
+
+    def passes(old: Any, new: Any) -> bool:
+        before, after = metadata_of(old), metadata_of(new)
+        return bool(
+            not after.generation
+            or before.generation != after.generation
+            or (after.deletion_timestamp and not before.deletion_timestamp)
+            or before.uid != after.uid
+            or (minds_finalizers and before.finalizers != after.finalizers)
+        )
+
+    return UpdatePredicate(passes)
+
+
+def annotations_changed(*keys: str) -> Predicate:
+    """Updates that change annotations: those named, or any."""
+
+    def passes(old: Any, new: Any) -> bool:
+        before, after = metadata_of(old).annotations, metadata_of(new).annotations
+        if not keys:
+            return bool(before != after)
+        return any((before or {}).get(key) != (after or {}).get(key) for key in keys)
+
+    return UpdatePredicate(passes)
+
+
+def label_selector(selector: str | Mapping[str, str]) -> Predicate:
+    """Objects with these labels, given as a mapping or in kubectl's form (``"app=web,!canary"``).
+
+    On an update the new state counts.
+    """
+    wanted = (
+        parse_label_selector(selector)
+        if isinstance(selector, str)
+        else selector_from_labels(selector)
+    )
+    return Predicate.of(lambda obj: wanted.matches(metadata_of(obj).labels or {}))
+
+
+def data_changed(*path: str) -> Predicate:
+    """Updates that change the field at a path, as in ``data_changed("data", "tls.crt")``."""
+
+    def field(obj: Any) -> Any:
+        found: Any = to_plain(obj)
+        for part in path:
+            found = found.get(part) if isinstance(found, Mapping) else None
+        return found
+
+    return UpdatePredicate(lambda old, new: field(old) != field(new))
+
+
+def type_is(secret_type: str) -> Predicate:
+    """Objects whose ``type`` is this one, as Secrets have it (``kubernetes.io/tls``)."""
+    return Predicate.of(lambda obj: to_plain(obj).get("type") == secret_type)

@@ -1,0 +1,127 @@
+"""The reconciler: the one thing that a user writes.
+
+Promises that what a reconciler has is found out when its controller is built: which of the
+optional methods are there, and whether each can be called as it will be. Nothing of that is left
+to run time.
+
+Source: controller-runtime pkg/reconcile Reconciler; Java Operator SDK Reconciler, Cleaner,
+ErrorStatusHandler.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+
+from clientgo.operator.errors import DeclarationError
+
+if TYPE_CHECKING:
+    from clientgo.operator.context import Context
+    from clientgo.operator.mappers import Key
+    from clientgo.operator.result import Result
+
+P = TypeVar("P")
+P_contra = TypeVar("P_contra", contravariant=True)
+
+
+class Reconciler(Protocol[P_contra]):
+    """Brings the world of one object to what the object says.
+
+    ``reconcile`` is given the object as it is now, a copy of its own, and never what happened to
+    it: a run must be right whatever happened, however often it is repeated. It returns a
+    :class:`~clientgo.operator.result.Result`, or None for "done", and raises when it failed.
+
+    These methods are used if they are there:
+
+    - ``cleanup(ctx, obj) -> Result | None``: the object is being deleted. The framework adds a
+      finalizer before the first ``reconcile`` and removes it when this returns.
+    - ``on_error(ctx, obj, error) -> ErrorResult | None``: ``reconcile`` raised.
+    - ``validate(obj, old, operation)``: raises or returns what is wrong with the object.
+    - ``initialise(obj) -> bool``: fills in what is missing; True if it changed something.
+    - ``sources(ctx) -> Iterable[Source]``: more that has to be watched.
+    - ``setup(manager)``: called once when the controller is registered.
+    """
+
+    def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Result | None: ...
+
+
+class KeyReconciler(Protocol):
+    """A reconciler that is given the name only, also when there is no such object any more."""
+
+    def reconcile_key(self, ctx: Context[Any], key: Key, /) -> Result | None: ...
+
+
+_ARGUMENTS: Final = {
+    "reconcile": 2,
+    "reconcile_key": 2,
+    "cleanup": 2,
+    "on_error": 3,
+    "validate": 3,
+    "initialise": 1,
+    "sources": 1,
+    "setup": 1,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """The methods that a reconciler has; None for those that it has not."""
+
+    reconcile: Callable[..., Any] | None
+    reconcile_key: Callable[..., Any] | None
+    cleanup: Callable[..., Any] | None
+    on_error: Callable[..., Any] | None
+    validate: Callable[..., Any] | None
+    initialise: Callable[..., Any] | None
+    sources: Callable[..., Any] | None
+    setup: Callable[..., Any] | None
+
+
+def shape_of(reconciler: object, controller: str) -> Shape:
+    """Find a reconciler's methods.
+
+    Raises :class:`~clientgo.operator.errors.DeclarationError` for one that cannot be called as it
+    will be, and for a reconciler without ``reconcile`` and ``reconcile_key``, or with both.
+    """
+    if isinstance(reconciler, type):
+        raise DeclarationError(
+            f"controller {controller}: pass a reconciler, as {reconciler.__name__}(), "
+            f"not the class {reconciler.__name__}"
+        )
+    found = {
+        name: _method(reconciler, name, count, controller) for name, count in _ARGUMENTS.items()
+    }
+    shape = Shape(**found)
+    if (shape.reconcile is None) == (shape.reconcile_key is None):
+        raise DeclarationError(
+            f"controller {controller}: {type(reconciler).__name__} must have either "
+            "reconcile(self, ctx, obj) or reconcile_key(self, ctx, key)"
+        )
+    return shape
+
+
+def _method(
+    reconciler: object, name: str, arguments: int, controller: str
+) -> Callable[..., Any] | None:
+    method = getattr(reconciler, name, None)
+    if method is None:
+        return None
+    where = f"controller {controller}: {type(reconciler).__name__}.{name}"
+    if not callable(method):
+        raise DeclarationError(f"{where} must be a method, not {method!r}")
+    if inspect.iscoroutinefunction(method):
+        raise DeclarationError(
+            f"{where} is async; reconcilers run in threads: write it as an ordinary method"
+        )
+    try:
+        inspect.signature(method).bind(*range(arguments))
+    except TypeError as error:
+        raise DeclarationError(
+            f"{where} is called with {arguments} argument{'s' * (arguments > 1)}, "
+            f"which it does not take: {error}"
+        ) from None
+    except ValueError:
+        return method  # type: ignore[no-any-return]  # a built-in without a signature
+    return method  # type: ignore[no-any-return]

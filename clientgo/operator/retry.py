@@ -1,0 +1,159 @@
+"""Retry policies: how long an object waits after a failed run, and when nobody tries any more.
+
+Promises pure functions of the state that they are given; no policy keeps state of its own, so one
+policy serves every controller.
+
+Does not promise that a run happens only when a policy says so: an event runs the object at once,
+whatever it waits for (see ``key_state.py``).
+
+Differs from Java Operator SDK (``GenericRetry``), which applies its multiplier one attempt late:
+here the delays are as its documentation says, 2, 3, 4.5, 6.75 and 10.125 seconds.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, Protocol, TypeAlias
+
+from clientgo.operator.durations import Duration, positive_seconds, seconds
+from clientgo.operator.errors import ConfigError
+
+AfterExhaustion: TypeAlias = Literal["max_interval", "wait"]
+
+_GENERIC_CAP: Final = 15.187
+"""2 s times 1.5 to the fifth, in whole milliseconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class RetryState:
+    """What a policy knows of an object that has failed.
+
+    ``attempt`` counts the retries so far, 0 after the first failure. ``since_first_failure`` and
+    ``obj`` are for policies that look further.
+    """
+
+    attempt: int
+    since_first_failure: float = 0.0
+    obj: Any = None
+    now: float = 0.0
+    """Wall clock, Unix seconds."""
+
+
+class RetryPolicy(Protocol):
+    """Decides after a failure. Any object with this method will do; called from several threads.
+
+    ``max_attempts``, ``reset_on_generation`` and ``after_exhaustion`` are read if they are there.
+    """
+
+    def delay(self, state: RetryState, error: Exception, /) -> float | None:
+        """Seconds until the next retry, or None for no more retries."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialRetry:
+    """Delays that grow by a factor, up to a cap, for a number of attempts.
+
+    ``max_attempts`` None is for ever. ``jitter`` j adds up to j times the delay at random.
+    ``reset_on_generation``: a new generation of the object gets all attempts anew.
+    ``after_exhaustion``: ``"max_interval"`` looks again when the safety timer ends, ``"wait"``
+    only when something happens.
+    """
+
+    initial: float
+    multiplier: float
+    max_attempts: int | None
+    cap: float
+    jitter: float = 0.0
+    reset_on_generation: bool = False
+    after_exhaustion: AfterExhaustion = "max_interval"
+    random: Callable[[], float] = field(default=random.random, repr=False, compare=False)
+
+    def delay(self, state: RetryState, _error: Exception, /) -> float | None:
+        if self.max_attempts is not None and state.attempt >= self.max_attempts:
+            return None
+        try:
+            grown = self.initial * self.multiplier**state.attempt
+        except OverflowError:
+            grown = self.cap
+        length = min(grown, self.cap)
+        return length * (1 + self.jitter * self.random()) if self.jitter else length
+
+
+@dataclass(frozen=True, slots=True)
+class NoRetry:
+    """No retry: the object is looked at again when it changes."""
+
+    max_attempts: int = 0
+    reset_on_generation: bool = False
+    after_exhaustion: AfterExhaustion = "max_interval"
+
+    def delay(self, _state: RetryState, _error: Exception, /) -> float | None:
+        return None
+
+
+def generic(
+    initial: Duration = 2.0,
+    multiplier: float = 1.5,
+    max_attempts: int | None = 5,
+    max_interval: Duration = _GENERIC_CAP,
+    jitter: float = 0.0,
+    reset_on_generation: bool = False,
+    after_exhaustion: AfterExhaustion = "max_interval",
+) -> ExponentialRetry:
+    """The default: 5 retries, after 2, 3, 4.5, 6.75 and 10.125 seconds.
+
+    Raises :class:`~clientgo.operator.errors.ConfigError` for numbers that make no sense.
+    Source: Java Operator SDK, GenericRetry.
+    """
+    if multiplier < 1:
+        raise ConfigError(f"multiplier must be at least 1, not {multiplier}")
+    if max_attempts is not None and max_attempts < 0:
+        raise ConfigError(
+            f"max_attempts must not be negative, as {max_attempts} is; None: no limit"
+        )
+    if jitter < 0:
+        raise ConfigError(f"jitter must not be negative, as {jitter} is")
+    return ExponentialRetry(
+        initial=positive_seconds(initial, "initial"),
+        multiplier=multiplier,
+        max_attempts=max_attempts,
+        cap=positive_seconds(max_interval, "max_interval"),
+        jitter=jitter,
+        reset_on_generation=reset_on_generation,
+        after_exhaustion=after_exhaustion,
+    )
+
+
+def fixed(interval: Duration = 10.0, max_attempts: int | None = 10) -> ExponentialRetry:
+    """The same delay each time."""
+    length = seconds(interval, "interval")
+    return generic(length, 1.0, max_attempts, length)
+
+
+def workqueue(base: Duration = 0.005, cap: Duration = 1000.0) -> ExponentialRetry:
+    """The delays of client-go's default rate limiter: 5 ms, doubled each time up to 1000 s.
+
+    Source: k8s.io/client-go/util/workqueue, ItemExponentialFailureRateLimiter.
+    """
+    return generic(base, 2.0, None, cap)
+
+
+def none() -> NoRetry:
+    """No retries."""
+    return NoRetry()
+
+
+def retry_limit(policy: RetryPolicy) -> int | None:
+    """After how many retries a policy gives up; None if never, or if it does not say."""
+    limit: int | None = getattr(policy, "max_attempts", None)
+    return limit
+
+
+def resets_on_generation(policy: RetryPolicy) -> bool:
+    return bool(getattr(policy, "reset_on_generation", False))
+
+
+def safety_timer_after_exhaustion(policy: RetryPolicy) -> bool:
+    return bool(getattr(policy, "after_exhaustion", "max_interval") == "max_interval")

@@ -1,0 +1,337 @@
+"""The engine of a controller: which object runs next, and when.
+
+Promises: an object never runs in two threads at once; triggers during a run are one run more,
+afterwards; an object that waits, for a retry or because a result asked for it, occupies no worker;
+nothing a run raises ends a worker. What decides about the next run is in ``key_state.py``.
+
+Does not promise one run for each trigger.
+
+Source: controller-runtime pkg/internal/controller and its priority queue; Java Operator SDK
+EventProcessor.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.meta import ObjectName
+from clientgo.metrics import MetricsProvider
+from clientgo.operator.errors import AlreadyStartedError
+from clientgo.operator.key_state import FailedRun, KeyState, RetryInfo, Timer, TimerKind
+from clientgo.operator.rate_limit import RateLimit, RunWindow
+from clientgo.operator.retry import RetryPolicy
+from clientgo.operator.timers import Timers
+from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
+
+_log = logging.getLogger("clientgo.operator")
+
+_AGEING: Final = 0.6
+"""Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a controller decides about its runs; lengths in seconds, ``max_interval`` 0: never."""
+
+    retry: RetryPolicy
+    max_interval: float = 36000.0
+    rate_limit: RateLimit | None = None
+
+
+class Run:
+    """One run in hand, as it is given to the controller's work. For its worker's thread only,
+    except :attr:`rerun_pending`."""
+
+    __slots__ = ("_queue", "_state", "key", "priority")
+
+    def __init__(self, queue: RunQueue, key: ObjectName, state: KeyState, priority: int) -> None:
+        self._queue = queue
+        self._state = state
+        self.key = key
+        self.priority = priority
+
+    @property
+    def rerun_pending(self) -> bool:
+        """Whether the object was triggered since this run began."""
+        return self._state.pending
+
+    def identify(self, uid: str) -> RetryInfo:
+        """Say which object it is; returns what failed before."""
+        with self._queue._lock:
+            self._state.identify(uid)
+            return self._state.retry_info(self._queue.settings.retry)
+
+    def succeeded(self, delay: float | None = None, priority: int | None = None) -> None:
+        """It worked, and wants to run again after ``delay`` seconds, if any."""
+        queue, state = self._queue, self._state
+        with queue._lock:
+            state.succeeded(queue._clock.monotonic(), delay, queue.settings.max_interval)
+            if priority is not None:
+                state.timer_priority = priority
+            else:
+                state.timer_priority = self.priority if delay is not None else LOW_PRIORITY
+
+    def failed(self, failure: FailedRun, generation: int = 0) -> Timer | None:
+        """It failed; returns the retry that follows, None if none does."""
+        queue, state = self._queue, self._state
+        with queue._lock:
+            state.failed(
+                failure,
+                queue.settings.retry,
+                now=queue._clock.monotonic(),
+                wall=queue._clock.time(),
+                generation=generation,
+                max_interval=queue.settings.max_interval,
+            )
+            timer = state.timer
+            safe = timer is None or timer.kind is TimerKind.SAFETY
+            state.timer_priority = LOW_PRIORITY if safe else self.priority
+            return None if safe else timer
+
+    def again(self, echo_version: str = "") -> None:
+        """This pass is over and another follows at once; the event of our own write, known by its
+        version, asks for no third."""
+        with self._queue._lock:
+            self._state.echo_version = echo_version
+        self._queue.trigger(self.key, self.priority)
+
+    def initialised(self, generation: int) -> int:
+        """Count an initialisation of a generation; returns how many that makes in a row."""
+        known, count = self._state.settling
+        self._state.settling = (generation, count + 1 if known == generation else 1)
+        return self._state.settling[1]
+
+    def settled(self) -> None:
+        """The object needed no initialisation."""
+        self._state.settling = (0, 0)
+
+    def gone(self) -> None:
+        """There is no such object; nothing is remembered of it."""
+        self._queue.forget(self.key)
+
+
+Work: TypeAlias = Callable[[Run], object]
+
+
+@dataclass(frozen=True, slots=True)
+class RunQueueStatistics:
+    """A run queue at one instant: objects known, ready, in hand, and with a timer."""
+
+    known: int
+    ready: int
+    running: int
+    waiting: int
+    exhausted: int
+    paused: bool
+
+
+class RunQueue:
+    """Runs ``work(run)`` for triggered objects, in ``workers`` threads. Thread-safe.
+
+    ``work`` ends by calling one of the run's methods. It handles its own failures: if it raises
+    all the same, the queue stops, and ``on_crash`` is told.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Work,
+        settings: RunSettings,
+        *,
+        on_crash: Callable[[BaseException], object] | None = None,
+        metrics: MetricsProvider | None = None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self.cancelled = threading.Event()
+        """Set when the queue stops; what runs should come to an end."""
+        self._work = work
+        self._on_crash = on_crash
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._resumed = threading.Condition(self._lock)
+        self._states: dict[ObjectName, KeyState] = {}
+        self._queue: PriorityQueue[ObjectName] = PriorityQueue(
+            ageing=_AGEING, name=name, metrics=metrics, clock=clock
+        )
+        self._timers: Timers[ObjectName] = Timers(
+            self._timer_due, name=f"{name}-timers", clock=clock
+        )
+        self._threads: list[threading.Thread] = []
+        self._running = 0
+        self._paused = False
+
+    # What asks for runs
+
+    def trigger(self, key: ObjectName, priority: int = 0, *, after: float = 0.0) -> None:
+        """Ask for a run, at once or after so many seconds. Never blocks.
+
+        A delayed trigger replaces the object's timer unless that is due before.
+        """
+        with self._lock:
+            state = self._states.get(key)
+            if state is None:
+                state = self._states[key] = KeyState()
+            if after <= 0:
+                state.trigger(priority)
+                self._queue.add(key, priority=priority)
+                return
+            due = self._clock.monotonic() + after
+            if state.timer is not None and state.timer.due <= due:
+                return
+            state.timer, state.timer_priority = Timer(TimerKind.REQUEUE, due), priority
+        self._timers.set(key, due)
+
+    def is_echo(self, key: ObjectName, version: str) -> bool:
+        """Whether an event brings nothing but our own last write; asks once for each."""
+        with self._lock:
+            state = self._states.get(key)
+            if state is None or not version or state.echo_version != version:
+                return False
+            state.echo_version = ""
+            return True
+
+    def forget(self, key: ObjectName) -> None:
+        """The object is gone: forget its failures and timers. A run in hand goes on."""
+        with self._lock:
+            state = self._states.get(key)
+            if state is not None and not state.pending:
+                del self._states[key]
+        self._timers.cancel(key)
+
+    def forget_if(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Forget all objects that a condition holds for, those that wait in the queue too."""
+        with self._lock:
+            keys = [key for key in self._states if condition(key)]
+            for key in keys:
+                del self._states[key]
+        for key in keys:
+            self._timers.cancel(key)
+
+    # Running
+
+    def start(self, workers: int) -> None:
+        """Start so many worker threads. Raises ``AlreadyStartedError``."""
+        with self._lock:
+            if self._threads:
+                raise AlreadyStartedError(f"the workers of {self.name} run already")
+            self._threads = [
+                threading.Thread(target=self._run, name=f"{self.name}-worker-{n}", daemon=True)
+                for n in range(1, workers + 1)
+            ]
+        for thread in self._threads:
+            thread.start()
+
+    def pause(self) -> None:
+        """Begin no run from now on; triggers are kept."""
+        with self._lock:
+            self._paused = True
+
+    def resume(self) -> None:
+        with self._lock:
+            self._paused = False
+            self._resumed.notify_all()
+
+    def begin_stop(self) -> None:
+        """Tell runs in hand to end, begin none; does not block."""
+        self.cancelled.set()
+        with self._lock:
+            self._resumed.notify_all()
+
+    def stop(self, timeout: float | None = None) -> list[str]:
+        """Stop, wait for what is in hand, and return the names of threads that did not end."""
+        self.begin_stop()
+        self._timers.stop()
+        self._queue.shut_down()
+        deadline = None if timeout is None else self._clock.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(None if deadline is None else max(deadline - self._clock.monotonic(), 0.0))
+        return [thread.name for thread in self._threads if thread.is_alive()]
+
+    def threads_alive(self) -> bool:
+        """Whether all workers that were started still are at work."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    def statistics(self) -> RunQueueStatistics:
+        with self._lock:
+            exhausted = sum(state.exhausted for state in self._states.values())
+            known, running, paused = len(self._states), self._running, self._paused
+        ready = self._queue.statistics().ready
+        return RunQueueStatistics(known, ready, running, len(self._timers), exhausted, paused)
+
+    # Inside
+
+    def _timer_due(self, key: ObjectName) -> None:
+        with self._lock:
+            state = self._states.get(key)
+            if state is not None:
+                self._queue.add(key, priority=state.timer_priority)
+
+    def _run(self) -> None:
+        while True:
+            key, shutting_down = self._queue.get()
+            if shutting_down:
+                return
+            try:
+                self._process(key)
+            except BaseException as error:
+                self.begin_stop()
+                if self._on_crash is None:
+                    raise
+                self._on_crash(error)
+                return
+            finally:
+                self._queue.done(key)
+
+    def _process(self, key: ObjectName) -> None:
+        run = self._begin(key)
+        if run is None:
+            return
+        state = run._state
+        try:
+            self._work(run)
+        finally:
+            with self._lock:
+                self._running -= 1
+                current = self._states.get(key) is state
+                timer = state.timer if current and not state.pending else None
+            if timer is not None:
+                self._timers.set(key, timer.due)
+
+    def _begin(self, key: ObjectName) -> Run | None:
+        """Take an object in hand; None if it is not its time, or nobody's any more."""
+        with self._lock:
+            while self._paused and not self.cancelled.is_set():
+                self._resumed.wait()
+            state = self._states.get(key)
+            if self.cancelled.is_set() or state is None:
+                return None
+            now = self._clock.monotonic()
+            postponed = self._postponed_until(state, now)
+            if postponed is None:
+                run = Run(self, key, state, state.begin(now))
+                self._running += 1
+        if postponed is not None:
+            self._timers.set(key, postponed)
+            return None
+        self._timers.cancel(key)
+        return run
+
+    def _postponed_until(self, state: KeyState, now: float) -> float | None:
+        until = state.wait_until(now)
+        limit = self.settings.rate_limit
+        if limit is None or until is not None:
+            return until
+        if state.window is None:
+            state.window = RunWindow()
+        admitted = state.window.admits_at(now, limit)
+        if admitted > now:
+            return admitted
+        state.window.began(now)
+        return None

@@ -1,0 +1,88 @@
+"""Whatever a manager runs besides its controllers: anything with ``run(stop)``, or a function.
+
+Promises that what raises stops the manager, that everything has ended when a stop returns, and
+that what does not end in time is named.
+
+Source: controller-runtime pkg/manager (runnable groups).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol, TypeAlias
+
+_log = logging.getLogger("clientgo.operator.manager")
+
+
+class Runnable(Protocol):
+    """Something that works until it is told to stop."""
+
+    def run(self, stop: threading.Event, /) -> Any: ...
+
+
+RunFunction: TypeAlias = Callable[[threading.Event], object]
+
+
+def run_function(runnable: Runnable | RunFunction) -> RunFunction:
+    """The function to call. Raises ``TypeError`` for what cannot be run."""
+    run = getattr(runnable, "run", None) or runnable
+    if not callable(run):
+        raise TypeError(f"{runnable!r} cannot be run: pass a function of a stop event")
+    return run
+
+
+class RunnableGroup:
+    """Runnables that start and stop together, each in a thread. Thread-safe.
+
+    ``failed`` is told what one of them raised. One that returns has finished.
+    """
+
+    def __init__(self, failed: Callable[[BaseException], object]) -> None:
+        self.stop_event = threading.Event()
+        self._failed = failed
+        self._lock = threading.Lock()
+        self._waiting: list[tuple[str, RunFunction]] = []
+        self._threads: list[threading.Thread] = []
+        self._started = False
+
+    def add(self, name: str, run: RunFunction) -> None:
+        """Run it with the others, at once if they run already."""
+        with self._lock:
+            if not self._started:
+                self._waiting.append((name, run))
+                return
+        self._start(name, run)
+
+    def start(self) -> None:
+        """Start them all. Idempotent."""
+        with self._lock:
+            self._started = True
+            waiting, self._waiting = self._waiting, []
+        for name, run in waiting:
+            self._start(name, run)
+
+    def stop(self, timeout: float | None) -> list[str]:
+        """Stop them and wait; returns the names of threads that are still alive after so long."""
+        self.stop_event.set()
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
+        return [thread.name for thread in threads if thread.is_alive()]
+
+    def _start(self, name: str, run: RunFunction) -> None:
+        def work() -> None:
+            try:
+                run(self.stop_event)
+            except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
+                _log.error("%s failed: %s", name, error, exc_info=error)
+                self._failed(error)
+
+        thread = threading.Thread(target=work, name=name, daemon=True)
+        with self._lock:
+            self._threads.append(thread)
+        thread.start()

@@ -1,0 +1,29 @@
+"""What a manager shares with its controllers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from clientgo.clock import Clock
+from clientgo.metrics import MetricsProvider
+from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.cache.scope import NamespaceSet
+from clientgo.operator.cached_client import CachedClient
+from clientgo.record import SeriesRecorder
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is told of
+    what must stop the manager."""
+
+    client: CachedClient
+    cache: ObjectCache
+    namespaces: NamespaceSet
+    clock: Clock
+    metrics: MetricsProvider
+    recorder: Callable[[str], SeriesRecorder]
+    crashed: Callable[[BaseException], object]
+    values: Mapping[str, Any] = field(default_factory=dict)

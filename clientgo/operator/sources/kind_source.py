@@ -1,0 +1,148 @@
+"""The source for objects in the cluster.
+
+Promises that the first events are what is there already, and that a source whose controller
+changes its namespaces follows if it was told to.
+
+Source: controller-runtime pkg/source Kind; Java Operator SDK InformerEventSource.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
+from clientgo.meta import metadata_of
+from clientgo.operator.cache.kind_cache import KindCache, Subscription
+from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
+from clientgo.operator.cache.scope import EVERYWHERE, Namespaces, NamespaceSet, namespace_set
+from clientgo.operator.change_events import CreateEvent, DeleteEvent, UpdateEvent
+from clientgo.operator.errors import AlreadyStartedError
+from clientgo.operator.mappers import Locator, Mapper, by_owner
+from clientgo.operator.predicates import Predicate
+from clientgo.operator.sources.source import Sink, SourceContext
+
+
+class KindSource:
+    """Objects of one kind; :func:`watch` makes one. Thread-safe."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        *,
+        mapper: Mapper | None,
+        predicate: Predicate | None = None,
+        locate: Locator | None = None,
+        namespaces: Namespaces | None = None,
+        follow_namespaces: bool = False,
+        project: Projection = "full",
+        name: str = "",
+        owned: bool = False,
+        before_others: bool = False,
+    ) -> None:
+        self.kind = kind
+        self.mapper = mapper
+        self.predicate = predicate
+        self.locate = locate
+        self.follow_namespaces = follow_namespaces
+        self.project = project
+        self.owned = owned
+        self.before_others = before_others
+        self.name = name or api_resource(kind).kind.lower() or api_resource(kind).plural
+        self._namespaces = None if namespaces is None else namespace_set(namespaces)
+        self.cache: KindCache | None = None
+        self._subscription: Subscription | None = None
+
+    def start(self, context: SourceContext, sink: Sink) -> None:
+        if self._subscription is not None:
+            raise AlreadyStartedError(f"source {self.name} runs already")
+        self.cache = context.cache.declare(self.kind, self.project)
+        self._subscription = self.cache.subscribe(_Telling(sink), self._scope(context.namespaces))
+
+    def wait_synced(self, timeout: float) -> bool:
+        cache, subscription = self._started()
+        return cache.wait_synced(subscription, timeout)
+
+    def change_namespaces(self, namespaces: NamespaceSet) -> None:
+        """The controller's namespaces are others now."""
+        cache, subscription = self._started()
+        cache.change(subscription, self._scope(namespaces))
+
+    def stop(self) -> None:
+        if self._subscription is not None:
+            cache, subscription = self._started()
+            cache.unsubscribe(subscription)
+            self._subscription = None
+
+    def healthy(self) -> str | None:
+        """What is wrong with the informers, or None."""
+        if self.cache is None:
+            return "not started"
+        for namespace, informer in self.cache.informers().items():
+            if not informer.has_synced():
+                return f"no first list{' of ' + namespace if namespace else ''}: " + str(
+                    informer.last_error() or "waiting"
+                )
+        return None
+
+    def _scope(self, controllers: NamespaceSet) -> NamespaceSet:
+        if not api_resource(self.kind).namespaced:
+            return EVERYWHERE
+        if self._namespaces is not None:
+            return self._namespaces
+        return controllers if self.follow_namespaces else EVERYWHERE
+
+    def _started(self) -> tuple[KindCache, Subscription]:
+        assert self.cache is not None, "start comes first"
+        assert self._subscription is not None, "start comes first"
+        return self.cache, self._subscription
+
+
+def watch(
+    kind: Kind,
+    *,
+    mapper: Mapper | None = None,
+    predicate: Predicate | None = None,
+    locate: Locator | None = None,
+    namespaces: Namespaces | None = None,
+    follow_namespaces: bool = False,
+    project: Projection = "full",
+    before_others: bool = False,
+    name: str = "",
+) -> KindSource:
+    """A source for objects of a kind, which by default wake their controllers' primaries.
+
+    ``locate`` tells which objects belong to a primary where owners do not; ``namespaces`` limits
+    the source, ``follow_namespaces`` gives it those of the controller. ``project="metadata"``
+    caches names, labels and owners only.
+    """
+    return KindSource(
+        kind,
+        mapper=mapper or by_owner(),
+        predicate=predicate,
+        locate=locate,
+        namespaces=namespaces,
+        follow_namespaces=follow_namespaces,
+        project=project,
+        before_others=before_others,
+        name=name,
+    )
+
+
+class _Telling(ResourceEventHandler[Any]):
+    """From what an informer tells to what a controller understands."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
+        self._sink.emit(CreateEvent(obj, is_in_initial_list))
+
+    def on_update(self, old: Any, new: Any) -> None:
+        same = metadata_of(old).resource_version == metadata_of(new).resource_version
+        self._sink.emit(UpdateEvent(old, new, resync=same))
+
+    def on_delete(self, obj: Any) -> None:
+        if not isinstance(obj, DeletedFinalStateUnknown):
+            self._sink.emit(DeleteEvent(obj))
+        elif obj.obj is not None:
+            self._sink.emit(DeleteEvent(obj.obj, final_state_known=False))

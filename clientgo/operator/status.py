@@ -1,0 +1,156 @@
+"""Status: what the framework keeps there for you, and helpers for what you keep there.
+
+Promises ``observedGeneration`` after every run that succeeded, in the request that writes the
+status anyhow, or in one of its own if that is the only change; conditions whose transition time
+moves only when they change.
+
+Source: Java Operator SDK ObservedGenerationAware; apimachinery api/meta SetStatusCondition.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final, Literal, get_args, get_type_hints
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.meta import Model, metadata_of
+from clientgo.meta.timestamps import format_time
+from clientgo.operator.errors import DeclarationError
+
+
+class ObservedGeneration(Model):
+    """Base of a status type: the framework notes which generation was reconciled last.
+
+    ::
+
+        class FooStatus(ObservedGeneration):
+            replicas: int = 0
+    """
+
+    observed_generation: int | None = None
+
+
+class Condition(Model):
+    """One condition of an object, as all of Kubernetes has them."""
+
+    type: str
+    status: Literal["True", "False", "Unknown"]
+    reason: str
+    message: str = ""
+    last_transition_time: str = ""
+    observed_generation: int | None = None
+
+
+class Conditioned(Model):
+    """Base of a status type with conditions, see :func:`set_condition`."""
+
+    conditions: list[Condition] = []
+
+
+_REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_LONGEST_REASON: Final = 1024
+_LONGEST_MESSAGE: Final = 32768
+
+
+def set_condition(
+    conditions: list[Condition],
+    type: str,  # noqa: A002 - its name in the API
+    status: bool | None,
+    reason: str,
+    message: str = "",
+    *,
+    generation: int | None = None,
+    clock: Clock = REAL_CLOCK,
+) -> bool:
+    """Set a condition, of which there is one of each type; tell whether anything changed.
+
+    ``status`` None is Unknown. Raises ``ValueError`` for a reason or message that the API server
+    would refuse.
+    """
+    if len(reason) > _LONGEST_REASON or not _REASON.fullmatch(reason):
+        raise ValueError(f"a reason is one CamelCase word of at most 1024 letters, not {reason!r}")
+    if len(message) > _LONGEST_MESSAGE:
+        raise ValueError(f"a message has at most {_LONGEST_MESSAGE} letters, not {len(message)}")
+    text: Literal["True", "False", "Unknown"] = (
+        "Unknown" if status is None else "True" if status else "False"
+    )
+    wanted = Condition(
+        type=type,
+        status=text,
+        reason=reason,
+        message=message,
+        observed_generation=generation,
+        last_transition_time=format_time(clock.time()),
+    )
+    for index, known in enumerate(conditions):
+        if known.type == type:
+            if known.status == text:
+                wanted.last_transition_time = known.last_transition_time
+            if known == wanted:
+                return False
+            conditions[index] = wanted
+            return True
+    conditions.append(wanted)
+    return True
+
+
+def condition(
+    conditions: list[Condition],
+    type: str,  # noqa: A002 - its name in the API
+) -> Condition | None:
+    """The condition of a type, or None."""
+    return next((known for known in conditions if known.type == type), None)
+
+
+def status_type_of(kind: type[Any]) -> type[Any] | None:
+    """The class of a kind's status, or None if it has no status, or none that is a class."""
+    body = getattr(kind, "__body__", None)
+    if body is None or "status" not in body.__struct_fields__:
+        return None
+    hint = get_type_hints(body).get("status")
+    candidates = [part for part in (get_args(hint) or (hint,)) if isinstance(part, type)]
+    return next((part for part in candidates if part is not type(None)), None)
+
+
+class GenerationObserver:
+    """Notes the generation in objects of a kind whose status type asks for it."""
+
+    def __init__(self, kind: type[Any], controller: str) -> None:
+        status_type = status_type_of(kind)
+        self.applies = status_type is not None and issubclass(status_type, ObservedGeneration)
+        self._status_type = status_type
+        if self.applies:
+            assert status_type is not None
+            try:
+                status_type()
+            except TypeError as error:
+                raise DeclarationError(
+                    f"controller {controller}: the status of a new {kind.__name__} is made by "
+                    f"{status_type.__name__}() ({error}); give each of its fields a default"
+                ) from None
+
+    def note(self, obj: Any, generation: int) -> bool:
+        """Set it in ``obj``, a private copy; tell whether that is a change."""
+        if not self.applies or not generation:
+            return False
+        if obj.status is None:
+            assert self._status_type is not None
+            obj.status = self._status_type()
+        if obj.status.observed_generation == generation:
+            return False
+        obj.status.observed_generation = generation
+        return True
+
+
+def object_reference(obj: Any) -> dict[str, str]:
+    """What identifies an object, as statuses list it."""
+    metadata = metadata_of(obj)
+    reference = {
+        "apiVersion": obj.api_version,
+        "kind": obj.kind,
+        "namespace": metadata.namespace,
+        "name": metadata.name,
+        "uid": metadata.uid,
+        "resourceVersion": metadata.resource_version,
+    }
+    return {name: value for name, value in reference.items() if value}

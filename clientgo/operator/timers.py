@@ -1,0 +1,91 @@
+"""One timer for each key, and one thread that watches them all.
+
+Promises: setting a timer replaces the key's earlier one; a timer that is due calls back once, in
+the thread of the timers; nothing is called after :meth:`Timers.stop` has returned.
+
+Does not promise punctuality while a callback takes its time: callbacks add to a queue and return.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.workqueue import DueHeap
+
+K = TypeVar("K", bound=Hashable)
+
+_log = logging.getLogger("clientgo.operator")
+
+
+class Timers(Generic[K]):
+    """Calls ``due(key)`` when a key's time has come. Thread-safe; the thread starts when needed."""
+
+    def __init__(self, due: Callable[[K], object], *, name: str, clock: Clock = REAL_CLOCK) -> None:
+        self._due = due
+        self._name = name
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._heap: DueHeap[K] = DueHeap()
+        self._thread: threading.Thread | None = None
+        self._stopped = False
+
+    def set(self, key: K, instant: float) -> None:
+        """Call back for ``key`` at an instant of the clock's ``monotonic()``, and not before."""
+        with self._lock:
+            if self._stopped:
+                return
+            self._heap.discard(key)
+            first = self._heap.put(key, nanoseconds(instant))
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread.start()
+            elif first:
+                self._changed.notify()
+
+    def cancel(self, key: K) -> None:
+        """Forget the timer of a key, if it has one."""
+        with self._lock:
+            self._heap.discard(key)
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._heap)
+
+    def stop(self) -> None:
+        """Drop all timers and end the thread; blocks until it has ended. Idempotent."""
+        with self._lock:
+            self._stopped = True
+            self._heap.clear()
+            self._changed.notify()
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def _run(self) -> None:
+        while True:
+            due = self._wait_for_due()
+            if due is None:
+                return
+            for key in due:
+                try:
+                    self._due(key)
+                except Exception:  # noqa: BLE001 - one key's callback must not end all timers
+                    _log.exception("%s: the timer of %s failed", self._name, key)
+
+    def _wait_for_due(self) -> list[K] | None:
+        """Block until something is due; None when stopped."""
+        with self._lock:
+            while not self._stopped:
+                now_ns = nanoseconds(self._clock.monotonic())
+                due: list[K] = []
+                while (first := self._heap.first_due_ns()) is not None and first <= now_ns:
+                    due.append(self._heap.pop())
+                if due:
+                    return due
+                self._clock.wait_until(self._changed, None if first is None else first / 1e9)
+            return None
