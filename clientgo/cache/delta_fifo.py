@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from clientgo.cache.delta_queue import (
@@ -62,7 +63,7 @@ class DeltaFIFO(DeltaQueue):
         Raises :class:`~clientgo.cache.queue.ChangeError` for the first object that has no key or
         that the transformer refuses; objects before it stay queued, nothing is deleted.
         """
-        prepared, error = self._prepare([(self._replaced_type, obj) for obj in objs])
+        prepared, error = self._prepare(zip(repeat(self._replaced_type), objs))
         with self._lock:
             self._append_locked(prepared)
             if error is None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import logging
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 from clientgo.cache.consumer_queue import ConsumerQueue
@@ -181,7 +181,7 @@ class DeltaQueue(ConsumerQueue[Deltas]):
         """Queue changes up to the first that fails; return its index and why."""
         start = 0
         while True:
-            prepared, error = self._prepare(changes, start)
+            prepared, error = self._prepare(changes[start:] if start else changes)
             failed = start + len(prepared)
             with self._lock:
                 self._wait_for_room_locked()
@@ -194,23 +194,21 @@ class DeltaQueue(ConsumerQueue[Deltas]):
                     return failed, error
             start = failed + 1
 
-    def _prepare(
-        self, changes: Sequence[Change], start: int = 0
-    ) -> tuple[list[KeyedDelta], Exception | None]:
+    def _prepare(self, changes: Iterable[Change]) -> tuple[list[KeyedDelta], Exception | None]:
         """Take keys and transform, up to the first failure; tombstones are not transformed."""
         prepared: list[KeyedDelta] = []
         append, key_func, transformer = prepared.append, self._key_func, self._transformer
+        obj: Any = None
         try:
-            for kind, obj in changes[start:] if start else changes:
+            for kind, obj in changes:
                 key = key_func(obj)
                 if transformer is None or type(obj) is DeletedFinalStateUnknown:
                     append((key, Delta(kind, obj)))
                 else:
                     append((key, Delta(kind, transformer(obj))))
         except Exception as error:  # noqa: BLE001 - user code may raise anything; told to the caller
-            failed_obj = changes[start + len(prepared)][1]
             try:
-                self.key_of(failed_obj)
+                self.key_of(obj)
             except KeyFuncError as key_error:
                 return prepared, key_error
             return prepared, error

@@ -11,6 +11,7 @@ a dict with text as keys is no larger than a set of it, and the garbage collecto
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -33,7 +34,7 @@ class Index:
         self.ready = ready
         """Whether it covers everything in the store, so that it can be queried."""
         self._function = function
-        self._by_value: dict[str, dict[str, Any]] = {}
+        self._by_value: defaultdict[str, dict[str, Any]] = defaultdict(dict)
         self._values: dict[str, IndexValues] = {}
 
     @property
@@ -72,18 +73,11 @@ class Index:
         """Store objects under their values, in order; what has no values is not in the index."""
         by_value, known = self._by_value, self._values
         for key, obj, values in zip(keys, objs, column, strict=True):
-            old = known.get(key)
             # Most objects have one value, the same one for all their life.
-            if type(values) is not str or not (old is None or old == values):
-                self._move(key, obj, values)
-            elif old is not None:
+            if type(values) is str and known.setdefault(key, values) == values:
                 by_value[values][key] = obj
             else:
-                known[key] = values
-                if values in by_value:
-                    by_value[values][key] = obj
-                else:
-                    by_value[values] = {key: obj}
+                self._move(key, obj, values)
 
     def objects(self, value: str) -> Mapping[str, Any]:
         """The objects with a value, by key."""
@@ -110,7 +104,7 @@ class Index:
                 if not objects:
                     del by_value[value]
         for value in kept:
-            by_value.setdefault(value, {})[key] = obj
+            by_value[value][key] = obj
         if kept:
             self._values[key] = values
         else:

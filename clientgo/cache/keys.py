@@ -47,7 +47,10 @@ def meta_namespace_key(obj: Any) -> str:
 
 def deletion_handling_meta_namespace_key(obj: Any) -> str:
     """Like :func:`meta_namespace_key`; a tombstone has the key that is written on it."""
-    metadata = getattr(obj, "metadata", None)
+    try:
+        metadata = obj.metadata
+    except AttributeError:
+        metadata = None
     if type(metadata) is ObjectMeta:
         namespace = metadata.namespace
         return f"{namespace}/{metadata.name}" if namespace else metadata.name

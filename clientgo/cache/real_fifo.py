@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any
 
 from clientgo.cache.delta_queue import (
@@ -111,7 +112,7 @@ class RealFIFO(DeltaQueue):
 
     def _replace_one_by_one(self, objs: Sequence[Any]) -> None:
         listed = self._keys_of(objs)
-        prepared, error = self._prepare([(DeltaType.REPLACED, obj) for obj in objs])
+        prepared, error = self._prepare(zip(repeat(DeltaType.REPLACED), objs))
         with self._lock:
             self._queue.extend(self._deletions_locked(listed))
             self._queue.extend(prepared)

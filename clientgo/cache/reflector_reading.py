@@ -49,17 +49,20 @@ class Reading(Struct):
 
 
 _DELTA_TYPES: Final[dict[str, DeltaType]] = {
-    EventType.ADDED: DeltaType.ADDED,
-    EventType.MODIFIED: DeltaType.UPDATED,
-    EventType.DELETED: DeltaType.DELETED,
+    EventType.ADDED.value: DeltaType.ADDED,
+    EventType.MODIFIED.value: DeltaType.UPDATED,
+    EventType.DELETED.value: DeltaType.DELETED,
 }
+_BOOKMARK: Final = EventType.BOOKMARK.value
+"""Plain text, as an event's type is: before Python 3.12 naming a member of an enum costs as much
+as a function call, and this is compared with the type of every event."""
 
 
 def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Reading:
     """Sort the events of one batch. This loop is run for every event: it avoids calls."""
     python_type: Any = expected.python_type
     kind, api_version = expected.kind, expected.api_version
-    delta_types = _DELTA_TYPES
+    delta_types, added = _DELTA_TYPES, DeltaType.ADDED
     messages: list[Message] = []
     changes: list[Change] = []
     accepted, last, only_adds = 0, None, True
@@ -89,14 +92,14 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
         last = obj
         if delta_type is not None:
             changes.append((delta_type, obj))
-            if delta_type is not DeltaType.ADDED:
+            if delta_type is not added:
                 only_adds = False
             continue
         only_adds = False
         if changes:
             messages.append(Apply(changes))
             changes = []
-        if event.type == EventType.BOOKMARK:
+        if event.type == _BOOKMARK:
             messages.append(Bookmark(metadata_of(obj).resource_version))
         else:
             messages.append(Skip(obj, f"unknown type of event {event.type!r}"))
@@ -115,7 +118,7 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
     """Where the bookmark is that ends a streamed list; None if it has not come."""
     for index, event in enumerate(events):
         if (
-            event.type == EventType.BOOKMARK
+            event.type == _BOOKMARK
             and not isinstance(event.object, Undecodable)
             and annotations_of(event.object).get(INITIAL_EVENTS_END) == "true"
         ):
@@ -126,9 +129,10 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
 def final_objects(batches: Iterable[Sequence[Change]]) -> list[Any]:
     """What is there after all these changes."""
     objects: dict[str, Any] = {}
+    deleted = DeltaType.DELETED
     for kind, obj in chain.from_iterable(batches):
         key = deletion_handling_meta_namespace_key(obj)
-        if kind is DeltaType.DELETED:
+        if kind is deleted:
             objects.pop(key, None)
         else:
             objects[key] = obj
