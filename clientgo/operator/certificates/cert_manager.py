@@ -1,0 +1,48 @@
+"""The objects with which cert-manager makes an operator's webhook certificate.
+
+Promises: a self-signing Issuer, and a Certificate that puts a pair into a Secret, to be mounted
+into ``cert_dir``; the annotation lets cert-manager write the ``caBundle``.
+
+Upstream: kubebuilder's ``config/certmanager``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+INJECT_ANNOTATION: Final = "cert-manager.io/inject-ca-from"
+_API_VERSION: Final = "cert-manager.io/v1"
+
+
+def certificate_manifests(
+    name: str, namespace: str, *, secret: str, service: str
+) -> list[dict[str, Any]]:
+    """The Issuer and the Certificate called ``name`` for the webhooks behind ``service``."""
+    issuer: dict[str, Any] = {
+        "apiVersion": _API_VERSION,
+        "kind": "Issuer",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"selfSigned": {}},
+    }
+    certificate: dict[str, Any] = {
+        "apiVersion": _API_VERSION,
+        "kind": "Certificate",
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {
+            "dnsNames": service_names(service, namespace),
+            "issuerRef": {"kind": "Issuer", "name": name},
+            "secretName": secret,
+        },
+    }
+    return [issuer, certificate]
+
+
+def inject_annotation(name: str, namespace: str) -> dict[str, str]:
+    """What to annotate webhook configurations and CRDs with to get the certificate's authority."""
+    return {INJECT_ANNOTATION: f"{namespace}/{name}"}
+
+
+def service_names(service: str, namespace: str) -> list[str]:
+    """The names by which API servers call a service."""
+    name = f"{service}.{namespace}.svc"
+    return [name, f"{name}.cluster.local"]

@@ -1,0 +1,135 @@
+"""Certificates without cert-manager: the operator makes, shares, announces and renews its own.
+
+::
+
+    leader ──► caBundle of its configurations ──► Secret ──► every replica's server
+
+Promises: only the leader writes. It announces a new authority before anybody shows a certificate
+of it. A certificate is renewed after two thirds of its life, without a restart; replicas that do
+not lead take what is in the Secret within 10 s, and wait for it where there is none.
+
+Upstream: open-policy-agent ``cert-controller`` rotator; controller-runtime leaves it to others.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from clientgo.client import Client
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.meta import ObjectName, StatusError
+from clientgo.operator.certificates.certificate_secret import CertificateSecret
+from clientgo.operator.certificates.key_pair import KeyPair
+from clientgo.operator.certificates.own_certificates import OwnCertificates
+from clientgo.operator.certificates.serving_certificate import CertificateError
+from clientgo.operator.certificates.trust import Trusting, trust
+from clientgo.operator.errors import ConfigError
+from clientgo.rest import TransportError
+from clientgo.wait import call_when_set
+
+_log = logging.getLogger("clientgo.operator.certificates")
+
+LOOK_PERIOD: Final = 10.0
+"""Seconds between looks at the Secret."""
+
+
+class SelfSignedCertificates:
+    """Keeps the certificate of a webhook server. Thread-safe.
+
+    ``names`` are the host names and addresses that API servers call, usually
+    ``<service>.<namespace>.svc``; ``install`` takes the pair, usually
+    ``WebhookServer.certificate.install``; ``is_leader`` tells whether this replica may write, and
+    when it has become so :meth:`wake` should be called; ``trusting`` names what has to trust the
+    certificate. Raises ``ConfigError`` where the package ``cryptography`` is missing.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        secret: ObjectName,
+        *,
+        names: tuple[str, ...],
+        trusting: Trusting,
+        is_leader: Callable[[], bool],
+        install: Callable[[KeyPair], None],
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        if importlib.util.find_spec("cryptography") is None:
+            raise ConfigError(
+                'certs="self" needs the package cryptography; install it, or put tls.crt and '
+                'tls.key into cert_dir and say certs="dir"'
+            )
+        self._client = client
+        self._secret = CertificateSecret(client, secret)
+        self._names = names
+        self._trusting = trusting
+        self._is_leader = is_leader
+        self._install = install
+        self._clock = clock
+        self._changed = threading.Condition()
+        self._is_woken = False
+
+    def ensure(self) -> bool:
+        """Do now what is due; whether there is a certificate in use.
+
+        Blocks on the API server; raises what a client raises.
+        """
+        secret, kept = self._secret.read()
+        certificates = kept
+        if self._is_leader():
+            certificates = self._current(kept)
+            trust(self._client, self._trusting, certificates.trusted)
+            if certificates is not kept:
+                self._secret.write(secret, certificates)
+                _log.info("Secret %s has new certificates", self._secret.name)
+        if certificates is None:
+            return False
+        self._install(certificates.serving)
+        return True
+
+    def run(self, stop: threading.Event) -> None:
+        """Do what is due at once, when woken and every 10 s, until ``stop`` is set."""
+        registration = call_when_set(stop, self.wake)
+        try:
+            while not stop.is_set():
+                self._ensure_or_say_why_not()
+                with self._changed:
+                    if not self._is_woken:
+                        self._clock.wait(self._changed, LOOK_PERIOD)
+                    self._is_woken = False
+        finally:
+            registration.cancel()
+
+    def wake(self) -> None:
+        """Do what is due now, in the thread that runs; this replica has been elected, say."""
+        with self._changed:
+            self._is_woken = True
+            self._changed.notify_all()
+
+    def _ensure_or_say_why_not(self) -> None:
+        try:
+            if not self.ensure():
+                _log.info("Waiting for Secret %s, which the leader makes", self._secret.name)
+        except (StatusError, TransportError, CertificateError, OSError) as error:
+            _log.warning(
+                "The webhook certificate in Secret %s cannot be kept: %s; tried again in %d s",
+                self._secret.name,
+                error,
+                LOOK_PERIOD,
+            )
+
+    def _current(self, kept: OwnCertificates | None) -> OwnCertificates:
+        now = self._clock.time()
+        if kept is None:
+            return OwnCertificates.make(self._names, now)
+        try:
+            return kept.renewed(self._names, now)
+        except ValueError as error:
+            _log.warning(
+                "Secret %s cannot be read (%s); it gets new certificates", self._secret.name, error
+            )
+            return OwnCertificates.make(self._names, now)

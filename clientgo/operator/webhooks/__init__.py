@@ -1,0 +1,72 @@
+"""Webhooks: what the API server asks before it stores an object, and how versions become another.
+
+::
+
+    API server ──► WebhookServer ──► path ──► AdmissionEndpoint ──► @default, @validate, @mutate_raw
+       TLS                            └─────► ConversionEndpoint ──► @conversion
+
+::
+
+    @validate(Foo)
+    def check(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
+        errors = FieldErrors()
+        if obj.spec.replicas < 0:
+            errors.invalid(path("spec", "replicas"), obj.spec.replicas, "must not be negative")
+        errors.raise_if_any()
+
+    webhooks = Webhooks()
+    webhooks.register(check)
+    server = WebhookServer(WebhookOptions(cert_dir="certs"), webhooks)
+    server.start()
+
+``Webhooks.manifests`` says how to register them with the API server.
+"""
+
+from clientgo.operator.webhooks.admission_review import (
+    AdmissionRequest,
+    AdmissionResponse,
+    UserInfo,
+    plain_object,
+)
+from clientgo.operator.webhooks.context import AdmissionContext
+from clientgo.operator.webhooks.conversion import Converter, conversion
+from clientgo.operator.webhooks.declarations import (
+    default,
+    defaulting,
+    mutate_raw,
+    validate,
+    validating,
+)
+from clientgo.operator.webhooks.field_errors import FieldErrors, path
+from clientgo.operator.webhooks.manifest import WebhookManifest
+from clientgo.operator.webhooks.operation import Operation
+from clientgo.operator.webhooks.options import WebhookOptions
+from clientgo.operator.webhooks.refusal import Denied
+from clientgo.operator.webhooks.registry import Webhooks
+from clientgo.operator.webhooks.server import WebhookServer
+
+__all__ = [
+    # declaring
+    "default",
+    "validate",
+    "mutate_raw",
+    "conversion",
+    "Converter",
+    "validating",
+    "defaulting",
+    # inside a handler
+    "AdmissionContext",
+    "Operation",
+    "UserInfo",
+    "Denied",
+    "FieldErrors",
+    "path",
+    "AdmissionRequest",
+    "AdmissionResponse",
+    "plain_object",
+    # serving
+    "Webhooks",
+    "WebhookServer",
+    "WebhookOptions",
+    "WebhookManifest",
+]

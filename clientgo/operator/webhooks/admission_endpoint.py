@@ -1,0 +1,145 @@
+"""The endpoint of admission reviews: bytes in, bytes out, whatever happens.
+
+Promises: every call is answered with HTTP 200 and a review in the version that asked, carrying the
+uid of the request. What cannot be understood is refused: 413 for a body of 7 MiB and more, 400 for
+anything else; a handler that fails is a 500, one that takes too long a 504.
+
+Upstream: controller-runtime ``webhook/admission`` Webhook and its ``ServeHTTP``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+
+import msgspec
+
+from clientgo.meta.decoding import decode
+from clientgo.metrics import Counter
+from clientgo.operator.webhooks.admission_review import (
+    API_VERSION,
+    API_VERSIONS,
+    KIND,
+    AdmissionRequest,
+    AdmissionResponse,
+    AdmissionReview,
+    encode_review,
+)
+from clientgo.operator.webhooks.call_limiter import CallLimiter
+from clientgo.operator.webhooks.context import AdmissionContext
+from clientgo.operator.webhooks.declarations import AdmissionHandler
+from clientgo.operator.webhooks.endpoint import MAX_BODY, Answer, Call, handler_limit
+from clientgo.operator.webhooks.operation import Operation
+from clientgo.operator.webhooks.refusal import (
+    BadReviewError,
+    HandlerTimeoutError,
+    RequestTooLargeError,
+    is_bug,
+    status_of,
+)
+
+_log = logging.getLogger("clientgo.operator.webhooks")
+
+
+class AdmissionEndpoint:
+    """Lets ``handler`` judge the reviews that come to ``path``. Thread-safe.
+
+    ``timeout`` is how long the API server waits according to the registration, in seconds; calls
+    say it themselves, too. ``bugs`` counts handlers that failed.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        handler: AdmissionHandler,
+        *,
+        calls: CallLimiter,
+        bugs: Counter,
+        timeout: float | None = None,
+    ) -> None:
+        self._path = path
+        self._handler = handler
+        self._calls = calls
+        self._bugs = bugs
+        self._timeout = timeout
+
+    def answer(self, call: Call) -> Answer:
+        """Answer a review; blocks for as long as the handler may take."""
+        try:
+            review, request = _read(call)
+        except (BadReviewError, RequestTooLargeError) as error:
+            _log.warning("%s: a call that is no review was refused: %s", self._path, error)
+            return Answer(200, encode_review(AdmissionResponse.deny(status_of(error))))
+        response = self._judge(request, handler_limit(call.timeout or self._timeout))
+        _log.debug(
+            "%s: %s %s of %s/%s is %s: review %s, code %d %s",
+            self._path,
+            request.operation,
+            request.kind.kind,
+            request.namespace,
+            request.name,
+            "allowed" if response.allowed else "denied",
+            request.uid,
+            response.status.code,
+            response.status.message,
+        )
+        body = encode_review(
+            response, uid=request.uid, api_version=review.api_version, kind=review.kind
+        )
+        return Answer(200, body)
+
+    def _judge(self, request: AdmissionRequest, limit: float) -> AdmissionResponse:
+        if request.operation not in set(Operation):
+            error = BadReviewError(f"unknown operation {request.operation!r}")
+            return AdmissionResponse.deny(status_of(error))
+        ctx = AdmissionContext(request)
+        try:
+            response = self._calls.call(lambda: self._handler(request, ctx), limit, self._path)
+            _check_type(response)
+        except Exception as error:  # noqa: BLE001 - the API server must be answered
+            self._report(error, request)
+            # A copy: a handler that goes on after its time may still warn.
+            return AdmissionResponse.deny(status_of(error, request), warnings=list(ctx.warnings))
+        return dataclasses.replace(response, warnings=[*ctx.warnings, *response.warnings])
+
+    def _report(self, error: Exception, request: AdmissionRequest) -> None:
+        if isinstance(error, HandlerTimeoutError):
+            _log.error("%s (review %s); the request was refused", error, request.uid)
+        elif is_bug(error):
+            self._bugs.inc()
+            _log.error(
+                "%s: the handler failed on review %s, %s of %s %s/%s; the request was refused",
+                self._path,
+                request.uid,
+                request.operation,
+                request.kind.kind,
+                request.namespace,
+                request.name,
+                exc_info=error,
+            )
+
+
+def _read(call: Call) -> tuple[AdmissionReview, AdmissionRequest]:
+    if call.is_too_large:
+        raise RequestTooLargeError(f"the body of the call has {MAX_BODY} bytes or more")
+    if not call.body:
+        raise BadReviewError("the body of the call is empty")
+    media_type = call.content_type.partition(";")[0].strip().lower()
+    if media_type != "application/json":
+        raise BadReviewError(f"the content type is {call.content_type!r}, not application/json")
+    try:
+        review = decode(call.body, AdmissionReview)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise BadReviewError(f"the body of the call is no AdmissionReview: {error}") from error
+    if (review.kind or KIND) != KIND or (review.api_version or API_VERSION) not in API_VERSIONS:
+        raise BadReviewError(
+            f"the body of the call is a {review.api_version} {review.kind}, no AdmissionReview"
+        )
+    if review.request is None:
+        raise BadReviewError("the AdmissionReview has no request")
+    return review, review.request
+
+
+def _check_type(response: object) -> None:
+    if not isinstance(response, AdmissionResponse):
+        raise TypeError(f"the handler must return an AdmissionResponse, not {response!r:.100}")

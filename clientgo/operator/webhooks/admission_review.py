@@ -1,0 +1,152 @@
+"""AdmissionReview: what the API server asks of a webhook, and the answer in its form.
+
+Promises: versions ``v1`` and ``v1beta1``, which differ only in what they call themselves; the
+object and the old object stay the bytes that the server sent until somebody decodes them.
+
+Upstream: ``k8s.io/api/admission/v1``, controller-runtime ``webhook/admission``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Self
+
+import msgspec
+from msgspec import Raw, Struct
+
+from clientgo.meta import Status, to_plain
+from clientgo.meta.json_values import JSONObject
+from clientgo.operator.webhooks.json_diff import create_json_patch
+
+_NOTHING: Final = Raw(b"null")
+
+
+class UserInfo(Struct, rename="camel", kw_only=True, frozen=True):
+    """Who sent the request that is under review."""
+
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, list[str]] = msgspec.field(default_factory=dict)
+
+
+class ReviewedKind(Struct, rename="camel", kw_only=True, frozen=True):
+    """The type of the object in the review, which is the one that the webhook registered for."""
+
+    group: str = ""
+    version: str = ""
+    kind: str = ""
+
+
+class ReviewedResource(Struct, rename="camel", kw_only=True, frozen=True):
+    """The path that the request went to."""
+
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+
+
+class AdmissionRequest(Struct, rename="camel", kw_only=True, frozen=True):
+    """One request under review.
+
+    ``object`` is absent for DELETE, ``old_object`` for CREATE; :func:`plain_object` decodes them.
+    ``operation`` is the text of an :class:`~clientgo.operator.webhooks.operation.Operation`.
+    """
+
+    uid: str = ""
+    kind: ReviewedKind = ReviewedKind()
+    resource: ReviewedResource = ReviewedResource()
+    sub_resource: str = ""
+    name: str = ""
+    namespace: str = ""
+    operation: str = ""
+    user_info: UserInfo = UserInfo()
+    object: Raw = _NOTHING
+    old_object: Raw = _NOTHING
+    dry_run: bool | None = None
+    options: dict[str, Any] | None = None
+
+
+class AdmissionReview(Struct, rename="camel", kw_only=True, frozen=True):
+    """The envelope."""
+
+    api_version: str = ""
+    kind: str = ""
+    request: AdmissionRequest | None = None
+
+
+def raw_object(raw: Raw) -> bytes | None:
+    """The JSON of an object in a request; None where there is none."""
+    content = bytes(raw)
+    return None if content in (b"", b"null") else content
+
+
+def plain_object(raw: Raw) -> JSONObject | None:
+    """An object in a request as plain JSON values; None where there is none."""
+    content = raw_object(raw)
+    return None if content is None else msgspec.json.decode(content)
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionResponse:
+    """What a webhook says to a request. Made by the constructors below; immutable.
+
+    ``patch`` is a JSON patch of the request's object, ``warnings`` are shown to the user.
+    """
+
+    allowed: bool
+    status: Status = field(default_factory=lambda: Status(code=200))
+    patch: Sequence[JSONObject] = ()
+    warnings: Sequence[str] = ()
+
+    @classmethod
+    def allow(cls, *, warnings: Sequence[str] = ()) -> Self:
+        """Let the request through as it is."""
+        return cls(allowed=True, warnings=tuple(warnings))
+
+    @classmethod
+    def change(cls, request: AdmissionRequest, result: Any) -> Self:
+        """Let the request through with its object made into ``result`` (an object or a dict)."""
+        return cls(
+            allowed=True,
+            patch=create_json_patch(plain_object(request.object), to_plain(result)),
+        )
+
+    @classmethod
+    def deny(cls, status: Status, *, warnings: Sequence[str] = ()) -> Self:
+        """Refuse the request with this status."""
+        return cls(allowed=False, status=status, warnings=tuple(warnings))
+
+
+API_VERSION: Final = "admission.k8s.io/v1"
+API_VERSIONS: Final = (API_VERSION, "admission.k8s.io/v1beta1")
+KIND: Final = "AdmissionReview"
+
+
+def encode_review(
+    response: AdmissionResponse, *, uid: str = "", api_version: str = "", kind: str = ""
+) -> bytes:
+    """The answer to the review that called itself ``api_version`` and ``kind``."""
+    answer: dict[str, Any] = {
+        "uid": uid,
+        "allowed": response.allowed,
+        "status": plain_status(response.status),
+    }
+    if response.patch:
+        answer["patchType"] = "JSONPatch"
+        answer["patch"] = base64.b64encode(msgspec.json.encode(response.patch)).decode()
+    if response.warnings:
+        answer["warnings"] = list(response.warnings)
+    return msgspec.json.encode(
+        {"apiVersion": api_version or API_VERSION, "kind": kind or KIND, "response": answer}
+    )
+
+
+def plain_status(status: Status) -> Mapping[str, Any]:
+    """A status as JSON values, without the details where there are none."""
+    plain: dict[str, Any] = msgspec.to_builtins(status)
+    if not plain.get("details"):
+        plain.pop("details", None)
+    return plain

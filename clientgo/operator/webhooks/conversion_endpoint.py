@@ -1,0 +1,126 @@
+"""The endpoint of conversion reviews: many objects in, the same objects in another version out.
+
+Promises: all objects in their order, or a failure that names the first that cannot be converted.
+A body that is no ConversionReview is answered with HTTP 400.
+
+Upstream: ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1`` ConversionReview,
+controller-runtime ``webhook/conversion``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from clientgo.meta import DecodeError, ObjectDecodeError, Status
+from clientgo.meta.decoding import decode
+from clientgo.meta.json_values import JSONObject
+from clientgo.metrics import Counter
+from clientgo.operator.webhooks.admission_review import plain_status
+from clientgo.operator.webhooks.call_limiter import CallLimiter
+from clientgo.operator.webhooks.endpoint import Answer, Call, handler_limit
+from clientgo.operator.webhooks.kind_conversions import ConversionError, KindConversions
+from clientgo.operator.webhooks.refusal import (
+    HandlerTimeoutError,
+    TooManyCallsError,
+    failure,
+)
+
+_log = logging.getLogger("clientgo.operator.webhooks")
+
+CONVERSION_PATH: Final = "/convert"
+_TIMEOUT: Final = 30.0
+"""Seconds that an API server waits for a conversion; it does not say so in the call."""
+
+
+class _Request(Struct, rename={"desired_api_version": "desiredAPIVersion"}, kw_only=True):
+    uid: str = ""
+    desired_api_version: str = ""
+    objects: list[dict[str, Any]] = msgspec.field(default_factory=list)
+
+
+class _Review(Struct, rename="camel", kw_only=True):
+    api_version: str = "apiextensions.k8s.io/v1"
+    kind: str = "ConversionReview"
+    request: _Request | None = None
+
+
+class ConversionEndpoint:
+    """Converts objects of the kinds that it is given; ``bugs`` counts failed converters."""
+
+    def __init__(
+        self, kinds: Sequence[KindConversions], *, calls: CallLimiter, bugs: Counter
+    ) -> None:
+        self._kinds = {(kind.resource.group, kind.resource.kind): kind for kind in kinds}
+        self._calls = calls
+        self._bugs = bugs
+
+    def answer(self, call: Call) -> Answer:
+        """Answer a review; blocks while the converters work."""
+        try:
+            review = decode(call.body, _Review)
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+            return _not_understood(f"the body is no ConversionReview: {error}")
+        if call.is_too_large or review.request is None:
+            return _not_understood("the body is too large or has no request")
+        request = review.request
+        result, converted = self._convert_all(request, handler_limit(call.timeout or _TIMEOUT))
+        response = {
+            "uid": request.uid,
+            "convertedObjects": converted,
+            "result": plain_status(result),
+        }
+        answer = {"apiVersion": review.api_version, "kind": review.kind, "response": response}
+        return Answer(200, msgspec.json.encode(answer))
+
+    def _convert_all(self, request: _Request, limit: float) -> tuple[Status, list[JSONObject]]:
+        try:
+            converted = self._calls.call(
+                lambda: [self._convert(obj, request) for obj in request.objects],
+                limit,
+                CONVERSION_PATH,
+            )
+        except (ConversionError, DecodeError, ObjectDecodeError) as error:
+            return self._failed(request, 400, str(error)), []
+        except (HandlerTimeoutError, TooManyCallsError) as error:
+            return self._failed(request, 504, str(error)), []
+        except Exception as error:  # noqa: BLE001 - the API server must be answered
+            self._bugs.inc()
+            message = f"a converter failed: {type(error).__name__}: {error}"
+            return self._failed(request, 500, message, error), []
+        return Status(status="Success"), converted
+
+    def _convert(self, obj: JSONObject, request: _Request) -> JSONObject:
+        desired_group, _, desired_version = request.desired_api_version.rpartition("/")
+        group = str(obj.get("apiVersion", "")).rpartition("/")[0]
+        kind = str(obj.get("kind", ""))
+        if group != desired_group:
+            raise ConversionError(
+                f"{kind} of group {group!r} cannot become one of group {desired_group!r}"
+            )
+        conversions = self._kinds.get((group, kind))
+        if conversions is None:
+            raise ConversionError(f"there are no conversions for {kind} of group {group!r}")
+        return conversions.convert(obj, desired_version)
+
+    def _failed(
+        self, request: _Request, code: int, message: str, cause: Exception | None = None
+    ) -> Status:
+        _log.error(
+            "conversion of %d objects to %s failed (review %s): %s",
+            len(request.objects),
+            request.desired_api_version,
+            request.uid,
+            message,
+            exc_info=cause,
+        )
+        return failure(code, message)
+
+
+def _not_understood(why: str) -> Answer:
+    _log.warning("%s: a call was refused: %s", CONVERSION_PATH, why)
+    return Answer(400, f"{why}\n".encode(), "text/plain; charset=utf-8")

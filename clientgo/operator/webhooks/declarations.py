@@ -1,0 +1,237 @@
+"""Declaring webhooks: decorators that say where a function answers and how it is registered.
+
+::
+
+    @default(CronJob)
+    def fill_in(obj: CronJob, ctx: AdmissionContext) -> None:
+        obj.spec.suspend = bool(obj.spec.suspend)
+
+    @validate(CronJob, on=[CREATE, UPDATE])
+    def check(obj: CronJob, old: CronJob | None, ctx: AdmissionContext) -> None: ...
+
+Promises: a decorated function or method stays what it was and can be called directly, in tests
+above all. Nothing is registered by declaring it: there is no global table, importing a module has
+no effect, and a server serves what it was given.
+
+Upstream: controller-runtime ``builder.WebhookManagedBy``, kubebuilder's webhook markers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, Unpack
+
+from clientgo.meta import Resource, resource_of
+from clientgo.operator.errors import DeclarationError
+from clientgo.operator.webhooks.admission_review import AdmissionRequest, AdmissionResponse
+from clientgo.operator.webhooks.context import AdmissionContext
+from clientgo.operator.webhooks.defaulter import Defaulter
+from clientgo.operator.webhooks.field_errors import FieldErrors
+from clientgo.operator.webhooks.manifest import (
+    ManifestOptions,
+    RegistrationOptions,
+    WebhookManifest,
+    manifest_of,
+    tuples,
+)
+from clientgo.operator.webhooks.operation import Operation
+from clientgo.operator.webhooks.validator import Validator
+
+P = TypeVar("P", bound=Resource)
+C = TypeVar("C", bound=Resource, contravariant=True)
+D = TypeVar("D", bound=Callable[..., Any])
+
+AdmissionHandler: TypeAlias = Callable[[AdmissionRequest, AdmissionContext], AdmissionResponse]
+"""Answers a review; may raise what :mod:`~clientgo.operator.webhooks.refusal` knows."""
+
+_ATTRIBUTE: Final = "__clientgo_webhooks__"
+_WRITES: Final = (Operation.CREATE, Operation.UPDATE)
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionWebhook:
+    """A webhook: how it is registered and what answers."""
+
+    manifest: WebhookManifest
+    handler: AdmissionHandler
+
+
+@dataclass(frozen=True, slots=True)
+class _Declaration:
+    """What a decorator leaves on a function, which may yet have to be bound to its object."""
+
+    manifest: WebhookManifest
+    handler_for: Callable[[Callable[..., Any]], AdmissionHandler]
+
+
+def default(
+    kind: type[P],
+    *,
+    path: str | None = None,
+    remove_unknown: bool = False,
+    **manifest: Unpack[ManifestOptions],
+) -> Callable[[D], D]:
+    """Fill in objects of ``kind`` on create and update: ``(obj, ctx) -> None or another obj``.
+
+    ``remove_unknown`` lets the patch remove fields that the type does not declare. Raises
+    ``DeclarationError`` for options that cannot be, ``TypeError`` for an undeclared kind.
+    """
+    declared = manifest_of(
+        resource_of(kind), mutating=True, path=path, operations=_WRITES, options=manifest
+    )
+    return _declaring(
+        declared, lambda fill_in: Defaulter(kind, fill_in, remove_unknown=remove_unknown)
+    )
+
+
+def validate(
+    kind: type[P],
+    *,
+    on: Collection[Operation] = _WRITES,
+    path: str | None = None,
+    **manifest: Unpack[ManifestOptions],
+) -> Callable[[D], D]:
+    """Judge objects of ``kind``: ``(obj, old, ctx) -> None, warnings or FieldErrors``.
+
+    On delete ``obj`` is the one that goes away; ``old`` is there on update only. It refuses by
+    raising :class:`~clientgo.operator.webhooks.refusal.Denied`, a
+    :class:`~clientgo.operator.webhooks.field_errors.FieldErrors` or an error of the API. Raises as
+    :func:`default` does.
+    """
+    operations = _operations(on)
+    declared = manifest_of(
+        resource_of(kind), mutating=False, path=path, operations=operations, options=manifest
+    )
+    return _declaring(declared, lambda check: Validator(kind, check, operations))
+
+
+def mutate_raw(
+    path: str,
+    *,
+    name: str,
+    groups: Sequence[str],
+    versions: Sequence[str],
+    resources: Sequence[str],
+    operations: Collection[Operation] = _WRITES,
+    **manifest: Unpack[RegistrationOptions],
+) -> Callable[[D], D]:
+    """Answer the reviews of any kinds as they come: ``(AdmissionRequest) -> AdmissionResponse``."""
+    declared = WebhookManifest(
+        path=path,
+        mutating=True,
+        name=name,
+        groups=tuple(groups),
+        versions=tuple(versions),
+        resources=tuple(resources),
+        operations=_operations(operations),
+        **tuples(manifest),
+    )
+    return _declaring(declared, lambda answer: lambda request, _ctx: answer(request))
+
+
+class Validates(Protocol[C]):
+    """A reconciler whose rules for its objects can be shared with a webhook."""
+
+    def validate(self, obj: C, old: C | None, op: Operation) -> Any: ...
+
+
+class Initialises(Protocol[C]):
+    """A reconciler that completes its objects."""
+
+    def initialise(self, obj: C) -> bool: ...
+
+
+def validating(
+    reconciler: Validates[P],
+    kind: type[P],
+    *,
+    on: Collection[Operation] = _WRITES,
+    path: str | None = None,
+    **manifest: Unpack[ManifestOptions],
+) -> Callable[..., Any]:
+    """A reconciler's ``validate`` as a webhook, so that one function judges in both places."""
+
+    @validate(kind, on=on, path=path, **manifest)
+    def check(obj: P, old: P | None, ctx: AdmissionContext) -> FieldErrors | Sequence[str] | None:
+        said: FieldErrors | Sequence[str] | None = reconciler.validate(obj, old, ctx.operation)
+        return said
+
+    return check
+
+
+def defaulting(
+    reconciler: Initialises[P],
+    kind: type[P],
+    *,
+    path: str | None = None,
+    **manifest: Unpack[ManifestOptions],
+) -> Callable[..., Any]:
+    """A reconciler's ``initialise`` as a webhook, so that objects are complete from the start."""
+
+    @default(kind, path=path, **manifest)
+    def fill_in(obj: P, _ctx: AdmissionContext) -> None:
+        reconciler.initialise(obj)
+
+    return fill_in
+
+
+def webhooks_of(handler: Any) -> list[AdmissionWebhook]:
+    """The webhooks that a function, method, object or class declares, bound and ready.
+
+    A class is instantiated without arguments. Empty where there are none.
+    """
+    return [
+        AdmissionWebhook(declaration.manifest, declaration.handler_for(function))
+        for function in _functions_of(handler)
+        for declaration in _declarations_on(function)
+    ]
+
+
+def instance_of(handler: Any) -> Any:
+    """The object to ask: a class stands for one made without arguments."""
+    if not isinstance(handler, type):
+        return handler
+    try:
+        return handler()
+    except TypeError as error:
+        raise DeclarationError(
+            f"{handler.__name__} cannot be made without arguments: {error}; "
+            "register an instance instead"
+        ) from error
+
+
+def _functions_of(handler: Any) -> Iterator[Callable[..., Any]]:
+    if inspect.isroutine(handler):
+        yield handler
+        return
+    owner = instance_of(handler)
+    for name, member in inspect.getmembers_static(type(owner)):
+        if _declarations_on(getattr(member, "__func__", member)):
+            yield getattr(owner, name)
+
+
+def _declarations_on(function: Any) -> tuple[_Declaration, ...]:
+    declared: tuple[_Declaration, ...] = getattr(function, _ATTRIBUTE, ())
+    return declared
+
+
+def _declaring(
+    manifest: WebhookManifest, handler_for: Callable[[Any], AdmissionHandler]
+) -> Callable[[D], D]:
+    def declare(function: D) -> D:
+        declaration = _Declaration(manifest, handler_for)
+        setattr(function, _ATTRIBUTE, (*_declarations_on(function), declaration))
+        return function
+
+    return declare
+
+
+def _operations(wanted: Collection[Operation | str]) -> tuple[Operation, ...]:
+    """The operations in the order of their declaration; text is taken for what it names."""
+    try:
+        chosen = {Operation(str(operation).upper()) for operation in wanted}
+    except ValueError as error:
+        raise DeclarationError(f"{error}; the operations are {', '.join(Operation)}") from None
+    return tuple(operation for operation in Operation if operation in chosen)

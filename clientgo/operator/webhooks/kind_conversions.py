@@ -1,0 +1,176 @@
+"""Converting the objects of one kind between its versions.
+
+Promises: an object that has the version already is returned as it is; two spokes are converted
+through the hub; what the types do not declare is still there afterwards, and the metadata is that
+which came, but for labels and annotations.
+
+Upstream: controller-runtime ``webhook/conversion`` convertObject, and the checks of
+apiextensions-apiserver's ``conversion`` package, which would refuse the answer otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from clientgo.meta import APIResource, Codec, ObjectMeta, Resource, resource_of
+from clientgo.meta.json_values import JSONObject
+from clientgo.operator.errors import DeclarationError
+from clientgo.operator.webhooks.conversion import SpokeDeclaration, declared_conversion
+from clientgo.operator.webhooks.typed_objects import typed_view
+from clientgo.operator.webhooks.unknown_fields import unknown_part, with_unknown
+
+
+class ConversionError(Exception):
+    """An object cannot be converted; the message says which and why."""
+
+
+class KindConversions:
+    """All conversions of one kind. Immutable, safe for every thread.
+
+    Raises ``DeclarationError`` where the converters do not agree on one hub or two convert the
+    same spoke, and, for each of ``versions`` that is neither hub nor spoke, that one is missing.
+    """
+
+    def __init__(self, converters: Iterable[Any], versions: Iterable[type[Resource]] = ()) -> None:
+        declared = [(_declaration_of(converter), converter) for converter in converters]
+        resources = [resource_of(version) for version in versions]
+        self._hub = _hub_of([declaration for declaration, _ in declared], resources)
+        self._spokes: dict[str, tuple[SpokeDeclaration, Any]] = {}
+        for declaration, converter in declared:
+            version = resource_of(declaration.spoke).version
+            if version in self._spokes:
+                raise DeclarationError(
+                    f"two converters for {resource_of(declaration.spoke).gvk}: "
+                    f"{type(self._spokes[version][1]).__name__} and {type(converter).__name__}"
+                )
+            self._spokes[version] = (declaration, converter)
+        self.resource = resource_of(self._hub)
+        types = {self.resource.version: self._hub}
+        types |= {version: spoke.spoke for version, (spoke, _) in self._spokes.items()}
+        self._codecs = {version: Codec(type_) for version, type_ in types.items()}
+        for resource in resources:
+            if resource.version not in self._codecs:
+                raise DeclarationError(
+                    f"no converter for {resource.gvk}: declare one with "
+                    f"@conversion(..., hub={self._hub.__name__})"
+                )
+
+    def convert(self, plain: JSONObject, desired: str) -> JSONObject:
+        """The object in the version ``desired``; the same object where it has that version.
+
+        Raises :class:`ConversionError`, and whatever a converter raises.
+        """
+        current = _version_of(plain)
+        if current == desired:
+            return plain
+        for version in (current, desired):
+            if version not in self._codecs:
+                raise ConversionError(
+                    f"{self.resource.kind} has no version {version!r} here; "
+                    f"there are {', '.join(sorted(self._codecs))}"
+                )
+        source = self._codecs[current].decode(msgspec.json.encode(plain))
+        unknown = unknown_part(_body(plain), typed_view(source))
+        result = self._typed(source, current, desired)
+        metadata = _metadata(plain, source.metadata, result.metadata)
+        annotation = self._annotation(current, desired)
+        if annotation and desired == self.resource.version:
+            unknown = with_unknown(unknown, _taken_out(metadata, annotation))
+        elif annotation and unknown:
+            _put_in(metadata, annotation, unknown)
+            unknown = {}
+        return with_unknown(typed_view(result), unknown) | {"metadata": metadata}
+
+    def _typed(self, source: Resource, current: str, desired: str) -> Resource:
+        hub = source
+        if current != self.resource.version:
+            hub = self._spokes[current][1].to_hub(source)
+            _check_made(hub, self._hub)
+        if desired == self.resource.version:
+            return hub
+        declared, converter = self._spokes[desired]
+        spoke: Resource = converter.from_hub(hub)
+        _check_made(spoke, declared.spoke)
+        return spoke
+
+    def _annotation(self, current: str, desired: str) -> str:
+        """Where unknown fields are kept between the hub and the spoke of a conversion."""
+        if self.resource.version not in (current, desired):
+            return ""
+        return self._spokes[desired if current == self.resource.version else current][0].unknown_in
+
+
+def _declaration_of(converter: Any) -> SpokeDeclaration:
+    declared = declared_conversion(converter)
+    if declared is None:
+        raise DeclarationError(f"{converter!r} is not declared with @conversion")
+    return declared
+
+
+def _hub_of(declared: list[SpokeDeclaration], versions: Iterable[APIResource]) -> type[Resource]:
+    hubs = list(dict.fromkeys(declaration.hub for declaration in declared))
+    if not hubs:
+        named = ", ".join(str(version.gvk) for version in versions)
+        raise DeclarationError(
+            f"no hub for {named}: declare a converter with @conversion(spoke, hub=...)"
+        )
+    if len(hubs) > 1:
+        raise DeclarationError(
+            f"{resource_of(hubs[0]).kind} has two hubs, {hubs[0].__name__} and "
+            f"{hubs[1].__name__}; all versions must be converted through one"
+        )
+    return hubs[0]
+
+
+def _version_of(plain: JSONObject) -> str:
+    return str(plain.get("apiVersion", "")).rpartition("/")[2]
+
+
+def _body(plain: JSONObject) -> JSONObject:
+    return {name: value for name, value in plain.items() if name != "metadata"}
+
+
+def _put_in(metadata: JSONObject, annotation: str, unknown: JSONObject) -> None:
+    metadata["annotations"] = metadata.get("annotations", {}) | {
+        annotation: msgspec.json.encode(unknown).decode()
+    }
+
+
+def _taken_out(metadata: JSONObject, annotation: str) -> JSONObject:
+    text = metadata.get("annotations", {}).pop(annotation, "{}")
+    try:
+        unknown: JSONObject = msgspec.json.decode(text, type=dict)
+    except msgspec.MsgspecError as error:
+        raise ConversionError(f"annotation {annotation} holds no JSON object: {error}") from error
+    return unknown
+
+
+def _check_made(made: Any, wanted: type[Resource]) -> None:
+    if not isinstance(made, wanted):
+        raise TypeError(f"the converter must return a {wanted.__name__}, not {made!r:.100}")
+
+
+def _metadata(plain: JSONObject, before: ObjectMeta, after: ObjectMeta) -> JSONObject:
+    """The metadata that came, with the labels and annotations that the converter left."""
+    if after != ObjectMeta(labels=after.labels, annotations=after.annotations):
+        changed = [
+            name
+            for name in ObjectMeta.__struct_fields__
+            if name not in ("labels", "annotations")
+            and getattr(before, name) != getattr(after, name)
+        ]
+        if changed:
+            raise ConversionError(
+                f"the conversion changes metadata.{changed[0]}; "
+                "only labels and annotations may be changed"
+            )
+    metadata = dict(plain.get("metadata") or {})
+    for name, values in (("labels", after.labels), ("annotations", after.annotations)):
+        if values:
+            metadata[name] = dict(values)
+        else:
+            metadata.pop(name, None)
+    return metadata

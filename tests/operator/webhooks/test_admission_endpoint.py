@@ -1,0 +1,229 @@
+"""Admission reviews as bytes: whatever comes, a review goes back."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+import msgspec
+import pytest
+
+from clientgo.operator.webhooks import (
+    AdmissionContext,
+    AdmissionRequest,
+    AdmissionResponse,
+    Denied,
+    default,
+    mutate_raw,
+    validate,
+)
+from clientgo.testing import FakeClock
+from tests.background import Background
+from tests.cache.metrics import RecordingProvider
+from tests.operator.webhooks.reviews import Foo, Verdict, body, foo, review, verdict_in
+from tests.operator.webhooks.serving import Asked
+
+PANICS = ("controller_runtime_webhook_panics_total",)
+
+
+@validate(Foo)
+def allow(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
+    pass
+
+
+@validate(Foo)
+def explode(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
+    raise ZeroDivisionError("boom")
+
+
+def refusal(content: bytes, **call: Any) -> Verdict:
+    answer = Asked(allow).call(content, **call)
+    assert answer.status == 200
+    verdict = verdict_in(answer.body)
+    assert not verdict.allowed
+    return verdict
+
+
+@pytest.mark.parametrize("version", ["admission.k8s.io/v1", "admission.k8s.io/v1beta1"])
+def test_the_answer_has_the_version_and_the_uid_of_the_question(version: str) -> None:
+    """OP-WHK-06"""
+    answer = Asked(allow).call(body(review("CREATE", foo(), uid="abc"), version))
+
+    verdict = verdict_in(answer.body)
+    assert (verdict.api_version, verdict.response["uid"]) == (version, "abc")
+
+
+def test_an_allowed_review_says_code_200() -> None:
+    """OP-WHK-06"""
+    verdict = Asked(allow).ask(review("CREATE", foo()))
+
+    assert (verdict.allowed, verdict.code) == (True, 200)
+
+
+def test_a_review_that_does_not_say_its_version_is_answered_as_v1() -> None:
+    """OP-WHK-06"""
+    answer = Asked(allow).call(msgspec.json.encode({"request": review("CREATE", foo())}))
+
+    assert verdict_in(answer.body).api_version == "admission.k8s.io/v1"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no json",
+        b"[]",
+        b'"\xff"',
+        b'{"request": 3}',
+        b'{"kind": "AdmissionReview"}',
+        msgspec.json.encode({"kind": "Pod", "apiVersion": "v1", "request": review()}),
+        body(review("CREATE", foo()), "admission.k8s.io/v3"),
+    ],
+)
+def test_a_body_that_is_no_review_is_refused_with_400_in_a_review(content: bytes) -> None:
+    """OP-WHK-08"""
+    assert refusal(content).code == 400
+
+
+@pytest.mark.parametrize("content_type", ["", "text/plain", "application/yaml"])
+def test_another_content_type_is_refused_with_400(content_type: str) -> None:
+    """OP-WHK-08"""
+    assert refusal(body(review("CREATE", foo())), content_type=content_type).code == 400
+
+
+def test_a_content_type_may_have_parameters() -> None:
+    """OP-WHK-08"""
+    verdict = Asked(allow).ask(
+        review("CREATE", foo()), content_type="Application/JSON; charset=utf-8"
+    )
+
+    assert verdict.allowed
+
+
+def test_a_body_that_is_too_large_is_refused_with_413() -> None:
+    """OP-WHK-08"""
+    assert refusal(b"", is_too_large=True).code == 413
+
+
+@pytest.mark.parametrize("operation", ["", "PATCH", "create"])
+def test_an_unknown_operation_is_refused_with_400(operation: str) -> None:
+    """OP-WHK-09"""
+    verdict = Asked(allow).ask(review(operation, foo()))
+
+    assert (verdict.allowed, verdict.code) == (False, 400)
+    assert verdict.response["uid"] == "u-1"
+
+
+def test_a_handler_that_fails_refuses_with_500_and_is_counted_and_the_next_call_works(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """OP-WHK-07, OP-MET-08"""
+    metrics = RecordingProvider()
+    asked = Asked(explode, metrics=metrics)
+
+    with caplog.at_level(logging.ERROR, "clientgo.operator.webhooks"):
+        first = asked.ask(review("CREATE", foo()))
+    second = asked.ask(review("DELETE", None, foo()))
+
+    assert (first.allowed, first.code, first.status.reason) == (False, 500, "InternalError")
+    assert "ZeroDivisionError: boom" in first.status.message
+    assert second.allowed
+    assert metrics.values[PANICS] == [1.0]
+    assert "Traceback" in caplog.text
+
+
+def test_a_refusal_is_no_bug() -> None:
+    """OP-MET-08"""
+    metrics = RecordingProvider()
+
+    @validate(Foo)
+    def deny(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
+        raise Denied("no")
+
+    Asked(deny, metrics=metrics).ask(review("CREATE", foo()))
+
+    assert metrics.values[PANICS] == []
+
+
+@pytest.mark.parametrize(("said", "limit"), [(None, 9.0), (5.0, 4.0), (30.0, 29.0), (1.0, 0.5)])
+def test_a_handler_gets_a_second_less_than_the_caller_waits(
+    said: float | None, limit: float
+) -> None:
+    """OP-WHK-15"""
+    clock = FakeClock()
+    release = threading.Event()
+
+    @validate(Foo)
+    def hang(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
+        release.wait(10)
+
+    asked = Asked(hang, clock=clock)
+    call = Background(lambda: asked.ask(review("CREATE", foo()), timeout=said))
+    clock.wait_for_waiters(1)
+    clock.step(limit - 0.01)
+    assert call.is_running
+    clock.step(0.01)
+    verdict = call.result()
+    release.set()
+
+    assert (verdict.allowed, verdict.code, verdict.status.reason) == (False, 504, "Timeout")
+    assert f"within {limit:g} s" in verdict.status.message
+
+
+def test_the_decision_is_logged_with_the_uid(caplog: pytest.LogCaptureFixture) -> None:
+    """OP-WHK-21"""
+
+    @validate(Foo)
+    def deny(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
+        raise Denied("no such thing")
+
+    with caplog.at_level(logging.DEBUG, "clientgo.operator.webhooks"):
+        Asked(allow).ask(review("CREATE", foo(), uid="u-yes"))
+        Asked(deny).ask(review("CREATE", foo(), uid="u-no"))
+
+    lines = [record.getMessage() for record in caplog.records]
+    assert any("is allowed" in line and "u-yes" in line for line in lines)
+    assert any("is denied" in line and "u-no" in line and "no such" in line for line in lines)
+
+
+def test_a_raw_handler_gets_the_request_and_answers_for_itself() -> None:
+    @mutate_raw(
+        "/pods",
+        name="pods.demo.example.com",
+        groups=[""],
+        versions=["v1"],
+        resources=["pods"],
+    )
+    def relabel(request: AdmissionRequest) -> AdmissionResponse:
+        return AdmissionResponse.change(request, foo(replicas=9))
+
+    verdict = Asked(relabel).ask(review("CREATE", foo()))
+
+    assert verdict.patch == [{"op": "add", "path": "/spec/replicas", "value": 9}]
+
+
+def test_a_raw_handler_that_returns_nothing_is_a_bug_that_is_told() -> None:
+    """OP-WHK-07"""
+
+    @mutate_raw("/x", name="x.demo.example.com", groups=[""], versions=["v1"], resources=["pods"])
+    def nothing(request: AdmissionRequest) -> None:
+        pass
+
+    verdict = Asked(nothing).ask(review("CREATE", foo()))
+
+    assert verdict.code == 500
+    assert "must return an AdmissionResponse, not None" in verdict.status.message
+
+
+def test_a_dry_run_is_told_to_the_handler() -> None:
+    """OP-WHK-14"""
+    seen: list[bool] = []
+
+    @default(Foo)
+    def look(obj: Foo, ctx: AdmissionContext) -> None:
+        seen.append(ctx.dry_run)
+
+    Asked(look).ask(review("CREATE", foo(), dryRun=True))
+
+    assert seen == [True]
