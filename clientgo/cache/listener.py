@@ -26,6 +26,7 @@ from clientgo.cache.backlog import Backlog, CoalescingBacklog
 from clientgo.cache.handlers import ResourceEventHandler
 from clientgo.cache.notifications import Chunk, Kind, Notification, subject_of
 from clientgo.cache.quarantine import key_for_report
+from clientgo.cache.slow_calls import SlowCallLog
 from clientgo.cache.sync_tracker import SingleFileTracker
 from clientgo.clock import Clock
 
@@ -33,6 +34,9 @@ _log = logging.getLogger("clientgo.cache.listener")
 
 LOG_FAILURES_EVERY: Final = 1.0
 """Seconds; a handler that fails for every object of a large list must not fill the disk."""
+
+MANY_WAITING: Final = 1024
+"""Notifications behind those at hand with which slow calls are logged, as in client-go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,7 @@ class Listener:
     ) -> None:
         self.tracker: Final = SingleFileTracker(name)
         self._handler = handler
+        self._timed_handler = SlowCallLog(handler, name, clock)
         self._name = name
         self._clock = clock
         self._high_water = high_water
@@ -185,8 +190,11 @@ class Listener:
 
     def _deliver(self, chunk: Chunk) -> None:
         """Call the handler for each. This loop is run for every event of every handler."""
-        on_add, on_update = self._handler.on_add, self._handler.on_update
-        on_resync, on_delete = self._handler.on_resync, self._handler.on_delete
+        with self._changed:
+            behind = self._backlog_locked() - len(chunk.notifications)
+        handler = self._handler if behind <= MANY_WAITING else self._timed_handler
+        on_add, on_update = handler.on_add, handler.on_update
+        on_resync, on_delete = handler.on_resync, handler.on_delete
         update, sync, add = Kind.UPDATE, Kind.SYNC, Kind.ADD
         for notification in chunk.notifications:
             if self._is_closed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -242,3 +243,30 @@ class TestTheBacklog:
         slow.released.release()
         assert listener.wait_until_idle(PATIENCE)
         assert told.notes == ["a@1→a@99"]
+
+
+@pytest.mark.parametrize("waiting", [1024, 1025])
+def test_slow_calls_are_logged_while_many_notifications_wait(
+    listeners: list[Listener], waiting: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    """LIS-06."""
+    caplog.set_level(logging.INFO)
+    clock, gate = FakeClock(), threading.Event()
+
+    def on_add(obj: Foo) -> None:
+        match obj.metadata.name:
+            case "gate":
+                assert gate.wait(PATIENCE)
+            case "slow":
+                clock.step(0.2)
+            case "slow enough":
+                clock.step(0.1)
+
+    listener = started(listeners, HandlerFuncs(on_add=on_add), clock=clock)
+    for chunk in (adds("gate"), adds("slow", "slow enough"), adds(*["quick"] * waiting)):
+        listener.hand_over(chunk)
+    gate.set()
+    assert listener.wait_until_idle(PATIENCE)
+
+    logged = ["test: the handler took 0.2 s for the add of ns/slow while others wait"]
+    assert caplog.messages == (logged if waiting > 1024 else [])

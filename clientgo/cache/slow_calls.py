@@ -1,0 +1,67 @@
+"""Why a handler lags behind: which of its calls are slow.
+
+Promises a line in the log for each call that takes longer than ``SLOW_CALL``, and that calls go
+through as they are. It costs more than a quick call does, so it is only put before a handler that
+has work waiting.
+
+Upstream: ``tools/cache`` processorListener, its tracing of slow calls.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+from clientgo.cache.handlers import ResourceEventHandler
+from clientgo.cache.quarantine import key_for_report
+from clientgo.clock import Clock
+
+_log = logging.getLogger("clientgo.cache.listener")
+
+SLOW_CALL: Final = 0.1
+"""Seconds, as in client-go: a handler that only enqueues a key takes a thousandth of that."""
+
+
+class SlowCallLog(ResourceEventHandler[Any]):
+    """Passes calls on to ``handler`` and logs the slow ones."""
+
+    def __init__(self, handler: ResourceEventHandler[Any], name: str, clock: Clock) -> None:
+        self._handler = handler
+        self._name = name
+        self._clock = clock
+
+    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
+        with self._timed("add", obj):
+            self._handler.on_add(obj, is_in_initial_list)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        with self._timed("update", new):
+            self._handler.on_update(old, new)
+
+    def on_resync(self, old: Any, new: Any) -> None:
+        with self._timed("resync", new):
+            self._handler.on_resync(old, new)
+
+    def on_delete(self, obj: Any) -> None:
+        with self._timed("delete", obj):
+            self._handler.on_delete(obj)
+
+    @contextmanager
+    def _timed(self, what: str, obj: Any) -> Iterator[None]:
+        started = self._clock.monotonic()
+        try:
+            yield
+        finally:
+            took = self._clock.monotonic() - started
+            if took > SLOW_CALL:
+                key = key_for_report(obj)
+                _log.info(
+                    "%s: the handler took %.1f s for the %s of %s while others wait",
+                    self._name,
+                    took,
+                    what,
+                    key,
+                    extra={"object": key},
+                )
