@@ -31,10 +31,16 @@ def default_user_agent(suffix: str = "") -> str:
     """The text for this process; ``suffix`` is appended after a slash, as a component's name."""
     machine = platform.machine()
     text = user_agent(
-        os.path.basename(sys.argv[0]) if sys.argv else "",
+        _program(),
         __version__,
         _SYSTEMS.get(sys.platform, sys.platform),
         _ARCHITECTURES.get(machine, machine),
         "",
     )
     return f"{text}/{suffix}" if suffix else text
+
+
+def _program() -> str:
+    """The file that runs; of a package that runs (``python -m``), the package."""
+    directory, name = os.path.split(sys.argv[0] if sys.argv else "")
+    return os.path.basename(directory) if name == "__main__.py" else name

@@ -24,3 +24,14 @@ def test_the_text_is_made_of_its_parts(parts, text):
 def test_a_suffix_is_appended_to_the_default():
     """REST-19."""
     assert default_user_agent("foo-controller") == f"{default_user_agent()}/foo-controller"
+
+
+@pytest.mark.parametrize(
+    ("file", "program"),
+    [("/opt/ctl", "ctl"), ("/opt/my_controller/__main__.py", "my_controller"), ("", "unknown")],
+)
+def test_a_program_is_called_by_its_file_or_its_package(file, program, monkeypatch):
+    """REST-19."""
+    monkeypatch.setattr("sys.argv", [file])
+
+    assert default_user_agent().startswith(f"{program}/")
