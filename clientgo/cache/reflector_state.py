@@ -31,6 +31,7 @@ from clientgo.meta import (
     Unstructured,
     WatchEvent,
     has_metadata,
+    is_table,
 )
 
 DEFAULT_PAGE_SIZE: Final = 500
@@ -64,12 +65,9 @@ class Expected(Struct, frozen=True):
             return ""
         if self.kind and (obj.kind != self.kind or obj.api_version != self.api_version):
             return f"expected {self.api_version} {self.kind}, got {obj.api_version} {obj.kind}"
-        if obj.kind == "Table" and obj.api_version in _TABLE_VERSIONS:
+        if is_table(obj.api_version, obj.kind):
             return "got a Table, which is a printed list and no object"
         return ""
-
-
-_TABLE_VERSIONS: Final = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
 
 
 class Settings(Struct, frozen=True):

@@ -17,7 +17,15 @@ from clientgo.meta.accessor import (
     labels_of,
     metadata_of,
 )
-from clientgo.meta.codec import Codec, DecodeError, ObjectList, Undecodable, encode, to_plain
+from clientgo.meta.codec import (
+    Codec,
+    DecodeError,
+    ObjectList,
+    Undecodable,
+    encode,
+    is_table,
+    to_plain,
+)
 from clientgo.meta.errors import (
     AlreadyExistsError,
     BadRequestError,
@@ -143,6 +151,7 @@ __all__ = [
     "DecodeError",
     "encode",
     "to_plain",
+    "is_table",
     "WatchEvent",
     "EventType",
     "INITIAL_EVENTS_END",

@@ -69,6 +69,8 @@ class _StatusEvent(Struct):
     object: Status
 
 
+_TABLE_VERSIONS: Final = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
+
 _ERROR: Final = EventType.ERROR.value
 """Plain text: it is compared with the type of every event."""
 
@@ -94,27 +96,15 @@ class Codec(Generic[T]):
         return obj
 
     def decode_list(self, raw: bytes) -> ObjectList[T]:
-        """One page of a list. Raises :class:`DecodeError` when it is no list."""
+        """One page of a list. Raises :class:`DecodeError` when it is no list of objects."""
         try:
             page = decode(raw, _Page)
         except _REFUSALS as error:
             raise DecodeError(f"not a list: {error}; got {raw[:120]!r}") from error
-        result: ObjectList[T] = ObjectList(metadata=page.metadata, items=[])
-        decode_item, append = self._decode, result.items.append
-        for item in page.items or ():
-            # bytes() cuts the item out, so that it does not keep the page alive.
-            raw = bytes(item)
-            try:
-                obj = decode_item(raw)
-            except _REFUSALS:
-                odd = self._decode_or_report(raw)
-                if isinstance(odd, Undecodable):
-                    result.undecodable.append(odd)
-                else:
-                    append(odd)
-            else:
-                obj._raw = raw
-                append(obj)
+        if is_table(page.api_version, page.kind):
+            raise DecodeError(f"not a list of objects but a Table; got {raw[:120]!r}")
+        # bytes() cuts an item out, so that it does not keep the page alive.
+        result = self._decode_items([*map(bytes, page.items or ())], page.metadata)
         if self.type is Unstructured and page.kind.endswith("List"):
             _complete_items(result.items, page)
         return result
@@ -134,6 +124,23 @@ class Codec(Generic[T]):
         obj._raw = line
         obj._enclosed = True
         return event
+
+    def _decode_items(self, raws: list[bytes], metadata: ListMeta) -> ObjectList[T]:
+        """All at once if all are sound, which is the usual case, else one by one."""
+        try:
+            items = [*map(self._decode, raws)]
+        except _REFUSALS:
+            result: ObjectList[T] = ObjectList(metadata=metadata, items=[])
+            for raw in raws:
+                obj = self._decode_or_report(raw)
+                if isinstance(obj, Undecodable):
+                    result.undecodable.append(obj)
+                else:
+                    result.items.append(obj)
+            return result
+        for obj, raw in zip(items, raws, strict=True):
+            obj._raw = raw
+        return ObjectList(metadata=metadata, items=items)
 
     def _decode_odd_event(self, line: bytes) -> WatchEvent[Any]:
         try:
@@ -165,6 +172,11 @@ class Codec(Generic[T]):
             return Undecodable(reason, raw, _legible_metadata(plain))
         obj._raw = raw
         return obj
+
+
+def is_table(api_version: str, kind: str) -> bool:
+    """Whether that is a list printed for people. Other groups may have Tables of their own."""
+    return kind == "Table" and api_version in _TABLE_VERSIONS
 
 
 def encode(obj: Resource | Unstructured | Mapping[str, Any]) -> bytes:

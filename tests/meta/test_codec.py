@@ -111,6 +111,23 @@ def test_a_list_of_null_is_empty() -> None:
     assert Codec(Unstructured).decode_list(b'{"metadata":{},"items":null}').items == []
 
 
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+def test_a_table_is_no_list(version: str) -> None:
+    """RFL-03: taken for a list it would be an empty one, and everything in a cache deleted."""
+    table = b'{"kind":"Table","apiVersion":"meta.k8s.io/%s","metadata":{},"rows":[{}]}'
+
+    with pytest.raises(DecodeError, match="Table"):
+        Codec(Unstructured).decode_list(table % version.encode())
+
+
+def test_a_list_of_somebodys_tables_is_a_list() -> None:
+    """RFL-03."""
+    table = b'{"kind":"Table","apiVersion":"example.com/v1","metadata":{"name":"t"}}'
+    page = b'{"kind":"TableList","apiVersion":"example.com/v1","metadata":{},"items":[%s]}' % table
+
+    assert [obj.kind for obj in Codec(Unstructured).decode_list(page).items] == ["Table"]
+
+
 def test_items_do_not_keep_their_page_alive() -> None:
     page = b'{"metadata":{},"items":[%s,%s]}' % (POD, POD)
 
