@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -394,6 +395,27 @@ def test_many_threads_share_the_transport(server):
     assert server.open_connections <= 8
     client.close()
     server.wait_for_open_connections(0)
+
+
+@pytest.mark.parametrize(("idle", "rounds", "connections"), [(12, 5, 12), (4, 5, 12 + 4 * 8)])
+def test_as_many_connections_as_there_are_threads_are_kept_for_them(
+    server, idle, rounds, connections
+):
+    """With fewer, the others are opened anew each time; none waits for another."""
+    threads = 12
+    together = threading.Barrier(threads)
+
+    def answer_all_at_once(_):
+        together.wait(5)
+        return answer_json({})
+
+    server.on(PATH, answer_all_at_once)
+    client = client_of(server, max_idle_connections=idle)
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(rounds):
+            list(pool.map(lambda _: get(client), range(threads)))
+
+    assert server.connections == connections
 
 
 def test_a_proxy_that_is_down_is_named():
