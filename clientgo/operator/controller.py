@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -336,19 +336,11 @@ class Controller(Generic[P]):
         return self._new_router(source, getattr(source, "mapper", None))
 
     def _new_router(self, source: Source, mapper: Any) -> EventRouter:
+        predicate = getattr(source, "predicate", None)
+        is_echo = None
         if isinstance(source, KindSource) and source.name != PRIMARY:
             predicate = self.declaration.predicate_of(source)
-            cache = self.services.cache.declare(source.kind, source.project)
-
-            def is_echo(obj: Any, key: ObjectName) -> bool:
-                return cache.own_writes.is_echo(obj, (self.name, key))
-
-        else:
-            predicate = getattr(source, "predicate", None)
-
-            def is_echo(_obj: Any, _key: ObjectName) -> bool:
-                return False
-
+            is_echo = self._echoes_of(source)
         return EventRouter(
             source.name,
             self.name,
@@ -361,6 +353,10 @@ class Controller(Generic[P]):
             predicate=predicate,
             is_echo=is_echo,
         )
+
+    def _echoes_of(self, source: KindSource) -> Callable[[Any, ObjectName], bool]:
+        own_writes = self.services.cache.declare(source.kind, source.project).own_writes
+        return lambda obj, key: own_writes.is_echo(obj, (self.name, key))
 
     def _primary_predicate(self) -> Predicate | None:
         parts: list[Predicate] = []

@@ -51,7 +51,7 @@ class EventRouter:
         *,
         mapper: Mapper | None = None,
         predicate: Predicate | None = None,
-        is_echo: Callable[[Any, ObjectName], bool] = lambda _obj, _key: False,
+        is_echo: Callable[[Any, ObjectName], bool] | None = None,
     ) -> None:
         self._source = source
         self._controller = controller
@@ -122,7 +122,9 @@ class EventRouter:
             self._keep(event, attempt, error)
             return
         for key, priority in keys.items():
-            if self._is_watched(key) and not self._is_echo(event.obj, key):
+            if not self._is_watched(key):
+                continue
+            if self._is_echo is None or not self._is_echo(event.obj, key):
                 self._queue.trigger(key, priority or priority_of(event))
 
     def _keep(self, event: ChangeEvent, attempt: int, error: Exception) -> None:

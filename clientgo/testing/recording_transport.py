@@ -1,0 +1,84 @@
+"""A transport that takes notes: what was asked of a server, in order.
+
+Promises that every request is noted before it is sent, as the fake client notes it, so that a
+test can say what a controller wrote, or that it wrote nothing; and that a test can make requests
+fail before they reach the server.
+
+Differs from the fake client in that a server answers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeAlias
+
+from clientgo.rest import Answer, Transport
+from clientgo.rest.exchange import Headers, RequestBody
+from clientgo.testing.actions import Action, Verb, action_of
+
+READING = (Verb.GET, Verb.LIST, Verb.WATCH)
+
+Interference: TypeAlias = Callable[[Action], object]
+
+
+class RecordingTransport:
+    """Passes requests on to another transport; thread-safe.
+
+    ``before`` is told of each request first, in the caller's thread; what it raises is what the
+    caller gets, and the request is not sent.
+    """
+
+    def __init__(self, inner: Transport, before: Interference | None = None) -> None:
+        self._inner = inner
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._actions: list[Action] = []
+        self.before = before
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Headers,
+        body: RequestBody = None,
+        read_timeout: float | None = None,
+        stop: threading.Event | None = None,
+    ) -> Answer:
+        sent = body if isinstance(body, bytes) or body is None else b"".join(body)
+        action = action_of(method, url, sent or b"", headers.get("Content-Type", ""))
+        with self._changed:
+            self._actions.append(action)
+            self._changed.notify_all()
+        if self.before is not None:
+            self.before(action)
+        return self._inner.send(
+            method, url, headers=headers, body=sent, read_timeout=read_timeout, stop=stop
+        )
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def actions(self) -> list[Action]:
+        """What was asked so far."""
+        with self._lock:
+            return list(self._actions)
+
+    def writes(self) -> list[Action]:
+        """What was asked so far, reads left out."""
+        return [action for action in self.actions() if action.verb not in READING]
+
+    def clear(self) -> None:
+        """Forget what was asked so far."""
+        with self._lock:
+            self._actions.clear()
+
+    def wait_for(self, condition: Callable[[list[Action]], bool], timeout: float = 5.0) -> None:
+        """Block until what was asked so far fulfils a condition, asked after every request.
+
+        Raises ``TimeoutError`` after so many real seconds.
+        """
+        with self._changed:
+            if not self._changed.wait_for(lambda: condition(list(self._actions)), timeout):
+                raise TimeoutError(f"after {timeout:g} s: {[str(a) for a in self._actions]}")

@@ -1,0 +1,354 @@
+"""The rules by which retries, timers and events meet, as plain functions of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from clientgo.operator import retry
+from clientgo.operator.errors import Retry, TerminalError
+from clientgo.operator.key_state import FailedRun, KeyState, Timer, TimerKind
+from clientgo.operator.retry import ExponentialRetry, RetryState
+
+TEN_HOURS = 36000.0
+
+
+@dataclass
+class Driver:
+    """Plays the run queue: time goes on only when it is told to."""
+
+    policy: Any = field(default_factory=retry.generic)
+    max_interval: float | None = TEN_HOURS
+    now: float = 100.0
+    generation: int = 1
+    state: KeyState = field(default_factory=KeyState)
+
+    def event(self, priority: int = 0) -> None:
+        self.state.trigger(priority)
+        self.state.begin(self.now)
+
+    def timer(self) -> None:
+        """Wait for the timer, and run."""
+        assert self.state.timer is not None
+        self.now = self.state.timer.due
+        self.state.begin(self.now)
+
+    def fail(self, error: Exception | None = None, **details: Any) -> float | None:
+        """The run fails; returns the delay of the retry, None without one."""
+        self.state.failed(
+            FailedRun(error or ValueError("no"), **details),
+            self.policy,
+            now=self.now,
+            wall=self.now,
+            generation=self.generation,
+            max_interval=self.max_interval,
+        )
+        timer = self.state.timer
+        if timer is None or timer.kind is TimerKind.SAFETY:
+            return None
+        return timer.due - self.now
+
+    def succeed(self, delay: float | None = None) -> Timer | None:
+        self.state.succeeded(self.now, delay, self.max_interval)
+        return self.state.timer
+
+    @property
+    def attempt(self) -> int:
+        return self.state.retry_info(self.policy).attempt
+
+    @property
+    def is_last(self) -> bool:
+        return self.state.retry_info(self.policy).is_last
+
+
+def failed_retries(driver: Driver) -> list[float]:
+    """The delays of all retries, each of which fails as well."""
+    driver.event()
+    delays = []
+    while (delay := driver.fail()) is not None:
+        delays.append(delay)
+        driver.timer()
+    return delays
+
+
+def test_the_default_policy_retries_five_times() -> None:
+    """OP-RTY-01, OP-RTY-02: 2, 3, 4.5, 6.75, 10.125 seconds, then no more."""
+    assert failed_retries(Driver()) == pytest.approx([2.0, 3.0, 4.5, 6.75, 10.125])
+
+
+def test_the_cap_of_the_default_policy_is_in_whole_milliseconds() -> None:
+    """OP-RTY-01: 15 187 ms."""
+    endless = retry.generic(max_attempts=None)
+    delays = [endless.delay(RetryState(attempt), ValueError()) for attempt in (4, 5, 6, 10_000)]
+    assert delays == [10.125, 15.187, 15.187, 15.187]
+
+
+def test_an_attempt_is_counted_when_its_retry_begins() -> None:
+    """OP-RTY-03: 0 in the first run, k in retry k; the last one says so."""
+    driver = Driver(retry.generic(max_attempts=2))
+    driver.event()
+    assert (driver.attempt, driver.is_last) == (0, False)
+    driver.fail()
+    driver.timer()
+    assert (driver.attempt, driver.is_last) == (1, False)
+    driver.fail()
+    driver.timer()
+    assert (driver.attempt, driver.is_last) == (2, True)
+
+
+def test_without_retries_every_run_is_the_last() -> None:
+    """OP-RTY-03, OP-RTY-16: with max_attempts 0 and with no policy at all."""
+    for policy in (retry.none(), retry.generic(max_attempts=0)):
+        driver = Driver(policy)
+        driver.event()
+        assert driver.is_last
+        assert driver.fail() is None
+        assert driver.attempt == 0
+
+
+def test_without_a_limit_no_run_is_the_last() -> None:
+    """OP-RTY-04"""
+    driver = Driver(retry.generic(max_attempts=None))
+    driver.event()
+    for _ in range(50):
+        assert driver.fail() is not None
+        driver.timer()
+    assert driver.attempt == 50
+    assert not driver.is_last
+
+
+def test_a_success_ends_retries_and_timers() -> None:
+    """OP-RTY-05, OP-RTY-07: what failed is forgotten, what was planned is replaced."""
+    driver = Driver()
+    driver.event()
+    driver.fail()
+    driver.timer()
+    assert driver.succeed(7.0) == Timer(TimerKind.REQUEUE, driver.now + 7.0)
+    info = driver.state.retry_info(driver.policy)
+    assert (info.attempt, info.last_error, info.first_failure) == (0, None, None)
+
+
+def test_a_run_knows_what_failed_before_it() -> None:
+    """OP-RTY-03: the first failure stays, the last error changes."""
+    driver = Driver(now=50.0)
+    driver.event()
+    driver.fail(ValueError("first"))
+    driver.timer()
+    driver.fail(ValueError("second"))
+    info = driver.state.retry_info(driver.policy)
+    assert info.first_failure == 50.0
+    assert str(info.last_error) == "second"
+
+
+def test_when_the_retries_are_used_up_an_event_still_runs() -> None:
+    """OP-RTY-06, OP-RTY-09: it is the last one again, and starts no retry."""
+    driver = Driver(retry.generic(max_attempts=1))
+    assert failed_retries(driver) == [2.0]
+    driver.now += 1000
+    driver.event()
+    assert (driver.attempt, driver.is_last) == (1, True)
+    assert driver.fail() is None
+    driver.event()
+    driver.succeed()
+    assert driver.attempt == 0
+
+
+def test_an_event_is_no_retry() -> None:
+    """OP-RTY-08, OP-RTY-22: the number stays, and the whole delay of the same attempt follows."""
+    driver = Driver()
+    driver.event()
+    assert driver.fail() == 2.0
+    driver.now += 0.5
+    driver.event()
+    assert driver.attempt == 0
+    assert driver.fail() == 2.0
+
+
+def test_an_event_long_before_a_retry_leaves_its_instant() -> None:
+    """OP-RTY-22: more than five seconds before the retry nothing is put off."""
+    driver = Driver(retry.fixed(60.0))
+    driver.event()
+    driver.fail()
+    due = driver.state.timer
+    driver.now += 10
+    driver.event()
+    driver.fail()
+    assert driver.state.timer == due
+
+
+def test_events_cannot_make_a_busy_loop() -> None:
+    """OP-RTY-10: after ten failures in a row the next run waits for the retry that is pending."""
+    driver = Driver(retry.fixed(60.0, None))
+    for _ in range(10):
+        assert driver.state.wait_until(driver.now) is None
+        driver.event()
+        driver.fail()
+        driver.now += 0.001
+    pending = driver.state.timer
+    assert pending is not None
+    assert driver.state.wait_until(driver.now) == pending.due
+    assert driver.state.wait_until(driver.now + 1) == pending.due, "another event changes nothing"
+    driver.now = pending.due
+    assert driver.state.wait_until(driver.now) is None
+
+
+def test_the_guard_holds_where_no_retry_is_pending() -> None:
+    """OP-RTY-10: with the retries used up the wait is that of a first retry."""
+    driver = Driver(retry.none())
+    for _ in range(10):
+        driver.event()
+        driver.fail()
+    assert driver.state.wait_until(driver.now) == driver.now + 2.0
+
+
+def test_after_the_wait_ten_more_may_fail() -> None:
+    """OP-RTY-10: the count is of runs without a wait between them."""
+    driver = Driver(retry.none())
+    for _ in range(10):
+        driver.event()
+        driver.fail()
+    driver.now += driver.state.wait_until(driver.now) or 0.0
+    driver.event()
+    driver.fail()
+    assert driver.state.wait_until(driver.now) is None
+
+
+def test_a_success_ends_the_guard() -> None:
+    """OP-RTY-10"""
+    driver = Driver()
+    for _ in range(10):
+        driver.event()
+        driver.fail()
+    driver.event()
+    driver.succeed()
+    driver.event()
+    driver.fail()
+    assert driver.state.wait_until(driver.now) is None
+
+
+@pytest.mark.parametrize("details", [{"error": TerminalError("no")}, {"retries": False}])
+def test_what_no_retry_can_cure_is_not_retried(details: dict[str, Any]) -> None:
+    """OP-RTY-14, OP-RTY-21: the next run is by an event or by the safety timer."""
+    driver = Driver()
+    driver.event()
+    assert driver.fail(**details) is None
+    assert driver.state.timer == Timer(TimerKind.SAFETY, driver.now + TEN_HOURS)
+    assert driver.state.exhausted
+
+
+def test_a_safety_timer_follows_every_success() -> None:
+    """OP-RTY-20: ten hours after the end of the run."""
+    driver = Driver()
+    driver.event()
+    driver.now += 3
+    assert driver.succeed() == Timer(TimerKind.SAFETY, driver.now + TEN_HOURS)
+
+
+def test_the_safety_timer_can_be_off() -> None:
+    """OP-RTY-20"""
+    driver = Driver(max_interval=None)
+    driver.event()
+    assert driver.succeed() is None
+
+
+def test_no_result_waits_longer_than_the_safety_timer() -> None:
+    """OP-RES-04"""
+    driver = Driver(max_interval=60.0)
+    driver.event()
+    assert driver.succeed(3600.0) == Timer(TimerKind.REQUEUE, driver.now + 60.0)
+
+
+def test_without_a_safety_timer_a_result_waits_as_long_as_it_likes() -> None:
+    """OP-RES-04"""
+    driver = Driver(max_interval=None)
+    driver.event()
+    assert driver.succeed(90_000.0) == Timer(TimerKind.REQUEUE, driver.now + 90_000.0)
+
+
+def test_while_retries_remain_there_is_no_safety_timer() -> None:
+    """OP-RTY-21"""
+    driver = Driver()
+    driver.event()
+    driver.fail()
+    assert driver.state.timer is not None
+    assert driver.state.timer.kind is TimerKind.RETRY
+
+
+def test_a_policy_may_leave_exhausted_objects_alone() -> None:
+    """OP-RTY-21: after_exhaustion="wait"."""
+    driver = Driver(retry.generic(max_attempts=0, after_exhaustion="wait"))
+    driver.event()
+    driver.fail()
+    assert driver.state.timer is None
+
+
+def test_a_delay_that_the_error_asks_for_uses_up_no_retry() -> None:
+    """OP-RES-02, OP-RTY-25: Retry(after=...) is a failure, and not an attempt."""
+    driver = Driver(retry.generic(max_attempts=1))
+    driver.event()
+    for _ in range(5):
+        assert driver.fail(Retry("busy", after=30)) == 30.0
+        driver.timer()
+        assert driver.attempt == 0
+
+
+def test_the_servers_wish_is_a_lower_bound() -> None:
+    """OP-RTY-25: Retry-After of a 429 or 503."""
+    driver = Driver()
+    driver.event()
+    assert driver.fail(at_least=20.0) == 20.0
+
+
+def test_a_new_generation_may_get_all_retries_anew() -> None:
+    """OP-RTY-19: only where the policy says so."""
+    for resets, attempts in ((True, 0), (False, 1)):
+        driver = Driver(retry.generic(max_attempts=1, reset_on_generation=resets))
+        failed_retries(driver)
+        driver.generation += 1
+        driver.event()
+        assert (driver.fail() == 2.0) is resets
+        assert driver.attempt == attempts
+
+
+def test_the_failures_die_with_the_object() -> None:
+    """OP-RTY-24: another uid is another object."""
+    driver = Driver()
+    driver.state.identify("first")
+    failed_retries(driver)
+    driver.state.identify("first")
+    assert driver.attempt == 5
+    driver.state.identify("second")
+    assert driver.attempt == 0
+    assert driver.state.timer is None
+
+
+def test_presets() -> None:
+    """OP-RTY-16: fixed(10 s, 10) and workqueue() = 5 ms doubled up to 1000 s without end."""
+    assert failed_retries(Driver(retry.fixed())) == [10.0] * 10
+    workqueue = retry.workqueue()
+    delays = [workqueue.delay(RetryState(attempt), ValueError()) for attempt in (0, 1, 2, 17, 18)]
+    assert delays == pytest.approx([0.005, 0.01, 0.02, 655.36, 1000.0])
+
+
+def test_jitter_only_adds() -> None:
+    """OP-RTY-18: j adds up to j times the delay."""
+    policy = ExponentialRetry(2.0, 1.5, None, 15.0, jitter=0.5, random=lambda: 1.0)
+    assert policy.delay(RetryState(0), ValueError()) == 3.0
+    assert retry.generic().delay(RetryState(0), ValueError()) == 2.0
+
+
+def test_priorities_of_triggers_add_up_to_the_highest() -> None:
+    """OP-QUE-01"""
+    state = KeyState()
+    for priority in (-100, 5, 0):
+        state.trigger(priority)
+    assert state.begin(0.0) == 5
+
+
+def test_a_timer_brings_its_own_priority() -> None:
+    """OP-QUE-03"""
+    state = KeyState()
+    state.timer, state.timer_priority = Timer(TimerKind.SAFETY, 1.0), -100
+    assert state.begin(1.0) == -100
