@@ -22,7 +22,7 @@ from clientgo.cache.done_checker import DoneChecker
 from clientgo.cache.queue import ProcessBatchFunc, Queue, QueueClosedError
 from clientgo.cache.reflector import Reflector
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.wait import call_when_set
+from clientgo.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.cache.controller")
 
@@ -55,7 +55,7 @@ class Controller:
 
     def run(self, stop: threading.Event) -> None:
         """Keep going until ``stop`` is set. Blocks; raises what escapes from processing."""
-        ending = threading.Event()
+        ending = StopEvent()
 
         def end() -> None:
             ending.set()

@@ -30,7 +30,7 @@ from clientgo.cache import (
 )
 from clientgo.client import Client, Tweak
 from clientgo.meta import APIResource
-from clientgo.wait import call_when_set
+from clientgo.wait import StopEvent, call_when_set
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class _Entry:
 
     informer: SharedIndexInformer[Any]
     resource: APIResource
-    stop: threading.Event
+    stop: StopEvent
     thread: threading.Thread | None = None
 
 
@@ -172,7 +172,7 @@ class InformerFactory(Generic[K]):
                     indexers={NAMESPACE_INDEX: meta_namespace_index},
                     transform=self._transform,
                 )
-                entry = self._entries[key] = _Entry(informer, resource, threading.Event())
+                entry = self._entries[key] = _Entry(informer, resource, StopEvent())
             return entry.informer
 
 

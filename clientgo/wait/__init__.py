@@ -7,7 +7,8 @@ polls.
 - `until`, `poll_until`, `delay_until`, `exponential_backoff`: loops on an injected clock;
 - `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
 - `on_error`, `retry_on_conflict`: try again while an error is worth it;
-- `call_when_set`, `setup_signal_handler`: learn of a stop, cause one.
+- `call_when_set`, `setup_signal_handler`: learn of a stop, cause one;
+- `StopEvent`: the stop event of a component for its own parts.
 """
 
 from clientgo.wait.backoff import Backoff, BackoffManager, BackoffSteps, Reset, jitter
@@ -28,7 +29,7 @@ from clientgo.wait.retry import (
     retry_on_conflict,
 )
 from clientgo.wait.signals import setup_signal_handler
-from clientgo.wait.stop import Registration, call_when_set
+from clientgo.wait.stop import Registration, StopEvent, call_when_set
 
 __all__ = [
     "until",
@@ -50,5 +51,6 @@ __all__ = [
     "DEFAULT_BACKOFF",
     "call_when_set",
     "Registration",
+    "StopEvent",
     "setup_signal_handler",
 ]

@@ -1,8 +1,9 @@
 """Being told that a stop event is set, without polling it.
 
-Promises: a callback runs once, soon after its event is set, in a thread of ours (so never inside
-a signal handler) or at once in the caller if the event is set already; one watcher thread serves
-all callbacks of one event and ends with it; a cancelled registration keeps nothing alive.
+Promises: a callback runs once, soon after its event is set, or at once in the caller if the event
+is set already. For a plain event it runs in a thread of ours, so never inside a signal handler;
+one such watcher serves all callbacks of one event and ends with it. A `StopEvent` runs its
+callbacks itself, in the thread that sets it. A cancelled registration keeps nothing alive.
 
 Does not promise: an order among callbacks of one event, or that a callback which is running when
 it is cancelled has finished. The watcher of an event that is never set lives as long as the
@@ -23,23 +24,27 @@ _log = logging.getLogger("clientgo.wait")
 
 _lock = threading.Lock()
 _watched: dict[threading.Event, set[Registration]] = {}
-"""The registrations of each event that has a watcher; guarded by `_lock`."""
+"""What waits for each plain event, which has a watcher then; guarded by `_lock`."""
 
 
 class Registration:
     """A callback that waits for its event; made by `call_when_set`."""
 
-    __slots__ = ("_callback", "_event")
+    __slots__ = ("_callback", "_waiting")
 
-    def __init__(self, event: threading.Event, callback: Callable[[], object]) -> None:
-        self._event = event
+    def __init__(self, callback: Callable[[], object]) -> None:
         self._callback: Callable[[], object] | None = callback
+        self._waiting: set[Registration] = set()
 
     def cancel(self) -> None:
         """Never start the callback from now on. Idempotent, thread-safe, does not block."""
         with _lock:
             self._callback = None
-            _watched.get(self._event, set()).discard(self)
+            self._waiting.discard(self)
+
+    def _wait_among_locked(self, waiting: set[Registration]) -> None:
+        self._waiting = waiting
+        waiting.add(self)
 
     def _fire(self) -> None:
         with _lock:
@@ -52,29 +57,56 @@ class Registration:
             _log.exception("A stop callback failed; the remaining ones run all the same")
 
 
+class StopEvent(threading.Event):
+    """An event that needs no watcher: for what a component itself makes and sets.
+
+    `set` returns when the callbacks have; it must not be called by a signal handler, nor with a
+    lock held that a callback takes. Set once and never cleared.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._waiting: set[Registration] = set()
+
+    def set(self) -> None:
+        super().set()
+        with _lock:
+            registrations = list(self._waiting)
+            self._waiting.clear()
+        for registration in registrations:
+            registration._fire()
+
+
 def call_when_set(event: threading.Event, callback: Callable[[], object]) -> Registration:
     """Run `callback` once `event` is set; at once, in the caller, if it is set already.
 
-    Thread-safe; does not block. An exception of a callback that runs in the watcher thread is
-    logged, one that runs in the caller is raised there.
+    Thread-safe; does not block, and `callback` must not either. An exception of a callback that
+    waited is logged, one that runs at once is raised in the caller.
     """
-    registration = Registration(event, callback)
-    if event.is_set():
+    registration = Registration(callback)
+    if not _registered(registration, event):
         callback()
-        return registration
-    with _lock:
-        registrations = _watched.get(event)
-        if registrations is not None:
-            registrations.add(registration)
-            return registration
-        _watched[event] = {registration}
-    threading.Thread(target=_watch, args=(event,), name="stop-watcher", daemon=True).start()
     return registration
+
+
+def _registered(registration: Registration, event: threading.Event) -> bool:
+    """Let a registration wait for an event, unless that is set."""
+    with _lock:
+        if event.is_set():
+            return False
+        if isinstance(event, StopEvent):
+            registration._wait_among_locked(event._waiting)
+            return True
+        is_watched = event in _watched
+        registration._wait_among_locked(_watched.setdefault(event, set()))
+    if not is_watched:
+        threading.Thread(target=_watch, args=(event,), name="stop-watcher", daemon=True).start()
+    return True
 
 
 def _watch(event: threading.Event) -> None:
     event.wait()
     with _lock:
-        registrations = _watched.pop(event)
+        registrations = list(_watched.pop(event))
     for registration in registrations:
         registration._fire()

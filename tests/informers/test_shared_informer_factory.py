@@ -43,6 +43,19 @@ def _informer_threads() -> list[str]:
     return [thread.name for thread in threading.enumerate() if thread.name.startswith(names)]
 
 
+def test_one_thread_watches_the_stop_for_all_informers(stop: threading.Event) -> None:
+    before = set(threading.enumerate())
+    with factory_of(FakeClient()) as factory:
+        for kind in (ConfigMap, Secret, Namespace):
+            factory.informer_for(kind)
+        factory.start(stop)
+        assert all(factory.wait_for_cache_sync(stop).values())
+
+        started = [thread.name for thread in set(threading.enumerate()) - before]
+
+    assert started.count("stop-watcher") == 1
+
+
 def test_a_type_has_one_informer_however_it_is_asked_for() -> None:
     """FAC-02, FAC-10"""
     factory = factory_of(FakeClient(), scheme=Scheme([ConfigMap]))

@@ -10,7 +10,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from clientgo.wait import Registration, call_when_set
+from clientgo.wait import Registration, StopEvent, call_when_set
 
 
 def watchers() -> list[threading.Thread]:
@@ -54,8 +54,38 @@ def test_one_thread_watches_for_all_callbacks_of_an_event_and_ends_with_it() -> 
     assert not watcher.is_alive()
 
 
-def test_a_cancelled_callback_does_not_run() -> None:
-    stop, calls = threading.Event(), SimpleQueue[str]()
+def test_a_stop_event_runs_its_callbacks_before_set_returns_and_has_no_watcher() -> None:
+    before = set(watchers())
+    stop, calls = StopEvent(), []
+    for number in range(3):
+        call_when_set(stop, lambda number=number: calls.append(number))
+    assert set(watchers()) <= before
+
+    stop.set()
+    stop.set()
+
+    assert sorted(calls) == [0, 1, 2]
+    assert stop.is_set()
+
+
+def test_a_callback_of_a_stop_event_may_register_and_cancel_others() -> None:
+    stop, calls = StopEvent(), []
+
+    def first() -> None:
+        for registration in registered:
+            registration.cancel()
+        call_when_set(stop, lambda: calls.append("late"))
+
+    registered = [call_when_set(stop, first) for _ in range(3)]
+
+    stop.set()
+
+    assert calls == ["late"]
+
+
+@pytest.mark.parametrize("make", [threading.Event, StopEvent])
+def test_a_cancelled_callback_does_not_run(make: type[threading.Event]) -> None:
+    stop, calls = make(), SimpleQueue[str]()
     cancelled = call_when_set(stop, lambda: calls.put("cancelled"))
     call_when_set(stop, lambda: calls.put("kept"))
     cancelled.cancel()
@@ -67,13 +97,14 @@ def test_a_cancelled_callback_does_not_run() -> None:
     assert calls.empty()
 
 
-def test_a_cancelled_registration_keeps_nothing_alive() -> None:
+@pytest.mark.parametrize("make", [threading.Event, StopEvent])
+def test_a_cancelled_registration_keeps_nothing_alive(make: type[threading.Event]) -> None:
     class Component:
         def stopped(self) -> None: ...
 
     gc.collect()  # what other tests left behind
     before = registrations()
-    stop, component = threading.Event(), Component()
+    stop, component = make(), Component()
     registration = call_when_set(stop, component.stopped)
     gone = weakref.ref(component)
 
@@ -88,10 +119,11 @@ def test_a_cancelled_registration_keeps_nothing_alive() -> None:
     stop.set()
 
 
+@pytest.mark.parametrize("make", [threading.Event, StopEvent])
 def test_a_callback_that_raises_does_not_keep_the_others_from_running(
-    caplog: pytest.LogCaptureFixture,
+    make: type[threading.Event], caplog: pytest.LogCaptureFixture
 ) -> None:
-    stop, calls = threading.Event(), SimpleQueue[str]()
+    stop, calls = make(), SimpleQueue[str]()
     before = set(watchers())
 
     def fail() -> None:
@@ -100,18 +132,20 @@ def test_a_callback_that_raises_does_not_keep_the_others_from_running(
     for _ in range(3):
         call_when_set(stop, fail)
         call_when_set(stop, lambda: calls.put("ran"))
-    (watcher,) = set(watchers()) - before
+    started = set(watchers()) - before
     with caplog.at_level(logging.ERROR, "clientgo.wait"):
         stop.set()
-        watcher.join(5)
+        for watcher in started:
+            watcher.join(5)
 
     assert [calls.get(timeout=5) for _ in range(3)] == ["ran"] * 3
     assert len(caplog.records) == 3
 
 
-def test_no_callback_is_lost_while_the_event_is_being_set() -> None:
+@pytest.mark.parametrize("make", [threading.Event, StopEvent])
+def test_no_callback_is_lost_while_the_event_is_being_set(make: type[threading.Event]) -> None:
     for _ in range(200):
-        stop, calls = threading.Event(), SimpleQueue[int]()
+        stop, calls = make(), SimpleQueue[int]()
         setter = threading.Thread(target=stop.set)
         call_when_set(stop, lambda calls=calls: calls.put(0))
         setter.start()
