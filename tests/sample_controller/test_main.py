@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import sample_controller.__main__ as program
-from clientgo.leaderelection import Ending, WorkStillRunningError
+from clientgo.leaderelection import Ending, LeaseExpiredError, WorkStillRunningError
+from clientgo.serving import HealthReport
 from clientgo.testing import FakeClient, Verb
+from sample_controller.endpoints import liveness
 from sample_controller.options import Election, Options
 from tests.sample_controller.test_controller import new_foo
 
@@ -122,6 +126,32 @@ def test_who_loses_the_lease_ends_with_1(
 
     assert code == 1
     assert "leadership was lost" in caplog.text
+
+
+def test_the_liveness_probe_watches_the_election(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Overdue:
+        def check(self, tolerance: float) -> None:
+            raise LeaseExpiredError("an hour ago")
+
+    watched: list[Any] = []
+    reports: list[HealthReport] = []
+
+    def run_or_raise(config: Any, stop: threading.Event) -> Ending:
+        config.health.attach(Overdue())
+        reports.append(liveness(*watched).report(only="leaderElection"))
+        return Ending.STOPPED
+
+    @contextmanager
+    def endpoints(options: Options, controller: Any, health: Any) -> Iterator[None]:
+        watched.extend((controller, health))
+        yield
+
+    monkeypatch.setattr(program, "run_or_raise", run_or_raise)
+    monkeypatch.setattr(program, "endpoints", endpoints)
+    with FakeClient() as client:
+        program.run(client, Options(election=Election(namespace="default")), stopped())
+
+    assert [report.ok for report in reports] == [False]
 
 
 def test_work_that_does_not_end_ends_the_process_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
