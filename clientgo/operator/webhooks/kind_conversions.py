@@ -11,7 +11,7 @@ apiextensions-apiserver's ``conversion`` package, which would refuse the answer 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -21,6 +21,8 @@ from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks.conversion import SpokeDeclaration, declared_conversion
 from clientgo.operator.webhooks.typed_objects import typed_view
 from clientgo.operator.webhooks.unknown_fields import unknown_part, with_unknown
+
+_CHANGEABLE: Final = ("labels", "annotations")
 
 
 class ConversionError(Exception):
@@ -154,23 +156,28 @@ def _check_made(made: Any, wanted: type[Resource]) -> None:
 
 
 def _metadata(plain: JSONObject, before: ObjectMeta, after: ObjectMeta) -> JSONObject:
-    """The metadata that came, with the labels and annotations that the converter left."""
-    if after != ObjectMeta(labels=after.labels, annotations=after.annotations):
-        changed = [
-            name
-            for name in ObjectMeta.__struct_fields__
-            if name not in ("labels", "annotations")
-            and getattr(before, name) != getattr(after, name)
-        ]
-        if changed:
-            raise ConversionError(
-                f"the conversion changes metadata.{changed[0]}; "
-                "only labels and annotations may be changed"
-            )
+    """The metadata that came, with the labels and annotations that the converter left.
+
+    One that leaves the metadata empty wants it as it was.
+    """
     metadata = dict(plain.get("metadata") or {})
-    for name, values in (("labels", after.labels), ("annotations", after.annotations)):
-        if values:
+    if after == ObjectMeta():
+        return metadata
+    _check_unchanged(before, after)
+    for name in _CHANGEABLE:
+        if values := getattr(after, name):
             metadata[name] = dict(values)
         else:
             metadata.pop(name, None)
     return metadata
+
+
+def _check_unchanged(before: ObjectMeta, after: ObjectMeta) -> None:
+    if after == ObjectMeta(labels=after.labels, annotations=after.annotations):
+        return  # the converter has not said anything about the rest
+    for name in ObjectMeta.__struct_fields__:
+        if name not in _CHANGEABLE and getattr(before, name) != getattr(after, name):
+            raise ConversionError(
+                f"the conversion changes metadata.{name}; "
+                "only labels and annotations may be changed"
+            )

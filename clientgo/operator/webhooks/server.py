@@ -109,7 +109,8 @@ class WebhookServer:
             thread.join(max(deadline - time.monotonic(), 0))
             if thread.is_alive():
                 alive.append(thread)
-        for endpoint in self._endpoints.values():
+        endpoints, self._endpoints = self._endpoints, {}
+        for endpoint in endpoints.values():
             endpoint.remove()
         return [thread.name for thread in alive]
 

@@ -1,0 +1,110 @@
+"""Conversion reviews as bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from clientgo.operator.errors import DeclarationError
+from clientgo.operator.webhooks import Webhooks, conversion, default
+from clientgo.operator.webhooks.call_limiter import CallLimiter
+from clientgo.operator.webhooks.endpoint import Answer, Call
+from tests.cache.metrics import RecordingProvider
+from tests.operator.webhooks.reviews import Foo
+from tests.operator.webhooks.versions import FromAlpha, FromBeta, JobV1, JobV1Alpha1, job
+
+PANICS = ("controller_runtime_conversion_webhook_panics_total",)
+V1 = "demo.example.com/v1"
+
+
+def post(content: bytes, *converters: Any, metrics: Any = None) -> Answer:
+    webhooks = Webhooks()
+    webhooks.register(*(converters or (FromAlpha, FromBeta)))
+    endpoints = webhooks.endpoints(CallLimiter(), metrics or RecordingProvider())
+    return endpoints["/convert"].answer(Call(content))
+
+
+def convert(
+    objects: list[Any], desired: str = V1, *converters: Any, metrics: Any = None
+) -> dict[str, Any]:
+    review = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "ConversionReview",
+        "request": {"uid": "u-1", "desiredAPIVersion": desired, "objects": objects},
+    }
+    answer = post(msgspec.json.encode(review), *converters, metrics=metrics)
+    assert answer.status == 200
+    content = msgspec.json.decode(answer.body)
+    assert (content["apiVersion"], content["kind"]) == (review["apiVersion"], review["kind"])
+    response: dict[str, Any] = content["response"]
+    assert response["uid"] == "u-1"
+    return response
+
+
+def test_all_objects_come_back_in_their_order() -> None:
+    """OP-CNV-01, OP-CNV-03"""
+    names = [f"job-{number}" for number in range(20)]
+
+    response = convert(
+        [job(["v1alpha1", "v1beta1", "v1"][i % 3], name) for i, name in enumerate(names)]
+    )
+
+    assert response["result"] == {"status": "Success"}
+    assert [obj["metadata"]["name"] for obj in response["convertedObjects"]] == names
+    assert {obj["apiVersion"] for obj in response["convertedObjects"]} == {V1}
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        (job("v7"), "no version 'v7'"),
+        (job("v1alpha1", schedule={"a": 1}), "spec.schedule"),
+        (job("v1alpha1") | {"kind": "Pod"}, "no conversions for Pod"),
+        (job("v1alpha1") | {"apiVersion": "other/v1"}, "'other' cannot become"),
+        ({}, "cannot become"),
+    ],
+)
+def test_one_object_that_cannot_be_converted_fails_all(bad: dict[str, Any], complaint: str) -> None:
+    """OP-CNV-03, OP-CNV-04"""
+    response = convert([job("v1alpha1"), bad])
+
+    assert response["convertedObjects"] == []
+    assert response["result"]["status"] == "Failure"
+    assert complaint in response["result"]["message"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no json", b"[]", b"{}", b'{"request": 1}'])
+def test_a_body_that_is_no_review_is_answered_with_400(content: bytes) -> None:
+    """OP-CNV-03"""
+    assert post(content).status == 400
+
+
+def test_a_converter_that_fails_is_a_failure_and_counted() -> None:
+    """OP-CNV-03, OP-MET-08"""
+
+    @conversion(JobV1Alpha1, hub=JobV1)
+    class Broken:
+        def to_hub(self, spoke: JobV1Alpha1) -> JobV1:
+            raise ZeroDivisionError("boom")
+
+        def from_hub(self, hub: JobV1) -> JobV1Alpha1:
+            raise AssertionError
+
+    metrics = RecordingProvider()
+
+    response = convert([job("v1alpha1")], V1, Broken, metrics=metrics)
+
+    assert response["result"]["status"] == "Failure"
+    assert "ZeroDivisionError: boom" in response["result"]["message"]
+    assert metrics.values[PANICS] == [1.0]
+
+
+def test_the_path_of_conversions_cannot_be_that_of_another_webhook() -> None:
+    """OP-WHK-02, OP-CNV-01"""
+    webhooks = Webhooks()
+    webhooks.register(FromAlpha, default(Foo, path="/convert")(lambda obj, ctx: None))
+
+    with pytest.raises(DeclarationError, match="/convert is the path of conversions"):
+        webhooks.endpoints(CallLimiter())

@@ -1,0 +1,217 @@
+"""The HTTPS server below the webhooks: limits, and starting and stopping."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import ssl
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from clientgo.operator.errors import ConfigError
+from clientgo.operator.webhooks import connection
+from clientgo.operator.webhooks.endpoint import MAX_BODY, Answer, Call
+from clientgo.operator.webhooks.https_server import HTTPSServer
+from tests.background import Background
+from tests.operator.webhooks.caller import TLS, connect, read_to_end, trusting
+
+
+def tls() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(TLS / "server.crt", TLS / "server.key")
+    return context
+
+
+class Serving:
+    """A server that remembers its calls and answers each with the length of its body."""
+
+    def __init__(self, max_connections: int = 8) -> None:
+        self.calls: list[tuple[str, Call]] = []
+        self.proceed = threading.Event()
+        self.proceed.set()
+        self.entered = threading.Semaphore(0)
+        self.server = HTTPSServer("127.0.0.1", 0, self.answer, tls, max_connections=max_connections)
+        self.address = self.server.start()
+
+    def answer(self, path: str, call: Call) -> Answer:
+        self.calls.append((path, call))
+        self.entered.release()
+        self.proceed.wait(10)
+        return Answer(200, str(len(call.body)).encode())
+
+
+@pytest.fixture
+def serving() -> Iterator[Serving]:
+    serving = Serving()
+    yield serving
+    serving.proceed.set()
+    assert serving.server.stop(5) == []
+
+
+def request(content: bytes = b"{}", headers: str = "", path: str = "/x") -> bytes:
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(content)}\r\n{headers}\r\n"
+    ).encode() + content
+
+
+def test_a_connection_serves_one_request_after_the_other(serving: Serving) -> None:
+    with connect(serving.address) as sock:
+        for number in range(3):
+            sock.sendall(request(b"x" * number))
+            assert sock.recv(65536).endswith(b"\r\n\r\n" + str(number).encode())
+
+
+def test_the_timeout_in_the_url_reaches_the_endpoint(serving: Serving) -> None:
+    """OP-WHK-15"""
+    with connect(serving.address) as sock:
+        for query in ("?timeout=2500ms", "?timeout=nonsense", ""):
+            sock.sendall(request(path=f"/mutate{query}"))
+            sock.recv(65536)
+
+    assert [(path, call.timeout) for path, call in serving.calls] == [
+        ("/mutate", 2.5),
+        ("/mutate", None),
+        ("/mutate", None),
+    ]
+
+
+def test_a_body_that_is_too_large_is_read_to_its_end_and_not_kept(serving: Serving) -> None:
+    """OP-WHK-08"""
+    with connect(serving.address) as sock:
+        sock.sendall(request(b"x" * MAX_BODY))
+        read_to_end(sock)
+
+    ((_, call),) = serving.calls
+    assert (call.is_too_large, call.body) == (True, b"")
+
+
+def test_a_body_just_below_the_limit_is_read(serving: Serving) -> None:
+    """OP-WHK-08"""
+    with connect(serving.address) as sock:
+        sock.sendall(request(b"x" * (MAX_BODY - 1)))
+        assert sock.recv(65536).endswith(str(MAX_BODY - 1).encode())
+
+
+@pytest.mark.parametrize(("lines", "calls"), [(17, 1), (20, 0)])
+def test_a_header_of_more_than_a_mebibyte_is_refused(
+    serving: Serving, lines: int, calls: int
+) -> None:
+    """OP-MGR-24"""
+    line = f"X-Long: {'x' * 60000}\r\n"
+    with connect(serving.address) as sock, contextlib.suppress(OSError):
+        sock.sendall(request(headers=line * lines + "Connection: close\r\n"))
+        read_to_end(sock)  # or it hangs up while we write
+
+    assert len(serving.calls) == calls
+
+
+def test_a_header_that_trickles_in_is_hung_up_on(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-MGR-24"""
+    assert connection.HEADER_PATIENCE == 32.0
+    monkeypatch.setattr(connection, "HEADER_PATIENCE", 0.05)
+    with connect(serving.address) as sock:
+        sock.sendall(b"POST /x HTTP/1.1\r\n")
+        assert read_to_end(sock) == b""
+
+
+def test_an_idle_connection_is_hung_up_on(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-MGR-24"""
+    assert connection.IDLE_PATIENCE == 90.0
+    with connect(serving.address) as sock:
+        monkeypatch.setattr(connection, "IDLE_PATIENCE", 0.05)
+        sock.sendall(request())
+        assert read_to_end(sock).endswith(b"\r\n\r\n2")
+
+
+@pytest.mark.parametrize("length", ["-1", "many", "1e3"])
+def test_a_length_that_is_none_is_a_bad_request(serving: Serving, length: str) -> None:
+    """OP-WHK-08"""
+    with connect(serving.address) as sock:
+        sock.sendall(f"POST /x HTTP/1.1\r\nContent-Length: {length}\r\n\r\n".encode())
+        assert b" 400" in read_to_end(sock).partition(b"\r\n")[0]
+
+
+def test_http_2_is_not_offered(serving: Serving) -> None:
+    """OP-CRT-04"""
+    context = trusting()
+    context.set_alpn_protocols(["h2", "http/1.1"])
+    with connect(serving.address, context) as sock:
+        assert sock.selected_alpn_protocol() is None
+
+
+def test_plain_text_on_the_port_disturbs_nobody(serving: Serving) -> None:
+    with socket.create_connection(serving.address, timeout=10) as sock:
+        sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            read_to_end(sock)
+    with connect(serving.address) as sock:
+        sock.sendall(request())
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_a_client_that_does_not_shake_hands_holds_nobody_up(serving: Serving) -> None:
+    with socket.create_connection(serving.address), connect(serving.address) as sock:
+        sock.sendall(request())
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_at_the_limit_the_next_connection_waits_for_one_to_end() -> None:
+    serving = Serving(max_connections=1)
+    with connect(serving.address) as first:
+        first.sendall(request())
+        first.recv(65536)
+        second = Background(lambda: connect(serving.address))
+        assert second.is_running
+    with second.result() as sock:
+        sock.sendall(request())
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+    assert serving.server.stop(5) == []
+
+
+def test_stop_lets_a_request_in_progress_be_answered(serving: Serving) -> None:
+    """OP-WHK-01"""
+    serving.proceed.clear()
+    with connect(serving.address) as sock:
+        sock.sendall(request())
+        assert serving.entered.acquire(timeout=5)
+        stopping = Background(lambda: serving.server.stop(10))
+        assert stopping.is_running
+        serving.proceed.set()
+        answer = read_to_end(sock)
+    assert b"Connection: close" in answer
+    assert answer.endswith(b"2")
+    assert stopping.result() == []
+
+
+def test_stop_names_what_has_not_ended_in_its_time(serving: Serving) -> None:
+    """OP-WHK-01"""
+    serving.proceed.clear()
+    with connect(serving.address) as sock:
+        sock.sendall(request())
+        assert serving.entered.acquire(timeout=5)
+        assert [thread.name for thread in serving.server.stop(0)] == ["webhook-connection-1"]
+
+
+def test_stop_ends_idle_connections_and_unfinished_handshakes_at_once(serving: Serving) -> None:
+    """OP-WHK-01"""
+    before = threading.active_count()
+    with connect(serving.address), socket.create_connection(serving.address):
+        assert serving.server.stop(5) == []
+    assert threading.active_count() < before + 2
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(serving.address)
+
+
+def test_a_port_that_is_taken_is_told_at_the_start(serving: Serving) -> None:
+    other = HTTPSServer(*serving.address, serving.answer, tls)
+
+    with pytest.raises(ConfigError, match="choose another port"):
+        other.start()
+    assert other.stop(1) == []
