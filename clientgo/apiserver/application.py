@@ -38,6 +38,7 @@ from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.reviews import REVIEWS
 from clientgo.apiserver.status_errors import (
     StatusError,
+    bad_request,
     internal,
     method_not_allowed,
     resource_not_found,
@@ -88,8 +89,10 @@ class Application:
                 await answer.compress()
         except StatusError as error:
             answer = failure(error)
+        except RecursionError:
+            answer = failure(bad_request("the object is nested too deep"))
         except Exception:
-            self._cluster.log.exception("%s %s failed", scope.get("method"), scope.get("path"))
+            self._cluster.log.exception("%s %r failed", scope.get("method"), scope.get("path"))
             answer = failure(internal("an unexpected error; the server's log has the details"))
         try:
             await self._cluster.storage.durable()

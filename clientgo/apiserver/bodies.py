@@ -8,8 +8,10 @@ Upstream: apimachinery ``runtime/serializer/json`` and sigs.k8s.io/yaml.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
+import math
 import re
 from typing import Any, ClassVar
 
@@ -20,12 +22,29 @@ from clientgo.apiserver.protobuf import (
     UnknownKindError,
     decode_protobuf,
 )
-from clientgo.apiserver.status_errors import bad_request, unsupported_media_type
+from clientgo.apiserver.status_errors import StatusError, bad_request, unsupported_media_type
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
 _EXACT_FLOATS = 2**53
 """Floats below this stand for one integer each."""
+
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+"""What may be beyond 64 bits."""
+
+_LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**63 - 1
+
+_EXPANSION = 10
+"""How many values a byte of YAML may stand for; aliases of aliases could make billions of few."""
+
+_DEPTH = 1000
+"""How deep YAML may be nested: Python's own limit, which the YAML library's parser in C lacks."""
+
+_VALUES = 100_000
+"""How many values a body in YAML may hold; a second of parsing, during which nobody is served."""
+
+_SMALL = 4096
+"""Bytes of YAML that can be parsed without a look at their depth and number of values."""
 
 _ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
 
@@ -111,9 +130,12 @@ def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
         value = json.loads(
             body,
             object_pairs_hook=finder,
+            parse_int=_parse_int if _LONG_NUMBER.search(body) else None,
             parse_float=_parse_float,
             parse_constant=_refuse_constant,
         )
+        if b"\\ud" in body.lower():
+            value = _whole_characters(value)
     except (ValueError, RecursionError) as error:
         shown = body[:30].decode("utf-8", "replace") or "<empty>"
         message = f"{problem}couldn't get version/kind; json parse error: {error} ({shown})"
@@ -121,9 +143,32 @@ def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     return value, _duplicate_paths(body) if finder.found else ()
 
 
+def _whole_characters(value: Any) -> Any:
+    """The value with halves of surrogate pairs replaced, as Go's decoder does; UTF-8 has none."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
+    return value
+
+
+def _parse_int(text: str) -> int | float:
+    """An integer; beyond 64 bits a float, as Go reads it."""
+    number = int(text)
+    return number if _LEAST_INTEGER <= number <= _GREATEST_INTEGER else _parse_float(text)
+
+
 def _parse_float(text: str) -> int | float:
-    """A number as Go writes it back: without a fraction, if it has none."""
+    """A number as Go writes it back: without a fraction, if it has none.
+
+    Raises:
+        ValueError: it is beyond what a float holds.
+    """
     number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"cannot unmarshal number {text[:30]} into a float64")
     return int(number) if number.is_integer() and abs(number) < _EXACT_FLOATS else number
 
 
@@ -163,14 +208,60 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     Raises:
         StatusError: 400; ``problem`` begins its message.
     """
+    if body.lstrip().startswith(b"{"):  # most clients write the JSON in which YAML is included
+        with contextlib.suppress(StatusError):
+            return parse_json(body)[0], ()
     import yaml  # YAML bodies are rare, and importing takes longer than starting the server
 
     try:
+        if len(body) > _SMALL:
+            _check_shape(body)
         value = yaml.load(body, Loader=_yaml_loader())
+        _check_expansion(value, limit=_EXPANSION * len(body))
         # what JSON can't hold (dates, sets, keys that are no strings) is text in the API
-        return json.loads(json.dumps(value, default=str)), ()
+        return parse_json(json.dumps(value, default=str).encode(), problem)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise bad_request(f"{problem}error converting YAML to JSON: {error}") from error
+
+
+def _check_shape(body: bytes) -> None:
+    """Look how deep a document is nested and how much it holds, without building it.
+
+    Raises:
+        ValueError: too deep or too much.
+        yaml.YAMLError: it is no YAML.
+    """
+    import yaml
+
+    depth = 0
+    for count, event in enumerate(yaml.parse(body, Loader=_yaml_loader())):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEPTH:
+            raise ValueError("document is nested too deep")
+        if count > _VALUES:
+            raise ValueError(f"document holds more than {_VALUES} values; send it as JSON")
+
+
+def _check_expansion(value: Any, limit: int) -> None:
+    """Count the values of a document, aliases as often as they occur.
+
+    Raises:
+        ValueError: there are more than ``limit``.
+    """
+    left = limit
+    rest = [value]
+    while rest:
+        left -= 1
+        if left < 0:
+            raise ValueError("document contains excessive aliasing")
+        item = rest.pop()
+        if isinstance(item, dict):
+            rest += item.values()
+        elif isinstance(item, list):
+            rest += item
 
 
 @functools.cache

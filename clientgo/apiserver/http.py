@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -32,6 +33,9 @@ _COMPRESSION_LEVEL = 1
 
 CONNECTION = "clientgo.connection"
 """The ASGI extension in which a request tells the connection that it came by."""
+
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
+"""What no header may hold."""
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
@@ -104,6 +108,7 @@ class Response:
 
 def warning(text: str) -> tuple[str, str]:
     """The header that warns a client."""
+    text = _CONTROL_CHARACTER.sub(" ", text)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return "warning", f'299 - "{escaped}"'
 

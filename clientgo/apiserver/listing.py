@@ -17,6 +17,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.numbers import parse_unsigned
 from clientgo.apiserver.options import ListOptions, check_list_match
 from clientgo.apiserver.selection import Selection
 from clientgo.apiserver.status_errors import (
@@ -94,12 +95,13 @@ def parse_list_version(text: str) -> int:
     """
     if not text:
         return 0
-    if not text.isdigit():
+    version = parse_unsigned(text)
+    if version is None:
         raise bad_request(
             f'invalid resource version: resourceVersion: Invalid value: "{text}": '
             f'strconv.ParseUint: parsing "{text}": invalid syntax'
         )
-    return int(text)
+    return version
 
 
 def _next_page(

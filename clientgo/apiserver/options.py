@@ -11,20 +11,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from clientgo.apiserver.bodies import decode_options
 from clientgo.apiserver.http import Request
+from clientgo.apiserver.numbers import parse_signed
 from clientgo.apiserver.status_errors import (
     bad_request,
     invalid_options,
 )
+from clientgo.meta.decoding import convert
 from clientgo.meta.field_selectors import FieldSelector, parse_field_selector
 from clientgo.meta.label_requirements import SelectorError
 from clientgo.meta.label_selectors import Selector, parse_label_selector
 from clientgo.schema.field_errors import FieldError
 
 _MAX_MANAGER_LENGTH = 128
+
+
+_Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 
 
 class FieldValidation(StrEnum):
@@ -66,6 +73,21 @@ class DeleteOptions:
     grace_period: int | None = None
     as_sent: Mapping[str, Any] = field(default_factory=dict)
     """What the client gave, for admission webhooks."""
+
+
+class _Preconditions(msgspec.Struct, rename="camel"):
+    uid: str | None = None
+    resource_version: str | None = None
+
+
+class _SentDeleteOptions(msgspec.Struct, rename="camel"):
+    """What a client sends; the types are checked, the values not."""
+
+    dry_run: list[str] | None = None
+    propagation_policy: str | None = None
+    orphan_dependents: bool | None = None
+    grace_period_seconds: _Int64 | None = None
+    preconditions: _Preconditions | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +162,14 @@ def delete_options(request: Request) -> DeleteOptions:
         StatusError: 400 or 422, the options can't be read or contradict each other.
     """
     given = decode_options(request) if request.body else _delete_query(request)
+    try:
+        sent = convert(given, _SentDeleteOptions)
+    except msgspec.ValidationError as error:
+        raise bad_request(f"DeleteOptions can't be read: {error}") from error
     causes = []
-    dry_run = given.get("dryRun") or []
-    if dry_run and dry_run != ["All"]:
-        causes.append(FieldError.not_supported("dryRun", dry_run, ["All"]))
-    policy, orphan = given.get("propagationPolicy"), given.get("orphanDependents")
+    if sent.dry_run and sent.dry_run != ["All"]:
+        causes.append(FieldError.not_supported("dryRun", sent.dry_run, ["All"]))
+    policy, orphan = sent.propagation_policy, sent.orphan_dependents
     if policy is not None and orphan is not None:
         detail = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(FieldError.invalid("propagationPolicy", policy, detail))
@@ -154,13 +179,13 @@ def delete_options(request: Request) -> DeleteOptions:
         raise invalid_options("DeleteOptions", causes)
     if orphan is not None:
         policy = Propagation.ORPHAN if orphan else Propagation.BACKGROUND
-    preconditions = given.get("preconditions") or {}
+    preconditions = sent.preconditions or _Preconditions()
     return DeleteOptions(
-        bool(dry_run),
-        preconditions.get("uid"),
-        preconditions.get("resourceVersion"),
+        bool(sent.dry_run),
+        preconditions.uid,
+        preconditions.resource_version,
         Propagation(policy) if policy else None,
-        given.get("gracePeriodSeconds"),
+        sent.grace_period_seconds,
         {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
         | {
             key: value
@@ -268,7 +293,7 @@ def parse_integer(text: str) -> int:
     Raises:
         StatusError: 400, it is none.
     """
-    try:
-        return int(text)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+    number = parse_signed(text)
+    if number is None:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return number

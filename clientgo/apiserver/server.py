@@ -39,7 +39,7 @@ from clientgo.apiserver.faults import (
     RestartServer,
     RotateToken,
 )
-from clientgo.apiserver.http_protocol import HttpProtocol
+from clientgo.apiserver.http_protocol import KEEP_ALIVE_TIMEOUT, HttpProtocol
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.sqlite_journal import SqliteJournal
 
@@ -339,6 +339,7 @@ class EmbeddedAPIServer:
             date_header=False,
             server_header=False,
             timeout_graceful_shutdown=_SHUTDOWN_GRACE,
+            timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
             ssl_certfile=certificate.certificate if certificate else None,
             ssl_keyfile=certificate.key if certificate else None,
         )

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from clientgo.apiserver.admission import check_namespace
 from clientgo.apiserver.bodies import decode_object, parse_yaml
 from clientgo.apiserver.http import Answer, Request, Response, json_response
-from clientgo.apiserver.listing import list_page, parse_list_version
+from clientgo.apiserver.listing import list_page
 from clientgo.apiserver.negotiation import Representation
+from clientgo.apiserver.numbers import parse_unsigned
 from clientgo.apiserver.options import (
     FieldValidation,
     WriteOptions,
@@ -86,13 +87,14 @@ def _check_get_version(call: Call) -> None:
     version = call.request.parameter("resourceVersion")
     if not version:
         return
-    if not version.isdigit():
+    wanted = parse_unsigned(version)
+    if wanted is None:
         raise internal(
             f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: '
             f'parsing "{version}": invalid syntax'
         )
     current = call.cluster.storage.version
-    if (wanted := parse_list_version(version)) > current:
+    if wanted > current:
         raise future_resource_version(wanted, current)
 
 

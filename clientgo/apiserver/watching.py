@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from clientgo.apiserver.http import Message, Receive, Send, head
 from clientgo.apiserver.negotiation import Form, Representation
+from clientgo.apiserver.numbers import parse_unsigned
 from clientgo.apiserver.options import ListOptions, check_watch_match
 from clientgo.apiserver.rendering import partial_metadata
 from clientgo.apiserver.resources import Resource
@@ -60,12 +61,13 @@ def parse_watch_version(text: str) -> int:
     Raises:
         StatusError: 500 (sic), it is no number.
     """
-    if text and not text.isdigit():
+    version = parse_unsigned(text or "0")
+    if version is None:
         raise internal(
             f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
             "invalid syntax"
         )
-    return int(text or 0)
+    return version
 
 
 class WatchStream:

@@ -22,6 +22,7 @@ from clientgo.apiserver.admission import (
     check_namespace,
     check_namespace_deletion,
 )
+from clientgo.apiserver.numbers import parse_unsigned
 from clientgo.apiserver.options import DeleteOptions, FieldValidation, Propagation, WriteOptions
 from clientgo.apiserver.ownership import without_times
 from clientgo.apiserver.resources import Resource
@@ -264,7 +265,7 @@ def _check_preconditions(target: Target, new: dict[str, Any], old: dict[str, Any
                 "metadata.resourceVersion", 0, "must be specified for an update"
             )
             raise invalid_of_resource(target.resource, target.name, [cause])
-    elif not version.isdigit():
+    elif parse_unsigned(version) is None:
         raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
     elif version != old["resourceVersion"]:
         raise modified(target.resource, target.name)
