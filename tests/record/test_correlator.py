@@ -34,6 +34,19 @@ def test_the_same_event_counts_up_and_changes_only_count_time_and_message() -> N
     assert second.event.metadata.name == first.event.metadata.name
 
 
+def test_an_event_that_repeats_keeps_the_time_of_its_first() -> None:
+    """REC-16: also on a server that has forgotten it, where it is created anew."""
+    correlator = EventCorrelator(clock=AutoClock())
+    first, later = event(), event()
+    first.first_timestamp, later.first_timestamp = "2000-01-01T00:00:00Z", "2000-01-01T00:01:00Z"
+    correlator.correlate(first)
+
+    second = correlator.correlate(later)
+
+    assert second is not None
+    assert second.event.first_timestamp == "2000-01-01T00:00:00Z"
+
+
 def test_the_servers_copy_is_what_the_next_event_changes() -> None:
     """REC-07, REC-16"""
     correlator = EventCorrelator(clock=AutoClock())
@@ -87,10 +100,13 @@ def test_a_group_that_was_quiet_for_longer_than_the_window_starts_anew() -> None
     message("m1")
     clock.step(600)
     at_the_edge = message("m2")
+    clock.step(600)
+    since_the_last = message("m3")
     clock.step(600.001)
 
     assert at_the_edge == "(combined from similar events): m2"
-    assert message("m3") == "m3"
+    assert since_the_last == "(combined from similar events): m3"
+    assert message("m4") == "m4"
 
 
 def test_the_first_messages_of_a_group_keep_their_own_events() -> None:

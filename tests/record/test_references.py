@@ -48,10 +48,11 @@ def test_unstructured_objects_and_dicts_carry_their_kind() -> None:
     assert get_reference(pod()).api_version == "v1"
 
 
-def test_an_object_that_does_not_say_its_kind_has_no_reference() -> None:
+@pytest.mark.parametrize("said", [{}, {"kind": "Pod"}, {"apiVersion": "v1"}], ids=str)
+def test_an_object_that_does_not_say_its_kind_has_no_reference(said: dict[str, str]) -> None:
     """REF-02"""
     with pytest.raises(NoReferenceError, match="set both"):
-        get_reference({"metadata": {"name": "p"}})
+        get_reference({"metadata": {"name": "p"}, **said})
 
 
 def test_a_model_of_the_kubernetes_package_must_be_told_its_kind() -> None:

@@ -107,6 +107,25 @@ def test_the_end_of_a_series_is_written_in_time() -> None:
     assert sorted(sink.calls) == [("create", "n"), ("patch", 2), ("patch", 3)]
 
 
+def test_a_series_that_goes_on_is_rewritten_every_half_hour() -> None:
+    """EVT-08: a server keeps events for an hour."""
+    sink, clock = SeriesListSink(), FakeClock()
+    with SeriesBroadcaster(sink, clock=clock) as broadcaster:
+        clock.wait_for_waiters()
+        recorder = broadcaster.new_recorder("c")
+        recorder.eventf(pod(), None, NORMAL, "R", "A", "n")
+        after: list[int] = []
+        for _ in range(5):
+            recorder.eventf(pod(), None, NORMAL, "R", "A", "n")
+            assert broadcaster.flush(5)
+            clock.step(360)
+            clock.wait_for_waiters()
+            after.append(len(sink.calls))
+
+    assert after == [2, 2, 2, 2, 3]
+    assert sink.calls[-1] == ("patch", 6)
+
+
 def test_a_full_queue_drops_and_counts() -> None:
     """EVT-04"""
     gate = threading.Event()

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import pytest
+
 from clientgo.api.events_v1 import Event
 from clientgo.meta import AlreadyExistsError, ForbiddenError, NotFoundError, deep_copy
 from clientgo.record.series_cache import SeriesCache
@@ -169,13 +171,32 @@ def test_a_series_that_could_not_be_refreshed_is_kept() -> None:
     assert len(scene.cache.series()) == 1
 
 
-def test_recording_goes_on_while_a_series_is_being_written() -> None:
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda scene: scene.writer.write(series_event()),
+        lambda scene: scene.writer.refresh(),
+    ],
+    ids=["an event", "a series"],
+)
+def test_recording_goes_on_while_something_is_being_written(
+    write: Callable[[_Scene], None],
+) -> None:
     """EVT-09"""
-    scene = _Scene()
+    scene, recorded = _Scene(), threading.Event()
     scene.record()
     scene.record()
-    scene.sink.before = lambda: scene.cache.observe(series_event()) and None
 
-    scene.writer.refresh()
+    def record() -> None:
+        scene.cache.observe(series_event())
+        recorded.set()
 
+    def record_in_another_thread() -> None:
+        threading.Thread(target=record, daemon=True).start()
+        assert recorded.wait(5)
+
+    scene.sink.before = record_in_another_thread
+    write(scene)
+
+    assert recorded.is_set()
     assert [s.event.series.count for s in scene.cache.series() if s.event.series] == [3]
