@@ -75,19 +75,37 @@ def one_of_each(kubectl: Kubectl) -> None:
         ("customresourcedefinitions", "NAME CREATED AT"),
         ("daemonsets", "NAME DESIRED CURRENT READY UP-TO-DATE AVAILABLE NODE SELECTOR AGE"),
         ("deployments", "NAME READY UP-TO-DATE AVAILABLE AGE"),
+        ("endpoints", "NAME ENDPOINTS AGE"),
+        ("endpointslices", "NAME ADDRESSTYPE PORTS ENDPOINTS AGE"),
         ("events", "LAST SEEN TYPE REASON OBJECT MESSAGE"),
         ("events.events.k8s.io", "LAST SEEN TYPE REASON OBJECT MESSAGE"),
+        ("horizontalpodautoscalers", "NAME REFERENCE TARGETS MINPODS MAXPODS REPLICAS AGE"),
+        ("ingresses", "NAME CLASS HOSTS ADDRESS PORTS AGE"),
         ("jobs", "NAME STATUS COMPLETIONS DURATION AGE"),
         ("leases", "NAME HOLDER AGE"),
+        ("limitranges", "NAME CREATED AT"),
         ("namespaces", "NAME STATUS AGE"),
+        ("networkpolicies", "NAME POD-SELECTOR AGE"),
         ("nodes", "NAME STATUS ROLES AGE VERSION"),
+        ("persistentvolumeclaims",
+         "NAME STATUS VOLUME CAPACITY ACCESS MODES STORAGECLASS VOLUMEATTRIBUTESCLASS AGE"),
+        ("persistentvolumes", "NAME CAPACITY ACCESS MODES RECLAIM POLICY STATUS CLAIM"
+         " STORAGECLASS VOLUMEATTRIBUTESCLASS REASON AGE"),
+        ("poddisruptionbudgets", "NAME MIN AVAILABLE MAX UNAVAILABLE ALLOWED DISRUPTIONS AGE"),
         ("pods", "NAME READY STATUS RESTARTS AGE"),
+        ("priorityclasses", "NAME VALUE GLOBAL-DEFAULT AGE PREEMPTIONPOLICY"),
         ("replicasets", "NAME DESIRED CURRENT READY AGE"),
+        ("resourcequotas", "NAME REQUEST LIMIT AGE"),
+        ("rolebindings", "NAME ROLE AGE"),
+        ("roles", "NAME CREATED AT"),
         ("secrets", "NAME TYPE DATA AGE"),
+        ("serviceaccounts", "NAME SECRETS AGE"),
         ("services", "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE"),
         ("statefulsets", "NAME READY AGE"),
+        ("storageclasses",
+         "NAME PROVISIONER RECLAIMPOLICY VOLUMEBINDINGMODE ALLOWVOLUMEEXPANSION AGE"),
     ],
-)
+)  # fmt: skip
 def test_get_shows_the_usual_columns(kubectl: Kubectl, resource: str, headers: str) -> None:
     printed = kubectl("get", resource).splitlines()
 
@@ -95,8 +113,11 @@ def test_get_shows_the_usual_columns(kubectl: Kubectl, resource: str, headers: s
     assert len(printed) > 1
 
 
+CLUSTER_SCOPED = ("Node", "PersistentVolume", "PriorityClass", "StorageClass")
+
+
 def _named(api_version: str, kind: str, name: str = "one", **fields: Any) -> dict[str, Any]:
-    metadata = {"name": name} if kind == "Node" else {"name": name, "namespace": "default"}
+    metadata = {"name": name} | ({} if kind in CLUSTER_SCOPED else {"namespace": "default"})
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
 
 
@@ -119,6 +140,8 @@ _POD_SPEC = {**_TEMPLATE["spec"], "restartPolicy": "Never"}
 _JOB = {"template": {"spec": _POD_SPEC}}
 _CRON_JOB = {"schedule": "* * * * *", "jobTemplate": {"spec": _JOB}}
 
+_VOLUME = {"accessModes": ["ReadWriteOnce"], "storageClassName": "one"}
+
 ONE_OF_EACH = (
     config_map("one"),
     deployment("one"),
@@ -129,11 +152,31 @@ ONE_OF_EACH = (
     _named("batch/v1", "CronJob", spec=_CRON_JOB),
     _named("batch/v1", "Job", spec=_JOB),
     _named("coordination.k8s.io/v1", "Lease", spec={"holderIdentity": "me"}),
+    _named("autoscaling/v2", "HorizontalPodAutoscaler",
+           spec={"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "one"}}),
+    _named("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4", endpoints=[]),
+    _named("networking.k8s.io/v1", "Ingress",
+           spec={"defaultBackend": {"service": {"name": "one", "port": {"number": 80}}}}),
+    _named("networking.k8s.io/v1", "NetworkPolicy", spec={"podSelector": {}}),
+    _named("policy/v1", "PodDisruptionBudget", spec={"maxUnavailable": 1}),
+    _named("rbac.authorization.k8s.io/v1", "Role", rules=[]),
+    _named("rbac.authorization.k8s.io/v1", "RoleBinding", roleRef={
+        "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "one"}),
+    _named("scheduling.k8s.io/v1", "PriorityClass", value=1),
+    _named("storage.k8s.io/v1", "StorageClass", provisioner="example.com/none"),
+    _named("v1", "Endpoints"),
+    _named("v1", "LimitRange", spec={"limits": [{"type": "Pod"}]}),
     _named("v1", "Node"),
+    _named("v1", "PersistentVolume", spec=_VOLUME | {"capacity": {"storage": "1Gi"},
+           "hostPath": {"path": "/"}}),
+    _named("v1", "PersistentVolumeClaim", spec=_VOLUME | {
+        "resources": {"requests": {"storage": "1Gi"}}}),
     _named("v1", "Pod", spec=_POD_SPEC),
+    _named("v1", "ResourceQuota", spec={"hard": {"pods": "1"}}),
     _named("v1", "Secret", stringData={"password": "x"}),
     _named("v1", "Service", spec={"ports": [{"port": 80}]}),
-)
+    _named("v1", "ServiceAccount"),
+)  # fmt: skip
 
 
 def test_wide_output_adds_columns(kubectl: Kubectl) -> None:
@@ -143,6 +186,15 @@ def test_wide_output_adds_columns(kubectl: Kubectl) -> None:
 
     assert headers[-3:] == ["CONTAINERS", "IMAGES", "SELECTOR"]
     assert row[-3:] == ["main", "example/main:1", "app=wide"]
+
+
+@pytest.mark.usefixtures("one_of_each")
+def test_wide_output_of_nodes_tells_addresses_and_software(kubectl: Kubectl) -> None:
+    headers = kubectl("get", "nodes", "-o", "wide").splitlines()[0].split()
+
+    assert headers[5:] == [
+        "INTERNAL-IP", "EXTERNAL-IP", "OS-IMAGE", "KERNEL-VERSION", "CONTAINER-RUNTIME",
+    ]  # fmt: skip
 
 
 def test_custom_resources_have_the_columns_of_their_definition(
