@@ -289,8 +289,19 @@ def deep_copy(obj: T) -> T:
         return copy.deepcopy(obj)
     duplicate = copy.copy(obj)
     # The raw bytes are immutable and shared; a body that nobody has used is decoded anew.
-    duplicate.metadata = copy.deepcopy(obj.metadata)
-    duplicate._body = copy.deepcopy(obj._body)
+    duplicate.metadata = _copy_of_metadata(obj.metadata)
+    if obj._body is not None:
+        duplicate._body = copy.deepcopy(obj._body)
+    return duplicate
+
+
+def _copy_of_metadata(metadata: ObjectMeta) -> ObjectMeta:
+    """A deep copy, by hand because every reconcile begins with one."""
+    duplicate = copy.copy(metadata)
+    duplicate.labels = metadata.labels.copy()
+    duplicate.annotations = metadata.annotations.copy()
+    if metadata.owner_references:
+        duplicate.owner_references = tuple(map(copy.copy, metadata.owner_references))
     return duplicate
 
 
