@@ -65,7 +65,7 @@ from clientgo.operator.predicates import (
 from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.reconciler import KeyReconciler, Reconciler
 from clientgo.operator.result import ErrorResult, Result
-from clientgo.operator.sources import Source, watch
+from clientgo.operator.sources import Source, channel, func, inbound, poll, watch
 from clientgo.operator.status import (
     Condition,
     Conditioned,
@@ -99,6 +99,10 @@ __all__ = [
     "OWN",
     "namespaces_from_env",
     "watch",
+    "poll",
+    "inbound",
+    "channel",
+    "func",
     # events
     "CreateEvent",
     "UpdateEvent",

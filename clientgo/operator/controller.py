@@ -208,7 +208,6 @@ class Controller(Generic[P]):
         self.begin_stop()
         alive = self.queue.stop(timeout)
         self.deadlines.stop()
-        _log.info("%s: stopped", self.name)
         return alive
 
     def trigger(self, key: ObjectName, *, priority: int = 0) -> None:
@@ -383,8 +382,9 @@ class Controller(Generic[P]):
     def _follow(self, namespaces: NamespaceSet) -> None:
         self._namespaces = namespaces
         for source in self.sources():
-            if isinstance(source, KindSource) and source.follow_namespaces:
-                source.change_namespaces(namespaces)
+            follow = getattr(source, "change_namespaces", None)
+            if follow is not None and getattr(source, "follow_namespaces", True):
+                follow(namespaces)
 
     def _source_of(self, kind: Any, name: str | None) -> Source:
         if name is not None:

@@ -6,7 +6,31 @@
            ──enqueue(key)──────────────────────────►
 """
 
+from clientgo.operator.sources.inbound import (
+    ChannelSource,
+    FunctionSource,
+    InboundSource,
+    channel,
+    func,
+    inbound,
+)
 from clientgo.operator.sources.kind_source import KindSource, watch
+from clientgo.operator.sources.polling import PerResourcePollingSource, PollingSource, poll
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 
-__all__ = ["Source", "SourceContext", "Sink", "KindSource", "watch"]
+__all__ = [
+    "Source",
+    "SourceContext",
+    "Sink",
+    "watch",
+    "poll",
+    "inbound",
+    "channel",
+    "func",
+    "KindSource",
+    "PollingSource",
+    "PerResourcePollingSource",
+    "InboundSource",
+    "ChannelSource",
+    "FunctionSource",
+]

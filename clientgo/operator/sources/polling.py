@@ -1,0 +1,299 @@
+"""Sources that ask, for what has no watch.
+
+Promises: the first answer is there before any reconcile; primaries run only for what differs from
+the answer before; a question that fails is logged and counted, and asked again when its time
+comes; the period counts from the end of an answer.
+
+Source: Java Operator SDK PollingEventSource, PerResourcePollingEventSource. It differs where those
+stop asking after an exception.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler, last_known_state
+from clientgo.meta import ObjectName
+from clientgo.operator.cache.kind_cache import KindCache, Subscription
+from clientgo.operator.durations import Duration, positive_seconds
+from clientgo.operator.errors import AlreadyStartedError, DeclarationError
+from clientgo.operator.sources.item_cache import ItemCache, ItemId
+from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.workqueue import DelayingQueue
+
+_EVERYTHING: Final = ObjectName("", "")
+"""Stands in the queue for the one question that a source for all primaries asks."""
+
+
+class _Poller:
+    """Asks in threads of its own: each subject again a while after its last answer."""
+
+    def __init__(self, ask: Callable[[ObjectName], float], concurrency: int) -> None:
+        self._ask = ask
+        self._concurrency = concurrency
+        self._queue: DelayingQueue[ObjectName] | None = None
+        self._threads: list[threading.Thread] = []
+
+    def start(self, context: SourceContext, name: str) -> None:
+        self._queue = DelayingQueue(clock=context.clock, add_cancels_delay=True)
+        self._threads = [
+            threading.Thread(
+                target=self._run, args=(self._queue,), name=f"poll-{name}-{n}", daemon=True
+            )
+            for n in range(1, self._concurrency + 1)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def ask_now(self, subject: ObjectName) -> None:
+        if self._queue is not None:
+            self._queue.add(subject)
+
+    def stop(self) -> None:
+        if self._queue is not None:
+            self._queue.shut_down()
+        for thread in self._threads:
+            thread.join()
+        self._queue, self._threads = None, []
+
+    def alive(self) -> bool:
+        return all(thread.is_alive() for thread in self._threads)
+
+    def _run(self, queue: DelayingQueue[ObjectName]) -> None:
+        for subject in queue.items():
+            if queue.shutting_down:
+                continue
+            delay = self._ask(subject)
+            if delay > 0:
+                queue.add_after(subject, delay)
+
+
+class PollingSource:
+    """Asks one question for all primaries; :func:`poll` makes it. Thread-safe."""
+
+    def __init__(
+        self,
+        fetch: Callable[[], Mapping[ObjectName, Iterable[Any]]],
+        *,
+        period: float,
+        item_id: ItemId | None,
+        kind: Any,
+        name: str,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.cache = ItemCache(item_id)
+        self._fetch = fetch
+        self._period = period
+        self._poller = _Poller(self._ask, 1)
+        self._sink: Sink | None = None
+        self._answered = threading.Event()
+        self._trouble: str | None = None
+
+    def start(self, context: SourceContext, sink: Sink) -> None:
+        if self._sink is not None:
+            raise AlreadyStartedError(f"source {self.name} runs already")
+        self._sink = sink
+        self._answered.clear()
+        self._poller.start(context, self.name)
+        self._poller.ask_now(_EVERYTHING)
+
+    def wait_synced(self, timeout: float) -> bool:
+        return self._answered.wait(timeout)
+
+    def stop(self) -> None:
+        self._poller.stop()
+        self._sink = None
+
+    def healthy(self) -> str | None:
+        return self._trouble or (None if self._poller.alive() else "its thread has ended")
+
+    def secondaries(self, key: ObjectName) -> list[Any]:
+        """What is known to belong to a primary."""
+        return self.cache.items(key)
+
+    def _ask(self, _subject: ObjectName) -> float:
+        assert self._sink is not None
+        try:
+            answer = {key: list(items) for key, items in self._fetch().items()}
+            for key in self.cache.replace_all(answer):
+                self._sink.enqueue(key)
+            self._trouble = None
+            self._answered.set()
+        except Exception as error:  # noqa: BLE001 - the next question may be answered
+            self._trouble = f"{type(error).__name__}: {error}"
+            self._sink.failed(error)
+        return self._period
+
+
+class PerResourcePollingSource:
+    """Asks a question for each primary that there is; :func:`poll` makes it. Thread-safe.
+
+    A primary that is not to be asked about (``when``) is looked at again when it changes.
+    """
+
+    def __init__(
+        self,
+        fetch: Callable[[Any], Any],
+        *,
+        period: float,
+        when: Callable[[Any], bool] | None,
+        item_id: ItemId | None,
+        concurrency: int,
+        kind: Any,
+        name: str,
+    ) -> None:
+        self.name = name
+        self.kind = kind
+        self.cache = ItemCache(item_id)
+        self._fetch = fetch
+        self._period = period
+        self._when = when
+        self._poller = _Poller(self._ask, concurrency)
+        self._sink: Sink | None = None
+        self._primaries: tuple[KindCache, Subscription] | None = None
+        self._lock = threading.Lock()
+        self._troubles: dict[ObjectName, str] = {}
+
+    def start(self, context: SourceContext, sink: Sink) -> None:
+        if self._sink is not None:
+            raise AlreadyStartedError(f"source {self.name} runs already")
+        self._sink = sink
+        self._poller.start(context, self.name)
+        cache = context.cache.peek(context.primary)
+        assert cache is not None, "a controller declares its primary first"
+        subscription = cache.subscribe(_Primaries(self), context.namespaces)
+        self._primaries = cache, subscription
+
+    def wait_synced(self, timeout: float) -> bool:
+        """Every primary is known; the answers about them are fetched when they are read."""
+        assert self._primaries is not None
+        cache, subscription = self._primaries
+        return cache.wait_synced(subscription, timeout)
+
+    def change_namespaces(self, namespaces: Any) -> None:
+        if self._primaries is not None:
+            cache, subscription = self._primaries
+            cache.change(subscription, namespaces)
+
+    def stop(self) -> None:
+        if self._primaries is not None:
+            cache, subscription = self._primaries
+            cache.unsubscribe(subscription)
+        self._poller.stop()
+        self._sink, self._primaries = None, None
+
+    def healthy(self) -> str | None:
+        with self._lock:
+            for key, trouble in self._troubles.items():
+                return f"{key}: {trouble}"
+        return None if self._poller.alive() else "a thread of it has ended"
+
+    def secondaries(self, key: ObjectName) -> list[Any]:
+        """What is known to belong to a primary; asks, once, if nobody has yet."""
+        if not self.cache.known(key):
+            primary = self._primary(key)
+            if primary is not None:
+                self.cache.replace(key, self._answer(primary)[0])
+        return self.cache.items(key)
+
+    def appeared(self, key: ObjectName, primary: Any) -> None:
+        """A primary is there, or has changed."""
+        wanted = self._when is None or self._when(primary)
+        if wanted and not self.cache.known(key):
+            self._poller.ask_now(key)
+
+    def disappeared(self, key: ObjectName) -> None:
+        self.cache.forget(key)
+        with self._lock:
+            self._troubles.pop(key, None)
+
+    def _ask(self, key: ObjectName) -> float:
+        assert self._sink is not None
+        primary = self._primary(key)
+        if primary is None:
+            self.disappeared(key)
+            return 0.0
+        if self._when is not None and not self._when(primary):
+            self.cache.forget(key)
+            return 0.0
+        try:
+            items, period = self._answer(primary)
+            if self.cache.replace(key, items):
+                self._sink.enqueue(key)
+        except Exception as error:  # noqa: BLE001 - the next question may be answered
+            with self._lock:
+                self._troubles[key] = f"{type(error).__name__}: {error}"
+            self._sink.failed(error)
+            return self._period
+        with self._lock:
+            self._troubles.pop(key, None)
+        return period
+
+    def _answer(self, primary: Any) -> tuple[list[Any], float]:
+        """The items, and how long to wait until the next question."""
+        answer = self._fetch(primary)
+        if isinstance(answer, tuple):
+            items, period = answer
+            return list(items), positive_seconds(period, "the period that fetch returned")
+        return list(answer), self._period
+
+    def _primary(self, key: ObjectName) -> Any | None:
+        return None if self._primaries is None else self._primaries[0].get(key)
+
+
+class _Primaries(ResourceEventHandler[Any]):
+    def __init__(self, source: PerResourcePollingSource) -> None:
+        self._source = source
+
+    def on_add(self, obj: Any, _is_in_initial_list: bool) -> None:
+        self._source.appeared(ObjectName.of(obj), obj)
+
+    def on_update(self, _old: Any, new: Any) -> None:
+        self._source.appeared(ObjectName.of(new), new)
+
+    def on_delete(self, obj: Any | DeletedFinalStateUnknown) -> None:
+        state = last_known_state(obj)
+        if state is not None:
+            self._source.disappeared(ObjectName.of(state))
+
+
+def poll(
+    fetch: Callable[..., Any],
+    *,
+    period: Duration,
+    per_resource: bool = False,
+    when: Callable[[Any], bool] | None = None,
+    item_id: ItemId | None = None,
+    concurrency: int = 1,
+    kind: Any = None,
+    name: str = "poll",
+) -> PollingSource | PerResourcePollingSource:
+    """A source that asks ``fetch`` every ``period`` seconds.
+
+    ``fetch()`` returns the items of all primaries, by key. With ``per_resource`` it is asked for
+    each primary, ``fetch(primary)``, while that passes ``when``, and returns the items, or a pair
+    of these and the seconds until the next question; ``concurrency`` questions at a time.
+    ``item_id`` tells items apart, by default by their ``id`` or ``name``; ``kind`` is the class
+    under which ``ctx.secondaries`` finds them.
+
+    Raises :class:`~clientgo.operator.errors.ConfigError`, ``DeclarationError``.
+    """
+    length = positive_seconds(period, f"the period of source {name}")
+    if not per_resource:
+        if when is not None or concurrency != 1:
+            raise DeclarationError(f"source {name}: when and concurrency need per_resource=True")
+        return PollingSource(fetch, period=length, item_id=item_id, kind=kind, name=name)
+    if concurrency < 1:
+        raise DeclarationError(f"source {name}: concurrency must be at least 1, not {concurrency}")
+    return PerResourcePollingSource(
+        fetch,
+        period=length,
+        when=when,
+        item_id=item_id,
+        concurrency=concurrency,
+        kind=kind,
+        name=name,
+    )
