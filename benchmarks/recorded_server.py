@@ -86,6 +86,11 @@ def page(objs: Sequence[object], token: str = "") -> bytes:
     return _HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 
+def chunked(*bodies: bytes) -> bytes:
+    """A whole answer in chunks; without its end if nothing closes it."""
+    return b"".join((_HEAD, b"Transfer-Encoding: chunked\r\n\r\n", *bodies))
+
+
 class Recordings:
     """Every answer, rendered."""
 
@@ -96,8 +101,9 @@ class Recordings:
             event("MODIFIED", foo(number % OBJECTS, number + 1))
             for number in range(OBJECTS, EVENTS)
         )
-        self.changes = bookmark() + added + modified
-        self.streamed_list = added + bookmark()
+        self.changes = chunked(bookmark(), added, modified)
+        self.streamed_list = chunked(added, bookmark())
+        self.silence = chunked()
         self.pages: dict[tuple[int, int], bytes] = {}
 
     def answer(self, offer: str, query: dict[str, str]) -> tuple[bytes, bool]:
@@ -109,10 +115,9 @@ class Recordings:
         if offer == "brief":
             head = _HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
             return head + event("MODIFIED", foo(0, 2)) + _END, False
-        head = _HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
         if offer == "live":
-            return head + self.changes, True
-        return head + (self.streamed_list if "sendInitialEvents" in query else b""), True
+            return self.changes, True
+        return self.streamed_list if "sendInitialEvents" in query else self.silence, True
 
     def _page(self, offer: str, limit: int, start: int) -> bytes:
         if offer != "full":
