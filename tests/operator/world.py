@@ -114,7 +114,11 @@ class World:
     """
 
     def __init__(
-        self, *objects: Any, kinds: tuple[Any, ...] = KINDS, real_time: bool = False, **settings: Any
+        self,
+        *objects: Any,
+        kinds: tuple[Any, ...] = KINDS,
+        real_time: bool = False,
+        **settings: Any,
     ) -> None:
         self.server = EmbeddedAPIServer()
         self.server.start()
@@ -181,6 +185,8 @@ class World:
     def wait_for_timer(self) -> None:
         """Block until an object has a timer, so that the clock may be stepped."""
         self.clock.wait_for(
-            lambda: any(c.queue.statistics().waiting for c in self.manager.controllers())
-            and self.at_rest()
+            lambda: (
+                any(c.queue.statistics().waiting for c in self.manager.controllers())
+                and self.at_rest()
+            )
         )
