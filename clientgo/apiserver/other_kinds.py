@@ -13,6 +13,7 @@ from clientgo.apiserver.names import PATH_SEGMENT
 from clientgo.apiserver.pod_defaults import default_template
 from clientgo.apiserver.storage import Object
 from clientgo.apiserver.strategy import FieldReader, ScaleFields
+from clientgo.meta.label_requirements import SelectorError
 from clientgo.meta.label_selector_objects import selector_from_object
 from clientgo.schema.field_errors import FieldError
 
@@ -63,10 +64,7 @@ class TemplateStrategy(WorkloadStrategy):
             detail = "must be greater than or equal to 0"
             errors.append(FieldError.invalid("spec.replicas", replicas, detail))
         labels = spec["template"].get("metadata", {}).get("labels", {})
-        selector = spec.get("selector")
-        if selector is not None and not _selects(selector, labels):
-            detail = "`selector` does not match template `labels`"
-            errors.append(FieldError.invalid("spec.template.metadata.labels", labels, detail))
+        errors += _selector_errors(spec.get("selector"), labels)
         if not spec["template"].get("spec", {}).get("containers"):
             errors.append(FieldError.required("spec.template.spec.containers"))
         return _once(errors)
@@ -79,8 +77,18 @@ class TemplateStrategy(WorkloadStrategy):
         return [FieldError.invalid("spec.selector", selector, "field is immutable")]
 
 
-def _selects(selector: Object, labels: Mapping[str, str]) -> bool:
-    return selector_from_object(selector).matches(labels)
+def _selector_errors(selector: Object | None, labels: Mapping[str, str]) -> list[FieldError]:
+    """Why a workload's selector can't find its pods."""
+    if selector is None:
+        return []
+    try:
+        selects = selector_from_object(selector).matches(labels)
+    except SelectorError as error:
+        return [FieldError.invalid("spec.selector", selector, str(error))]
+    if selects:
+        return []
+    detail = "`selector` does not match template `labels`"
+    return [FieldError.invalid("spec.template.metadata.labels", labels, detail)]
 
 
 def _once(errors: list[FieldError]) -> list[FieldError]:

@@ -15,11 +15,12 @@ from clientgo.apiserver.bodies import decode_object
 from clientgo.apiserver.http import Answer, json_response
 from clientgo.apiserver.options import write_options
 from clientgo.apiserver.patching import make_patcher
-from clientgo.apiserver.status_errors import StatusError, not_found
+from clientgo.apiserver.status_errors import StatusError, bad_request, not_found
 from clientgo.apiserver.storage import Object
 from clientgo.apiserver.strategy import ScaleFields
 from clientgo.apiserver.verbs import Call, existing
 from clientgo.apiserver.writes import update_object
+from clientgo.meta.label_requirements import SelectorError
 from clientgo.meta.label_selector_objects import selector_from_object
 from clientgo.schema.field_errors import FieldError
 
@@ -90,14 +91,21 @@ def scale_of(obj: Object, fields: ScaleFields) -> Object:
 
 
 def _selector_text(selector: Any) -> str:
-    """A selector as text: text as it is, objects and plain maps of labels written out."""
+    """A selector as text: text as it is, objects and plain maps of labels written out.
+
+    Raises:
+        StatusError: 400, a custom resource holds something else there.
+    """
     if isinstance(selector, str):
         return selector
     if not isinstance(selector, Mapping):
         return ""
     if not selector.keys() & {"matchLabels", "matchExpressions"}:
         selector = {"matchLabels": selector}
-    return str(selector_from_object(selector))
+    try:
+        return str(selector_from_object(selector))
+    except (SelectorError, TypeError, AttributeError) as error:
+        raise bad_request(f"the selector for scaling can't be read: {error}") from error
 
 
 def _fields(call: Call) -> ScaleFields:

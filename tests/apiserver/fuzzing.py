@@ -6,7 +6,6 @@ them: random bytes alone would rarely get past the first check.
 
 from __future__ import annotations
 
-import copy
 import json
 import socket
 from collections.abc import Iterator
@@ -68,6 +67,8 @@ _METADATA = {
 _WEBHOOK = {
     "name": "w.example.com",
     "clientConfig": {"url": "https://127.0.0.1:1/x"},
+    "namespaceSelector": {"matchLabels": {"a": "b"}},
+    "objectSelector": {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b"]}]},
     "rules": [
         {"operations": ["*"], "apiGroups": ["none"], "apiVersions": ["*"], "resources": ["x"]}
     ],
@@ -122,6 +123,26 @@ OBJECTS: dict[str, dict[str, Any]] = {
         "coordination.k8s.io/v1",
         "Lease",
         spec={"holderIdentity": "h", "renewTime": "2020-01-01T00:00:00.000000Z"},
+    ),
+    "/apis/policy/v1/namespaces/default/poddisruptionbudgets": _object(
+        "policy/v1", "PodDisruptionBudget", spec={"selector": _SELECTOR, "minAvailable": "50%"}
+    ),
+    "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies": _object(
+        "networking.k8s.io/v1", "NetworkPolicy", spec={"podSelector": _SELECTOR}
+    ),
+    "/apis/networking.k8s.io/v1/namespaces/default/ingresses": _object(
+        "networking.k8s.io/v1",
+        "Ingress",
+        spec={"rules": [{"host": "h"}], "defaultBackend": {"resource": {"kind": "k", "name": "n"}}},
+    ),
+    "/api/v1/persistentvolumes": _object(
+        "v1",
+        "PersistentVolume",
+        spec={
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/"},
+        },
     ),
     "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles": _object(
         "rbac.authorization.k8s.io/v1",
@@ -419,7 +440,10 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
     if draw(st.integers(0, 3)) == 0:
         version["subresources"]["scale"] = {
             "specReplicasPath": draw(st.sampled_from(_JSON_PATHS)),
-            "statusReplicasPath": draw(st.sampled_from(_JSON_PATHS)),
+            "statusReplicasPath": draw(st.sampled_from([".status.ready", ".status", *_JSON_PATHS])),
+            "labelSelectorPath": draw(
+                st.sampled_from([".spec.map", ".spec.list", ".status.sel", ""])
+            ),
         }
     if draw(st.integers(0, 3)) == 0:
         version["selectableFields"] = [{"jsonPath": draw(st.sampled_from(_JSON_PATHS))}]
@@ -440,27 +464,31 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]
         yield from _places(item, (*path, key))
 
 
+def _copy(value: Any) -> Any:
+    return json.loads(json.dumps(value))
+
+
 @st.composite
 def mistaken(draw: st.DrawFn, correct: Any) -> Any:
     """A JSON value with a few things in it replaced, added or left out."""
-    value = copy.deepcopy(correct)
+    value = _copy(correct)
     for _ in range(draw(st.sampled_from([0, 1, 1, 2, 3]))):
         places = list(_places(value))
         if not places:
-            return draw(junk)
+            return _copy(draw(junk))
         *path, key = draw(st.sampled_from(places))
         holder = value
         for step in path:
             holder = holder[step]
         match draw(st.sampled_from(["replace", "replace", "remove", "add"])):
             case "replace":
-                holder[key] = draw(junk)
+                holder[key] = _copy(draw(junk))
             case "remove":
                 del holder[key]
             case "add" if isinstance(holder, dict):
-                holder[draw(words)] = draw(junk)
+                holder[draw(words)] = _copy(draw(junk))
             case _:
-                holder.append(draw(junk))
+                holder.append(_copy(draw(junk)))
     return value
 
 

@@ -79,10 +79,10 @@ def decode_managers(entries: Sequence[JSONValue]) -> Managers:
     for index, entry in enumerate(entries):
         try:
             manager = ManagerId.of(
-                entry.get("manager", ""),
+                _text(entry, "manager"),
                 _known(entry, "operation", (APPLY, UPDATE)),
                 _present(entry, "apiVersion"),
-                entry.get("subresource", ""),
+                _text(entry, "subresource"),
             )
             _known(entry, "fieldsType", ("FieldsV1",))
             fields = FieldSet.from_fields_v1(entry.get("fieldsV1") or {})
@@ -133,6 +133,13 @@ def _sort_key(entry: JSONObject) -> tuple[str, int, str, str, str]:
         entry["apiVersion"],
         entry.get("subresource", ""),
     )
+
+
+def _text(entry: JSONObject, name: str) -> str:
+    value = entry.get(name, "")
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be text, not {value!r}")
+    return value
 
 
 def _present(entry: JSONObject, name: str) -> str:
