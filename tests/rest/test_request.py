@@ -148,6 +148,16 @@ def test_codes_from_200_to_206_are_success(server, code):
     assert client_of(server).get().resource("foos").do().status == code
 
 
+@pytest.mark.parametrize("code", [207, 226, 299, 300, 304])
+def test_no_other_code_is(server, code):
+    """REST-17."""
+    server.on("*", answer(code))
+
+    with pytest.raises(StatusError) as caught:
+        client_of(server).get().resource("foos").do()
+    assert caught.value.code == code
+
+
 @pytest.mark.parametrize(
     ("code", "reason", "error"),
     [

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.clock import REAL_CLOCK
 from clientgo.flowcontrol import NeverRateLimiter, TokenBucketRateLimiter
 from clientgo.meta import (
     Codec,
@@ -157,30 +158,38 @@ def test_a_stream_is_not_retried_when_its_connection_was_lost_but_after_retry_af
 
 
 @pytest.mark.parametrize(
-    "failure", [reset(), hang_up(), stay_silent()], ids=["reset", "eof", "silence"]
+    ("failure", "read_timeout"),
+    [(reset(), 5.0), (hang_up(), 5.0), (stay_silent(), 0.1)],
+    ids=["reset", "eof", "silence"],
 )
-def test_a_watch_is_retried_when_its_server_was_lost_or_silent(server, clock, failure):
+def test_a_watch_is_retried_when_its_server_was_lost_or_silent(
+    server, clock, failure, read_timeout
+):
     """REST-08."""
     server.on("*", failure, watch_begin() + watch_end())
 
-    client_of(server, clock, read_timeout=0.05).get().resource("foos").watch(CODEC).read()
+    client_of(server, clock, read_timeout=read_timeout).get().resource("foos").watch(CODEC).read()
 
-    assert len(server.requests) == 2
+    assert len(server.wait_for_requests(2)) == 2
     assert clock.monotonic() == 1.0
 
 
-@pytest.mark.parametrize("failure", [hang_up(), stay_silent()], ids=["eof", "silence"])
-def test_a_watch_that_keeps_losing_its_server_is_an_ended_watch(server, clock, failure):
+@pytest.mark.parametrize(
+    ("failure", "read_timeout"), [(hang_up(), 5.0), (stay_silent(), 0.1)], ids=["eof", "silence"]
+)
+def test_a_watch_that_keeps_losing_its_server_is_an_ended_watch(
+    server, clock, failure, read_timeout
+):
     """REST-09."""
     server.on("*", failure)
 
-    client = client_of(server, clock, read_timeout=0.02)
+    client = client_of(server, clock, read_timeout=read_timeout)
     stream = client.get().resource("foos").max_retries(2).watch(CODEC)
 
     assert isinstance(stream, EndedWatch)
     assert stream.read() == ()
     stream.stop()
-    assert len(server.requests) == 3
+    assert len(server.wait_for_requests(3)) == 3
 
 
 @pytest.mark.parametrize("kind", ["do", "stream", "watch"])
@@ -289,6 +298,16 @@ def test_a_timeout_ends_an_answer_that_trickles(server):
 
     with pytest.raises(TransportTimeoutError, match="not done within its timeout of 10"):
         client_of(server, clock).get().resource("foos").timeout(10).do()
+
+
+@pytest.mark.parametrize("said", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"])
+def test_a_timeout_ends_the_wait_for_a_silent_server(server, said):
+    """REST-14: long before the 90 seconds that any silence may last."""
+    server.on("*", send(said) + stay_silent())
+    client = client_of(server, REAL_CLOCK)
+
+    with pytest.raises(TransportTimeoutError):
+        client.get().resource("foos").timeout(0.2).max_retries(0).do()
 
 
 def test_the_timeout_begins_after_the_wait_for_the_first_token(server, clock):
