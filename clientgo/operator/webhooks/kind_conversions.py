@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from clientgo.meta import APIResource, Codec, ObjectMeta, Resource, resource_of
+from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import JSONObject
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks.conversion import SpokeDeclaration, declared_conversion
@@ -144,7 +145,7 @@ def _put_in(metadata: JSONObject, annotation: str, unknown: JSONObject) -> None:
 def _taken_out(metadata: JSONObject, annotation: str) -> JSONObject:
     text = metadata.get("annotations", {}).pop(annotation, "{}")
     try:
-        unknown: JSONObject = msgspec.json.decode(text, type=dict)
+        unknown: JSONObject = decode(text, dict)
     except msgspec.MsgspecError as error:
         raise ConversionError(f"annotation {annotation} holds no JSON object: {error}") from error
     return unknown

@@ -1,0 +1,67 @@
+"""A fuzz test for converters: there and back again must give the same object.
+
+::
+
+    def test_nothing_is_lost() -> None:
+        roundtrip(FooV1alpha1Converter())
+
+Promises: a failure names the sample and the seed, with which it happens again, and shows the three
+objects.
+
+Upstream: cluster-api ``util/conversion`` FuzzTestFunc.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import msgspec
+
+from clientgo.meta import Codec, Resource, resource_of
+from clientgo.meta.json_values import JSONObject
+from clientgo.operator.webhooks.conversion import declared_conversion
+from clientgo.operator.webhooks.kind_conversions import KindConversions
+from clientgo.operator.webhooks.random_objects import random_object
+from clientgo.operator.webhooks.typed_objects import typed_view
+
+
+def roundtrip(
+    converter: Any, *, samples: int = 100, seed: int = 0, hub_to_hub: bool = True
+) -> None:
+    """Convert random objects there and back; ``AssertionError`` for the first that changes.
+
+    ``hub_to_hub`` False leaves out the way from the hub and back, for a spoke that cannot say all
+    that the hub can. Raises what converters raise, and ``DeclarationError`` for what is none.
+    """
+    conversions = KindConversions([converter])
+    declared = declared_conversion(converter)
+    assert declared is not None  # or KindConversions has refused it
+    for number in range(samples):
+        numbers = random.Random(f"{seed}/{number}")
+        where = f"sample {number} of seed {seed}"
+        _there_and_back(conversions, declared.spoke, declared.hub, numbers, where)
+        if hub_to_hub:
+            _there_and_back(conversions, declared.hub, declared.spoke, numbers, where)
+
+
+def _there_and_back(
+    conversions: KindConversions,
+    kind: type[Resource],
+    through: type[Resource],
+    numbers: random.Random,
+    where: str,
+) -> None:
+    came = random_object(kind, numbers)
+    between = conversions.convert(came, resource_of(through).version)
+    back = conversions.convert(between, resource_of(kind).version)
+    if _as_typed(kind, back) != _as_typed(kind, came):
+        raise AssertionError(
+            f"{kind.__name__} changes on its way through {through.__name__} ({where}):\n"
+            f"  came    {came}\n  between {between}\n  back    {back}"
+        )
+
+
+def _as_typed(kind: type[Resource], plain: JSONObject) -> JSONObject:
+    """With defaults filled in: what was left out may come back as its default."""
+    return typed_view(Codec(kind).decode(msgspec.json.encode(plain)))
