@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Write docs/contract/README.md: every row of the behaviour contract, and the tests that name it.
+"""Write docs/contract: every row of the two behaviour contracts, and the tests that name it.
 
 A test names a row in its docstring (``WQ-01``, or several: ``WQ-01 to WQ-14``); the docstrings of
 its class and file count for all tests in them. What a row asks, and why ours may differ from it or
-leave it out, is in docs/contract/rows.toml. tests/test_contract_coverage.py fails when the document
-is not what this would write, or when a row that matters has no test and is not left out.
+leave it out, is in docs/contract/rows.toml and operator.toml. tests/test_contract_coverage.py fails
+when a document is not what this would write, or when a row that matters has no test and is not left
+out.
 """
 
 from __future__ import annotations
@@ -19,15 +20,15 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).parents[1]
-ROWS: Final = ROOT / "docs/contract/rows.toml"
-DOCUMENT: Final = ROOT / "docs/contract/README.md"
 TESTS: Final = ROOT / "tests"
 
 REQUIRED: Final = ("core", "expected")
 LEVELS: Final = (*REQUIRED, "advanced")
 _TESTS_SHOWN: Final = 2
 
-_RANGE: Final = re.compile(r"\b([A-Z]{2,})-(\d\d)(?:\s*(?:to|\.\.)\s*(?:\1-)?(\d\d))?\b")
+_RANGE: Final = re.compile(
+    r"(?<![\w-])((?:OP-)?[A-Z]{2,})-(\d\d)(?:\s*(?:to|\.\.)\s*(?:\1-)?(\d\d))?\b"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +119,20 @@ def read_sections(rows: Path, found: Mapping[str, list[Test]]) -> list[Section]:
     return sections
 
 
-def render(sections: list[Section]) -> str:
-    lines = [_HEAD, *_summary(sections)]
+@dataclass(frozen=True, slots=True)
+class Contract:
+    """Rows, and the document that is written of them, with its first lines."""
+
+    rows: Path
+    document: Path
+    head: str
+
+    def rendered(self, found: Mapping[str, list[Test]]) -> str:
+        return render(read_sections(self.rows, found), self.head)
+
+
+def render(sections: list[Section], head: str = "") -> str:
+    lines = [head, *_summary(sections)]
     for section in sections:
         lines += ["", f"## {section.title}", ""]
         lines += ["| row | level | asks | status |", "|---|---|---|---|"]
@@ -129,14 +142,38 @@ def render(sections: list[Section]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_HEAD: Final = """\
+_LEGEND: Final = """\
+Written by `make docs` from [{rows}]({rows}) and from the row ids in the tests; do not edit. *core*
+rows must hold, *expected* ones would be missed, *advanced* ones are nice to have. *Differs* means
+done in another way, on purpose, for the reason given; the tests named are those of our way.
+"""
+
+CONTRACTS: Final = (
+    Contract(
+        ROOT / "docs/contract/rows.toml",
+        ROOT / "docs/contract/README.md",
+        """\
 # The behaviour contract
 
-What client-go's users rely on, row by row, and where a test holds ours to it. Written by `make
-docs` from [rows.toml](rows.toml) and from the row ids in the tests; do not edit. *core* rows must
-hold, *expected* ones would be missed, *advanced* ones are nice to have. *Differs* means done in
-another way, on purpose, for the reason given; the tests named are those of our way.
+What client-go's users rely on, row by row, and where a test holds ours to it; the operator layer
+has [a contract of its own](operator.md).
+
 """
+        + _LEGEND.format(rows="rows.toml"),
+    ),
+    Contract(
+        ROOT / "docs/contract/operator.toml",
+        ROOT / "docs/contract/operator.md",
+        """\
+# The behaviour contract of the operator layer
+
+What the users of controller-runtime, of Java Operator SDK and of the operator best practices look
+for, row by row, and where a test holds ours to it.
+
+"""
+        + _LEGEND.format(rows="operator.toml"),
+    ),
+)
 
 
 def _summary(sections: list[Section]) -> Iterator[str]:
@@ -177,8 +214,9 @@ def _link(test: Test) -> str:
 
 
 def main() -> None:
-    document = render(read_sections(ROWS, find_tests(TESTS)))
-    DOCUMENT.write_text(document, encoding="utf-8")
+    found = find_tests(TESTS)
+    for contract in CONTRACTS:
+        contract.document.write_text(contract.rendered(found), encoding="utf-8")
 
 
 if __name__ == "__main__":
