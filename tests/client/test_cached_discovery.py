@@ -94,14 +94,18 @@ def test_invalidate_forgets_everything():
 def test_a_version_that_is_not_known_is_looked_for_anew_but_not_all_the_time():
     """DSC-05, with the pitfall avoided: a new CRD is found, a wrong name is no storm."""
     server, clock = ScriptedDiscovery(A), FakeClock()
-    cache = CachedDiscovery(server, refresh_interval=30.0, now=clock.monotonic)
+    cache = CachedDiscovery(server, now=clock.monotonic)
+    clock.step(1.0)
     for _ in range(5):
         with pytest.raises(NotFoundError, match="install its CRD"):
             cache.resources(B)
     assert server.discoveries == 1
 
     server.versions = (A, B)
-    clock.step(30.0)
+    clock.step(29.9)
+    with pytest.raises(NotFoundError):
+        cache.resources(B)
+    clock.step(0.1)
     assert cache.resources(B)
     assert server.discoveries == 2
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,7 +19,8 @@ from clientgo.meta import (
     ServiceUnavailableError,
     StatusError,
 )
-from clientgo.rest import RestConfig
+from clientgo.rest import ConnectionLostError, RestConfig
+from clientgo.testing import AutoClock
 from clientgo.testing.scripted_server import (
     RecordedRequest,
     Script,
@@ -26,6 +28,7 @@ from clientgo.testing.scripted_server import (
     answer,
     answer_json,
     answer_status,
+    hang_up,
 )
 
 CORE, APPS, OLD_APPS = (
@@ -322,15 +325,29 @@ def test_a_part_that_recovers_in_the_second_attempt_is_whole(server, discovery):
 def test_versions_are_fetched_side_by_side(server, discovery):
     """DSC-04: each answer waits until all three requests are there."""
     script_plain(server)
+    together = threading.Barrier(3)
 
     def when_all_are_there(request: RecordedRequest) -> Script:
-        server.wait_for_requests(5)
+        together.wait(5)
         return answer_json({"resources": []})
 
     for path in ("/api/v1", "/apis/apps/v1", "/apis/apps/v1beta1"):
         server.on(path, when_all_are_there)
 
     assert discovery.discover().error is None
+    assert not together.broken
+
+
+def test_a_version_that_does_not_answer_is_reported_beside_the_rest(server):
+    """DSC-04."""
+    script_plain(server)
+    server.on("/apis/apps/v1beta1", hang_up())
+    discovery = DiscoveryClient(RestConfig(server=server.url, clock=AutoClock()))
+
+    found = discovery.discover()
+
+    assert isinstance(found.failed[OLD_APPS], ConnectionLostError)
+    assert found.resources.keys() == {CORE, APPS}
 
 
 def test_preferred_resources_are_each_there_once(server, discovery):

@@ -111,6 +111,7 @@ def test_lists_and_watches_are_cut_too(server, pods, form):
         assert got.to_dict().keys() == {"apiVersion", "kind", "metadata"}
         assert got.metadata.name == "a"
     assert isinstance(events[1].object, Status)
+    assert events[1].object.code == 410
 
 
 @pytest.mark.parametrize("garbage", [{"a": "b"}, {"metadata": {}}, {"metadata": {"labels": {}}}])

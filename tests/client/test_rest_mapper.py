@@ -57,6 +57,7 @@ CLUSTER = discovered(
             ],
         },
     ),
+    ("metrics.io", ["v1"], "v1", {"v1": [served("metrics.io", "v1", "pods", "PodMetrics")]}),
     (
         "",
         ["v1"],
@@ -69,7 +70,6 @@ CLUSTER = discovered(
         },
     ),
     ("events.io", ["v1"], "v1", {"v1": [served("events.io", "v1", "events", "Event", "ev")]}),
-    ("metrics.io", ["v1"], "v1", {"v1": [served("metrics.io", "v1", "pods", "PodMetrics")]}),
     ("zoo", ["v1"], "v1", {"v1": [served("zoo", "v1", "po", "Panda")]}),
 )
 
