@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import gzip
 import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 
-from clientgo.apiserver.status_errors import StatusError, body_too_large
+from clientgo.apiserver.status_errors import StatusError, bad_request, body_too_large
 from clientgo.apiserver.storage import encode
 
 Message = MutableMapping[str, Any]
@@ -27,6 +27,9 @@ BODY_LIMIT = 3 * 1024 * 1024
 
 COMPRESSED_FROM = 128 * 1024
 """Bytes from which on an answer is compressed, if the client accepts that."""
+
+_PARAMETERS = 1000
+"""How many parameters a query may have; no option of the API comes so often."""
 
 _COMPRESSION_LEVEL = 1
 """The fastest: on loopback, time matters more than size."""
@@ -145,7 +148,7 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
     """Read a request to its end; None if the client hung up before.
 
     Raises:
-        StatusError: 413, the body is larger than BODY_LIMIT.
+        StatusError: 413, the body is larger than BODY_LIMIT; 400, the path or the query is not one.
     """
     chunks: list[bytes] = []
     size = 0
@@ -160,12 +163,27 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
         chunks.append(chunk)
         if not message.get("more_body"):
             break
-    query = scope["query_string"]
+    if "\0" in scope["path"]:
+        raise bad_request("the path holds a NUL")
     return Request(
         scope["method"],
         scope["path"],
-        {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]},
-        parse_qs(query.decode("latin-1"), keep_blank_values=True) if query else {},
+        _parse_headers(scope["headers"]),
+        _parse_query(scope["query_string"]),
         b"".join(chunks),
         scope.get("extensions", {}).get(CONNECTION),
     )
+
+
+def _parse_headers(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
+    """Headers by their names; of one that comes more than once the first, as Go reads it."""
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}
+
+
+def _parse_query(query: bytes) -> dict[str, list[str]]:
+    if not query:
+        return {}
+    try:
+        return parse_qs(query.decode("latin-1"), keep_blank_values=True, max_num_fields=_PARAMETERS)
+    except ValueError:
+        raise bad_request(f"the query has more than {_PARAMETERS} parameters") from None

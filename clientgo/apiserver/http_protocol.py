@@ -50,8 +50,8 @@ _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 class HttpProtocol(HttpToolsProtocol):
     """Reads requests, hands them to the application, writes answers. On the event loop.
 
-    One timer serves all deadlines. It is set when there is none and looks, when it goes off,
-    whether the deadline has moved meanwhile, so that a request costs no timer of its own.
+    One timer serves all deadlines. When it goes off, it looks whether they have moved meanwhile, so
+    that most requests need no timer of their own.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -174,8 +174,11 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _set_timer(self) -> None:
         due = min(self._read_deadline, self._write_deadline)
-        if self._timer is None and due < math.inf:
-            self._timer = self.loop.call_at(due, self._look)
+        if self._timer is not None:
+            if self._timer.when() <= due:
+                return
+            self._timer.cancel()
+        self._timer = self.loop.call_at(due, self._look) if due < math.inf else None
 
     def _look(self) -> None:
         """Hang up if a deadline has passed."""

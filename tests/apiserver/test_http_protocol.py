@@ -1,0 +1,273 @@
+"""Connections: what is no HTTP, what is too much of it, and clients that make the server wait."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+import pytest
+
+from clientgo.apiserver import EmbeddedAPIServer, http_protocol
+from clientgo.apiserver.http import BODY_LIMIT
+from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
+
+SHORT = 0.2
+"""Seconds of patience, where a test waits for its end."""
+
+
+@contextmanager
+def connected(server: EmbeddedAPIServer, receive_buffer: int = 0) -> Iterator[socket.socket]:
+    address = urlsplit(server.url)
+    with socket.socket() as connection:
+        if receive_buffer:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
+        connection.settimeout(10)
+        connection.connect((address.hostname, address.port))
+        yield connection
+
+
+def rest_of(connection: socket.socket) -> bytes:
+    """What comes until the server hangs up."""
+    received = b""
+    try:
+        while chunk := connection.recv(1 << 16):
+            received += chunk
+    except ConnectionResetError:
+        pass  # hung up without a goodbye
+    return received
+
+
+def answer_to(server: EmbeddedAPIServer, *parts: bytes) -> bytes:
+    with connected(server) as connection:
+        for part in parts:
+            connection.sendall(part)
+        return rest_of(connection)
+
+
+# -- what is no HTTP
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"nonsense\r\n\r\n",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /api/% HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\n: no name\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    ],
+)
+def test_what_is_no_http_is_told_so_and_hung_up_on(
+    server: EmbeddedAPIServer, request_: bytes
+) -> None:
+    assert answer_to(server, request_).startswith(b"HTTP/1.1 400 ")
+
+
+@pytest.mark.parametrize("path", ["/api/v1/namespaces/a%00b", "/%00"])
+def test_a_nul_in_a_path_is_a_bad_request(api: Api, path: str) -> None:
+    answer = api.call("GET", path)
+
+    assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+
+
+def test_of_a_header_that_comes_twice_the_first_counts(server: EmbeddedAPIServer) -> None:
+    headers = b"Host: x\r\nConnection: close\r\nAccept: text/x\r\nAccept: */*\r\n"
+
+    answer = answer_to(server, b"GET /api HTTP/1.1\r\n" + headers + b"\r\n")
+
+    assert answer.startswith(b"HTTP/1.1 406 ")
+
+
+def test_trailers_do_not_pass_for_headers() -> None:
+    request = (
+        b"POST /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"0\r\nAuthorization: Bearer sesame\r\n\r\n"
+    )
+    with EmbeddedAPIServer(token="sesame") as server:
+        assert answer_to(server, request).startswith(b"HTTP/1.1 401 ")
+
+
+def test_nothing_is_said_in_the_middle_of_another_answer(server: EmbeddedAPIServer) -> None:
+    watch = f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    with connected(server) as connection:
+        connection.sendall(watch)
+        assert connection.recv(15) == b"HTTP/1.1 200 OK"
+        connection.sendall(b"nonsense\r\n\r\n")
+
+        assert b"HTTP/1.1" not in rest_of(connection)
+
+
+# -- too much
+
+
+@pytest.mark.parametrize(
+    ("start", "more"),
+    [
+        (b"GET /", b"x"),
+        (b"GET / HTTP/1.1\r\nX: ", b"y"),
+        (b"GET / HTTP/1.1\r\n", b"X: y\r\n"),
+        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ", b"y"),
+    ],
+)
+def test_a_head_beyond_the_limit_is_refused(
+    server: EmbeddedAPIServer, start: bytes, more: bytes
+) -> None:
+    with connected(server) as connection:
+        try:
+            connection.sendall(start)
+            for _ in range(64):
+                connection.sendall(more * (65536 // len(more)))
+        except (ConnectionResetError, BrokenPipeError):
+            return  # hung up while we were still talking
+        assert b" 431 " in rest_of(connection)
+
+
+def test_a_long_head_within_the_limit_is_read(server: EmbeddedAPIServer) -> None:
+    padding = b"y" * (http_protocol.HEAD_LIMIT - 1000)
+    request = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: " + padding + b"\r\n\r\n"
+
+    assert answer_to(server, request).startswith(b"HTTP/1.1 200 ")
+
+
+def test_a_body_at_the_limit_is_read_and_one_beyond_is_a_413(api: Api) -> None:
+    size = BODY_LIMIT - len('{"metadata":{"name":"big"},"x":""}') - 6
+
+    within = api.call("POST", CONFIGMAPS, {"metadata": {"name": "big"}, "x": "y" * size})
+    beyond = api.call("POST", CONFIGMAPS, {"metadata": {"name": "big"}, "x": "y" * (size + 100)})
+
+    assert within.status == 201
+    assert (beyond.status, beyond.body["reason"]) == (413, "RequestEntityTooLarge")
+    assert api.call("GET", CONFIGMAPS).status == 200  # the connection can still be used
+
+
+def test_too_many_parameters_are_a_bad_request(api: Api) -> None:
+    answer = api.call("GET", f"{CONFIGMAPS}?" + "a=b&" * 5000)
+
+    assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+
+
+# -- slow and silent clients
+
+
+def test_a_client_that_dribbles_its_headers_is_hung_up_on(
+    server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_TIMEOUT", SHORT)
+    started = time.monotonic()
+    with connected(server) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\n")
+        hung_up = False
+        while not hung_up and time.monotonic() < started + 10:
+            try:
+                connection.sendall(b"X: y\r\n")  # never the same header for long, never the end
+            except (ConnectionResetError, BrokenPipeError):
+                hung_up = True
+
+    assert hung_up
+
+
+@pytest.mark.parametrize(
+    ("constant", "said"),
+    [
+        ("HEAD_TIMEOUT", b""),
+        ("HEAD_TIMEOUT", b"GET /api HTTP/1.1\r\nHo"),
+        ("BODY_TIMEOUT", b"POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc"),
+        ("BODY_TIMEOUT", b"POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"),
+    ],
+)
+def test_a_client_that_stops_in_the_middle_is_hung_up_on(
+    server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch, constant: str, said: bytes
+) -> None:
+    monkeypatch.setattr(http_protocol, constant, SHORT)
+
+    with connected(server) as connection:
+        connection.sendall(said)
+
+        assert rest_of(connection) == b""
+
+
+def test_a_client_that_does_not_read_its_answer_is_hung_up_on(
+    server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "STALL_TIMEOUT", SHORT)
+    for index in range(20):
+        api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
+
+    with connected(server, receive_buffer=4096) as connection:
+        connection.sendall(f"GET {CONFIGMAPS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        head = connection.recv(1000)
+        size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        wait_until_hung_up(connection)
+        received = rest_of(connection)
+
+    assert len(received) < size
+
+
+def wait_until_hung_up(connection: socket.socket) -> None:
+    """Wait for the reset, without reading."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        try:
+            connection.sendall(b"\r\n")
+        except (ConnectionResetError, BrokenPipeError):
+            return
+        time.sleep(0.01)
+    raise AssertionError("still connected")
+
+
+def test_a_slow_client_that_goes_on_reading_gets_all(
+    server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "STALL_TIMEOUT", SHORT)
+    for index in range(20):
+        api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
+
+    with connected(server, receive_buffer=65536) as connection:
+        request = f"GET {CONFIGMAPS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        connection.sendall(request.encode())
+        received = 0
+        while chunk := connection.recv(1 << 18):
+            received += len(chunk)
+            time.sleep(SHORT / 20)
+
+    assert received > 10_000_000
+
+
+def test_an_idle_connection_outlives_the_patience_with_requests(
+    server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "HEAD_TIMEOUT", SHORT)
+    monkeypatch.setattr(http_protocol, "BODY_TIMEOUT", SHORT)
+    with connected(server) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            while not connection.recv(1000).endswith(b"ok"):
+                pass
+            time.sleep(2 * SHORT)  # nothing happens, and nothing must
+
+
+def test_a_watch_outlives_the_patience_with_requests(
+    server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for constant in ("HEAD_TIMEOUT", "BODY_TIMEOUT", "STALL_TIMEOUT"):
+        monkeypatch.setattr(http_protocol, constant, SHORT)
+    watch = api.watch(CONFIGMAPS)
+    time.sleep(2 * SHORT)  # nothing happens, and nothing must
+
+    api.create(CONFIGMAPS, configmap("a"))
+
+    assert watch.next()["type"] == "ADDED"
+    watch.close()
