@@ -56,3 +56,9 @@ class WebhookOptions(msgspec.Struct, kw_only=True, frozen=True):
     def client_authorities(self) -> Path | None:
         """The file of ``client_ca``."""
         return self.directory / self.client_ca if self.client_ca else None
+
+    @property
+    def local_names(self) -> tuple[str, ...]:
+        """The names by which this machine calls a server that runs outside of a cluster."""
+        known = ("localhost", "127.0.0.1", "::1")
+        return known if self.host in ("", "0.0.0.0", "::", *known) else (self.host,)

@@ -18,6 +18,7 @@ from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
 from clientgo.operator.certificates import KeyPair
+from clientgo.operator.certificates.authority import vouches_for
 from clientgo.operator.certificates.own_certificates import SERVING_LIFETIME
 from clientgo.operator.certificates.self_signed import SelfSignedCertificates
 from clientgo.operator.certificates.trust import Trusting
@@ -29,11 +30,13 @@ from clientgo.operator.webhooks import (
     WebhookServer,
     default,
 )
+from clientgo.operator.webhooks.self_signing import self_signed_certificates
 from clientgo.testing import FakeClient, FakeClock
 from tests.background import Background
 from tests.operator.webhooks.caller import connect, trusting
 from tests.operator.webhooks.cluster import CONFIGURATION, register, serve_foos
 from tests.operator.webhooks.reviews import Foo
+from tests.operator.webhooks.versions import FromAlpha
 
 SECRET = ObjectName("default", "hooks-tls")
 NAMES = ("127.0.0.1", "hooks.default.svc")
@@ -309,3 +312,27 @@ def test_callers_that_trust_the_bundle_of_the_secret_can_connect(
         connect(leader.server.bound, trusting(stored(client)["ca.crt"])).close()
     finally:
         assert leader.server.stop(5) == []
+
+
+def test_what_has_to_trust_it_follows_from_what_is_served(clock: FakeClock, tmp_path: Path) -> None:
+    """OP-CRT-02"""
+    webhooks = Webhooks()
+    webhooks.register(fill_in, FromAlpha)
+    server = WebhookServer(WebhookOptions(cert_dir=str(tmp_path), certs="self"), webhooks)
+    client = FakeClient()
+
+    certificates = self_signed_certificates(
+        server, client, operator="demo", namespace="system", is_leader=lambda: True, clock=clock
+    )
+    certificates.ensure()
+
+    assert [str(action) for action in client.actions()] == [
+        "get secrets system/demo-webhook-cert",
+        "get mutatingwebhookconfigurations demo-mutating-webhook-configuration",
+        "get customresourcedefinitions jobs.demo.example.com",
+        "create secrets system/demo-webhook-cert",
+    ]
+    pair = (tmp_path / "tls.crt").read_bytes()
+    bundle = client.resource(Secret).namespace("system").get("demo-webhook-cert").data
+    assert bundle is not None
+    assert vouches_for(bundle["ca.crt"], pair, ["demo-webhook.system.svc", "127.0.0.1"])
