@@ -1,0 +1,1 @@
+"""The sample controller, on the operator layer."""
