@@ -5,8 +5,7 @@ are packed in :mod:`clientgo.schema.openapi`; those of custom resources are made
 definitions when they are asked for, with the paths that clients look for: which kind is served
 where, and that writes take ``fieldValidation``.
 
-Does not promise OpenAPI v2 (an empty document stands for it), nor descriptions of built-in fields:
-they would be most of the data.
+Does not promise descriptions of built-in fields: they would be most of the data.
 
 Upstream: ``k8s.io/kube-openapi/pkg/handler3``; apiextensions ``controller/openapi/builder``.
 """
@@ -19,6 +18,7 @@ from typing import Any
 
 from clientgo.apiserver.custom_resources import CustomStrategy
 from clientgo.apiserver.http import JSON, Request, Response, json_response, page_not_found
+from clientgo.apiserver.openapi_v2 import answer_v2
 from clientgo.apiserver.resources import Resource, ResourceRegistry
 from clientgo.apiserver.storage import encode
 from clientgo.schema.openapi import openapi_documents
@@ -26,7 +26,6 @@ from clientgo.schema.openapi import openapi_documents
 ROOT = "/openapi/v3"
 
 _V2 = "/openapi/v2"
-_V2_PROTOBUF = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 _OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
@@ -43,7 +42,7 @@ def answer_openapi(registry: ResourceRegistry, request: Request) -> Response | N
     """Answer a path of OpenAPI; None if ``request`` asks for something else."""
     path = request.path.rstrip("/")
     if path == _V2:
-        return _empty_v2(request)
+        return answer_v2(request, registry, _custom_schemas(registry))
     if path == ROOT:
         return json_response({"paths": _index(registry)})
     if not path.startswith(ROOT + "/"):
@@ -59,12 +58,12 @@ def answer_openapi(registry: ResourceRegistry, request: Request) -> Response | N
     return page_not_found() if resources is None else json_response(_document(resources))
 
 
-def _empty_v2(request: Request) -> Response:
-    """A v2 document that describes nothing, so that old clients skip their own validation."""
-    if "protobuf" in request.headers.get("accept", ""):
-        return Response(200, b"\x0a\x032.0", _V2_PROTOBUF)  # field 1, three bytes: "2.0"
-    info = {"title": "Kubernetes", "version": "v0"}
-    return json_response({"swagger": "2.0", "info": info, "paths": {}, "definitions": {}})
+def _custom_schemas(registry: ResourceRegistry) -> dict[str, Any]:
+    schemas: dict[str, Any] = {}
+    for resource in registry:
+        if resource.is_custom:
+            schemas |= _schemas(resource)
+    return schemas
 
 
 def _index(registry: ResourceRegistry) -> dict[str, Any]:

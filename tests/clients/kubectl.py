@@ -19,9 +19,6 @@ from typing import Any
 TIMEOUT = 30.0
 """Seconds that a command may take; they take a quarter of one."""
 
-FIRST_WITH_OPENAPI_V3 = (1, 27)
-"""Older ones may want OpenAPI v2, which is not served, to explain, to diff, and to find typos."""
-
 
 class KubectlError(Exception):
     """A command that failed; ``output`` is what it has printed."""
