@@ -61,9 +61,14 @@ def foo(number: int, version: int) -> dict[str, object]:
     }
 
 
+def event_line(kind: str, obj: object) -> bytes:
+    """A watch event."""
+    return msgspec.json.encode({"type": kind, "object": obj}) + b"\n"
+
+
 def event(kind: str, obj: object) -> bytes:
     """A watch event in its chunk."""
-    line = msgspec.json.encode({"type": kind, "object": obj}) + b"\n"
+    line = event_line(kind, obj)
     return b"%x\r\n%s\r\n" % (len(line), line)
 
 
@@ -73,9 +78,9 @@ def bookmark() -> bytes:
     return event("BOOKMARK", {"apiVersion": _API_VERSION, "kind": "Foo", "metadata": header})
 
 
-def page(objs: Sequence[object], token: str = "") -> bytes:
-    """A whole answer with a list."""
-    body = msgspec.json.encode(
+def page_body(objs: Sequence[object], token: str = "") -> bytes:
+    """A list."""
+    return msgspec.json.encode(
         {
             "apiVersion": _API_VERSION,
             "kind": "FooList",
@@ -83,6 +88,11 @@ def page(objs: Sequence[object], token: str = "") -> bytes:
             "items": objs,
         }
     )
+
+
+def page(objs: Sequence[object], token: str = "") -> bytes:
+    """A whole answer with a list."""
+    body = page_body(objs, token)
     return _HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
 
 

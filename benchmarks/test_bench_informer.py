@@ -133,12 +133,16 @@ def until_told(watch: Stopwatch, url: str, count: int, **options: Any) -> None:
             Foo,
             indexers={
                 "namespace": meta_namespace_index,
-                "app": lambda foo: [foo.metadata.labels["app"]],
+                "app": by_app,
             },
             **options,
         )
         informer.add_event_handler(on_add=tell, on_update=tell)
         informer.run(stop)
+
+
+def by_app(foo: Foo) -> list[str]:
+    return [foo.metadata.labels["app"]]
 
 
 def read_watch(watch: Stopwatch, url: str, count: int) -> None:

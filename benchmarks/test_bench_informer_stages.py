@@ -1,0 +1,163 @@
+"""Where the time of an initial list goes: each stage of an informer by itself.
+
+One stage after the other processes the whole list in this thread, each with what the stage before
+it made, and is timed by itself; the stages and the bare loop take turns. The figures are
+microseconds of processor time for an object: they add up to what an informer takes, less the
+threads' taking turns.
+
+    read      a reflector writes into a store that forgets: request, read, cut, decode, read events
+    decode    of this, the decoding alone
+    queue     DeltaFIFO takes the list and gives it out in batches
+    store     batches become changes of a store with two indexes, and notifications
+    deliver   a listener calls a handler for each notification
+"""
+
+from __future__ import annotations
+
+import statistics
+import threading
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from benchmarks.recorded_server import OBJECTS, event_line, foo, page_body, recorded_server
+from benchmarks.test_bench_informer import Stopwatch, by_app, read_list, read_watch, timed
+from clientgo.cache import DeltaFIFO, Indexer, Reflector, meta_namespace_index
+from clientgo.cache.delta_processor import DeltaProcessor
+from clientgo.cache.deltas import Deltas
+from clientgo.cache.handlers import HandlerFuncs
+from clientgo.cache.listener import Listener
+from clientgo.cache.notifications import Chunk
+from clientgo.cache.quarantine import QuarantineLog
+from clientgo.client import Client, ResourceListWatch
+from clientgo.clock import REAL_CLOCK
+from clientgo.meta import Codec
+from clientgo.rest import RestConfig
+from sample_controller.types import Foo
+
+ROUNDS = 11
+PAGE = 500
+
+
+class Forgetful:
+    """A reflector's store that keeps nothing but the list on its way through."""
+
+    def __init__(self, told: Callable[[], None]) -> None:
+        self._told = told
+        self.listed: Sequence[Foo] = ()
+
+    def replace(self, objs: Sequence[Foo], _resource_version: str) -> None:
+        self.listed = objs
+        self._told()
+
+    def apply(self, changes: Sequence[Any]) -> None:
+        raise AssertionError("nothing happens after the list")
+
+    add = update = delete = apply
+
+    def resync(self) -> None:
+        raise AssertionError("nobody asked for resyncs")
+
+
+class Stages:
+    """An informer taken apart; each method is one stage and stops the watch when it is done."""
+
+    def __init__(self, url: str, *, stream: bool) -> None:
+        self._url = url
+        self._stream = stream
+        foos = [foo(number, number + 1) for number in range(OBJECTS)]
+        self._bodies = (
+            [event_line("ADDED", obj) for obj in foos]
+            if stream
+            else [page_body(foos[at : at + PAGE]) for at in range(0, OBJECTS, PAGE)]
+        )
+        self._listed: Sequence[Foo] = ()
+        self._batches: list[list[Deltas]] = []
+        self._chunks: list[Chunk] = []
+
+    def read(self, watch: Stopwatch) -> None:
+        stop = threading.Event()
+
+        def told() -> None:
+            watch.stop()
+            stop.set()
+
+        store = Forgetful(told)
+        with Client(RestConfig(server=self._url, qps=-1.0)) as client:
+            source = ResourceListWatch(client.resource(Foo))
+            Reflector(source, store, expected=Foo, stream_initial_list=self._stream).run(stop)
+        self._listed = store.listed
+
+    def decode(self, watch: Stopwatch) -> None:
+        codec = Codec(Foo)
+        decode: Callable[[bytes], object] = (
+            codec.decode_event if self._stream else codec.decode_list
+        )
+        kept = [decode(body) for body in self._bodies]
+        watch.stop()
+        assert len(kept) == len(self._bodies)
+
+    def queue(self, watch: Stopwatch) -> None:
+        queue = DeltaFIFO(known_objects=Indexer())
+        batches: list[list[Deltas]] = []
+        queue.replace(self._listed, "1")
+        while not queue.has_synced():
+            queue.pop_batch(lambda batch, _initial: batches.append(batch))
+        watch.stop()
+        self._batches = batches
+
+    def store(self, watch: Stopwatch) -> None:
+        chunks: list[Chunk] = []
+        store = Indexer[Foo](indexers={"namespace": meta_namespace_index, "app": by_app})
+        processor = DeltaProcessor(store, chunks.append, quarantine=QuarantineLog("stage"))
+        for batch in self._batches:
+            processor.process(batch, is_in_initial_list=True)
+        watch.stop()
+        self._chunks = chunks
+
+    def deliver(self, watch: Stopwatch) -> None:
+        told = 0
+
+        def tell(_foo: Foo) -> None:
+            nonlocal told
+            told += 1
+
+        listener = Listener(HandlerFuncs(on_add=tell), name="stage", clock=REAL_CLOCK)
+        listener.start()
+        for chunk in self._chunks:
+            listener.hand_over(chunk)
+        listener.wait_until_idle()
+        watch.stop()
+        listener.close()
+        listener.join()
+        assert told == OBJECTS
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[str]:
+    with recorded_server() as url:
+        yield f"{url}/full"
+
+
+@pytest.mark.parametrize("stream", [True, False], ids=["stream", "pages"])
+def test_initial_list(benchmark: Any, server: str, stream: bool) -> None:
+    stages = Stages(server, stream=stream)
+    parts: dict[str, Callable[[Stopwatch], None]] = {
+        "read": stages.read,
+        "decode": stages.decode,
+        "queue": stages.queue,
+        "store": stages.store,
+        "deliver": stages.deliver,
+        "bare loop": lambda watch: (
+            read_watch(watch, server, OBJECTS) if stream else read_list(watch, server)
+        ),
+    }
+    taken: dict[str, list[float]] = defaultdict(list)
+    for _ in range(ROUNDS):
+        for name, part in parts.items():
+            taken[name].append(timed(part).cpu)
+    benchmark.pedantic(lambda: timed(stages.read), rounds=1)
+    for name, seconds in taken.items():
+        benchmark.extra_info[f"µs: {name}"] = round(statistics.median(seconds) / OBJECTS * 1e6, 2)
