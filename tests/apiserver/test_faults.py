@@ -15,7 +15,7 @@ import msgspec
 import pytest
 import urllib3
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver import EmbeddedAPIServer, watching
 from clientgo.apiserver.authentication import Authenticator
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.fault_injection import FaultInjector
@@ -285,14 +285,19 @@ def test_a_frozen_watch_is_silent_and_goes_on_when_thawed(
 
 def test_a_frozen_watch_does_not_hold_up_a_stop(server: EmbeddedAPIServer, api: Api) -> None:
     watch_from_now(api)
-    server.inject(FreezeWatches())
+    fault = FreezeWatches()
+    server.inject(fault)
     api.create(CONFIGMAPS, configmap("a"))
+    assert server.wait_until_struck(fault)
 
     server.stop()
 
 
-def test_bookmarks_are_withheld(server: EmbeddedAPIServer, api: Api) -> None:
-    fault = WithholdBookmarks(requests=WATCH, initial_only=True)
+@pytest.mark.parametrize("initial_only", [False, True])
+def test_the_end_of_the_initial_events_is_not_told(
+    server: EmbeddedAPIServer, api: Api, initial_only: bool
+) -> None:
+    fault = WithholdBookmarks(requests=WATCH, initial_only=initial_only)
     server.inject(fault)
     watch = api.watch(
         CONFIGMAPS,
@@ -306,6 +311,23 @@ def test_bookmarks_are_withheld(server: EmbeddedAPIServer, api: Api) -> None:
     server.close_watches()
 
     assert "BOOKMARK" not in [event["type"] for event in watch]
+
+
+@pytest.mark.parametrize("initial_only", [False, True])
+def test_bookmarks_in_between_are_told_unless_all_are_withheld(
+    server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch, initial_only: bool
+) -> None:
+    monkeypatch.setattr(watching, "BOOKMARK_INTERVAL", 0.01)
+    fault = WithholdBookmarks(requests=WATCH, initial_only=initial_only)
+    server.inject(fault)
+    watch = watch_from_now(api, allowWatchBookmarks="true")
+
+    if initial_only:
+        assert watch.next()["type"] == "BOOKMARK"
+    else:
+        assert server.wait_until_struck(fault, 2)
+        server.close_watches()
+        assert list(watch) == []
 
 
 @pytest.mark.parametrize("abruptly", [False, True])
