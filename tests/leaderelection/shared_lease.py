@@ -73,7 +73,8 @@ class ScriptedLock:
 
     Every request takes the next of ``answers``, or passes: ``server_error``, ``conflict`` and
     ``already_exists`` are refusals, ``hang`` sends no answer and ``lost`` carries the request out
-    and sends none, until the request's time is up; ``stuck`` does not even heed that.
+    and sends none, until the request's time is up; ``stuck`` does not even heed that. ``late`` is
+    carried out at once, and answered after three seconds.
     """
 
     def __init__(self, lease: SharedLease, identity: str, clock: Clock) -> None:
@@ -147,6 +148,8 @@ class ScriptedLock:
                 self._clock.sleep(timeout, stop)
                 raise TimeoutError(f"no answer within {timeout} s")
             self._version = carry_out()
+            if answer == "late":
+                self._clock.sleep(3.0, stop)
         except Exception as error:
             self.calls.append(Call(at, op, record, error=type(error).__name__))
             raise

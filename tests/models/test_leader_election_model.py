@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import inf
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from clientgo.clock import Clock, nanoseconds
@@ -311,6 +311,20 @@ def assert_that_terms_do_not_overlap(acts: list[Act]) -> None:
         assert earlier.identity == later.identity or earlier.token < later.token, (earlier, later)
 
 
+# The answer to a renewal comes late, and no further renewal arrives: the slowest clock must count
+# from when it was sent, for the fastest counts from when it arrived.
+_LATE_ANSWER = [
+    Fate(
+        rate=1 - MOST_DRIFT,
+        offset=0,
+        troubles=[Trouble(20, 2.5, LATENCY, 4.5), Trouble(22.5, 40, inf, inf)],
+        act_every=0.3,
+    ),
+    Fate(rate=1 + MOST_DRIFT, offset=0, random=0.0),
+]
+
+
+@example(_LATE_ANSWER)
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_FATES, min_size=2, max_size=3))
 def test_no_two_leaders_act_at_once_and_one_is_found_when_trouble_is_over(
