@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import selectors
 import socket
@@ -21,10 +22,15 @@ from pathlib import Path
 
 import pytest
 
+from clientgo.apiserver import EmbeddedAPIServer
+
 CLIENTS = 6
 CREATES = 6_000
 LISTED = 20_000
 EVENTS = 1_000
+IDLE = 10.0
+"""Seconds without a request."""
+
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 FOOS = "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/default/foos"
 CRD = json.dumps(
@@ -85,6 +91,11 @@ class Server:
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         assert found is not None
         return int(found[1]) * 1024
+
+    @property
+    def cpu_seconds(self) -> float:
+        fields = Path(f"/proc/{self._program.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def stop(self) -> None:
         self._program.terminate()
@@ -149,6 +160,42 @@ def test_start_to_ready(benchmark: Callable) -> None:
         server.stop()
 
     benchmark.pedantic(start, rounds=5)
+
+
+def test_start_to_ready_in_process(benchmark: Callable) -> None:
+    with EmbeddedAPIServer():
+        pass  # whatever is loaded once has been
+
+    def start() -> None:
+        with EmbeddedAPIServer() as server:
+            connection = http.client.HTTPConnection(server.host, server.port)
+            request(connection, "GET", "/api/v1/namespaces/default")
+            connection.close()
+            ready.append(time.perf_counter() - began)
+
+    ready: list[float] = []
+    began = 0.0
+
+    def setup() -> None:
+        nonlocal began
+        began = time.perf_counter()
+
+    benchmark.pedantic(start, setup=setup, rounds=5)
+    benchmark.extra_info["ms to the first answer"] = round(min(ready) * 1000)
+
+
+def test_idle(benchmark: Callable, server: Server) -> None:
+    """A cluster with objects, connections and watches, and nobody who does anything."""
+    create_foos(server, 600, "foo")
+    streams = [watch(server) for _ in range(10)]
+    before = server.cpu_seconds
+
+    benchmark.pedantic(time.sleep, args=(IDLE,), rounds=1)
+
+    used = server.cpu_seconds - before
+    benchmark.extra_info["% of a core"] = round(100 * used / IDLE, 2)
+    for stream in streams:
+        stream.close()
 
 
 def test_creates_from_six_clients(benchmark: Callable, server: Server) -> None:

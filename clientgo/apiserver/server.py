@@ -70,8 +70,8 @@ class EmbeddedAPIServer:
     killed.
 
     With a ``token``, whoever does not show it gets a 401; with a ``certificate``, the server speaks
-    TLS. ``secure`` makes the one that is not given, or both. A ``host`` that other machines reach
-    needs both.
+    TLS. ``secure`` makes the one that is not given, or both, and keeps them with the data. A
+    ``host`` that other machines reach needs both.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class EmbeddedAPIServer:
         try:
             self._prepare()
             listener = self._listen()
-        except OSError:
+        except BaseException:
             self._cluster.storage.close()
             raise
         self._ready.clear()
@@ -296,10 +296,11 @@ class EmbeddedAPIServer:
         if self._directory is None:
             self._directory = Path(tempfile.mkdtemp(prefix="clientgo-apiserver-"))
             weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
+        secrets = self._data_dir or self._directory
         if self._secure and self._certificate is None:
-            self._certificate = keep_self_signed(self._directory, self.host)
+            self._certificate = keep_self_signed(secrets, self.host)
         if self._secure and self._authenticator.token is None:
-            self._authenticator.token = keep_token(self._directory / "token")
+            self._authenticator.token = keep_token(secrets / "token")
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET

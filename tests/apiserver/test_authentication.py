@@ -93,6 +93,20 @@ def test_the_token_and_the_trust_survive_a_restart(secure: EmbeddedAPIServer) ->
     assert ask(secure, NAMESPACES, f"Bearer {token_of(secure)}").status == 200
 
 
+def test_the_token_and_the_trust_are_kept_with_the_data(tmp_path: Path) -> None:
+    users_and_trust = []
+    for _ in range(2):
+        with EmbeddedAPIServer(secure=True, data_dir=tmp_path) as server:
+            config = server.kubeconfig_data
+            cluster = config["clusters"][0]["cluster"]
+            users_and_trust.append((config["users"], cluster["certificate-authority-data"]))
+
+    assert users_and_trust[0] == users_and_trust[1]
+    assert {stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("token", "server.key")} == {
+        0o600
+    }
+
+
 def test_a_token_and_a_certificate_may_be_given() -> None:
     certificate = ServingCertificate(_TLS / "server.crt", _TLS / "server.key", _TLS / "ca.crt")
 
