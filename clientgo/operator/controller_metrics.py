@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from clientgo.metrics import Metric, MetricsProvider
+from clientgo.metrics import Counter, Metric, MetricsProvider
 from clientgo.operator.change_events import (
     ChangeEvent,
     CreateEvent,
@@ -117,6 +117,7 @@ class ControllerMetrics:
     def __init__(self, controller: str, provider: MetricsProvider) -> None:
         self._controller = controller
         self._provider = provider
+        self._counters: dict[tuple[str, ...], Counter] = {}
         self._results = {
             result: provider.counter(RECONCILE_TOTAL, controller=controller, result=result)
             for result in RESULTS
@@ -153,12 +154,19 @@ class ControllerMetrics:
             self._retries.inc()
 
     def event(self, source: str, event: ChangeEvent) -> None:
-        labels = {"controller": self._controller, "source": source, "type": event_type(event)}
-        self._provider.counter(EVENTS_RECEIVED, **labels).inc()
+        self._counter(EVENTS_RECEIVED, source, event_type(event)).inc()
 
     def source_error(self, source: str) -> None:
-        labels = {"controller": self._controller, "source": source}
-        self._provider.counter(SOURCE_ERRORS, **labels).inc()
+        self._counter(SOURCE_ERRORS, source).inc()
+
+    def _counter(self, metric: Metric, *values: str) -> Counter:
+        """The counter of a source; made once, because events are many."""
+        counter = self._counters.get((metric.name, *values))
+        if counter is None:
+            labels = dict(zip(metric.labels, (self._controller, *values), strict=True))
+            counter = self._provider.counter(metric, **labels)
+            counter = self._counters.setdefault((metric.name, *values), counter)
+        return counter
 
 
 def event_type(event: ChangeEvent) -> str:
