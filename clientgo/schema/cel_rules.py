@@ -21,6 +21,7 @@ from typing import Any
 from . import field_path, go_format, rule_path
 from .cel import (
     BOOL,
+    Budget,
     BudgetExceededError,
     CelCompileError,
     CelEvaluationError,
@@ -30,6 +31,7 @@ from .cel import (
     optional_of,
 )
 from .cel.schema_types import Converter, declare
+from .cel.scope import EVALUATION_LIMIT, OBJECT_LIMIT
 from .cel.types import STRING
 from .cel.values import ABSENT, Optional
 from .field_errors import OMITTED, FieldError, FieldErrorReason, Verbatim
@@ -37,10 +39,21 @@ from .json_schema import JSONSchema, ValidationRule
 from .json_value import MISSING, json_equal
 from .old_items import OldItems
 
+_OUT_OF_BUDGET = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
 _MAX_MESSAGE_BYTES = 5 * 1024
 
 Warn = Callable[[str], None]
 """Takes the text of a warning for whoever sent the object."""
+
+
+class _OutOfBudgetError(Exception):
+    """All rules together cost too much."""
+
+    def __init__(self, cause: FieldError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +100,11 @@ class RuleNode:
     ) -> list[FieldError]:
         """Return the causes of the rules that `value` breaks; `old` is MISSING if not known."""
         errors: list[FieldError] = []
-        self._validate(value, old, path, errors, warn, parent_unchanged)
+        budget = Budget(OBJECT_LIMIT)
+        try:
+            self._validate(value, old, path, errors, warn, parent_unchanged, budget)
+        except _OutOfBudgetError as error:
+            errors.append(error.cause)
         return errors
 
     def _validate(
@@ -98,12 +115,13 @@ class RuleNode:
         errors: list[FieldError],
         warn: Warn,
         parent_unchanged: bool,
+        budget: Budget,
     ) -> None:
         if value is None:
             return
         unchanged = json_equal(value, old) if old is not MISSING else parent_unchanged
         if self.rules:
-            self._check_rules(value, old, path, errors, warn if unchanged else None)
+            self._check_rules(value, old, path, errors, warn if unchanged else None, budget)
         if isinstance(value, dict):
             old_members = old if isinstance(old, dict) else {}
             for name, member in value.items():
@@ -112,16 +130,22 @@ class RuleNode:
                     node, member_path = self.values, field_path.key(path, name)
                 if node is not None:
                     old_member = old_members.get(name, MISSING)
-                    node._validate(member, old_member, member_path, errors, warn, unchanged)
+                    node._validate(member, old_member, member_path, errors, warn, unchanged, budget)
         elif isinstance(value, list) and self.items is not None:
             old_items = OldItems(old, self.schema)
             for position, item in enumerate(value):
                 item_path = field_path.index(path, position)
                 old_item = old_items.find(item)
-                self.items._validate(item, old_item, item_path, errors, warn, unchanged)
+                self.items._validate(item, old_item, item_path, errors, warn, unchanged, budget)
 
     def _check_rules(
-        self, value: Any, old: Any, path: str, errors: list[FieldError], warn: Warn | None
+        self,
+        value: Any,
+        old: Any,
+        path: str,
+        errors: list[FieldError],
+        warn: Warn | None,
+        budget: Budget,
     ) -> None:
         """Evaluate the rules of this node; with `warn`, broken ones are forgiven but for a word."""
         has_old = old is not MISSING and old is not None
@@ -137,8 +161,11 @@ class RuleNode:
             variables = {"self": new_self, "oldSelf": old_self}
             if rule.has_optional_old_self:
                 variables["oldSelf"] = Optional(old_self) if has_old else ABSENT
+            if budget.left < 0:
+                cause = FieldError.invalid(path, self.schema.type or "", _OUT_OF_BUDGET)
+                raise _OutOfBudgetError(cause)
             try:
-                if rule.program.evaluate(variables) is True:
+                if _evaluate(rule.program, variables, budget) is True:
                     continue
             except BudgetExceededError as error:
                 detail = (
@@ -151,17 +178,17 @@ class RuleNode:
                 detail = _failure(error, rule)
                 errors.append(FieldError.invalid(path, self.schema.type or "", detail))
                 continue
-            broken = self._broken(rule, value, variables, path)
+            broken = self._broken(rule, value, variables, path, budget)
             if warn is not None and not rule.uses_old_self:
                 warn(str(broken))
             else:
                 errors.append(broken)
 
     def _broken(
-        self, rule: _Rule, value: Any, variables: Mapping[str, Any], path: str
+        self, rule: _Rule, value: Any, variables: Mapping[str, Any], path: str, budget: Budget
     ) -> FieldError:
         where = field_path.child(path, rule.field_path) if rule.field_path else path
-        detail = _evaluated_message(rule, variables) or (
+        detail = _evaluated_message(rule, variables, budget) or (
             rule.source.message.strip() or f"failed rule: {rule.description}"
         )
         shown = OMITTED if self.schema.type in ("object", "array") else value
@@ -184,12 +211,21 @@ def _failure(error: CelEvaluationError, rule: _Rule) -> str:
     return f"{error} evaluating rule: {rule.description}"
 
 
-def _evaluated_message(rule: _Rule, variables: Mapping[str, Any]) -> str | None:
+def _evaluate(program: Program, variables: Mapping[str, Any], budget: Budget) -> Any:
+    """Evaluate within what one evaluation may cost, and take the cost off the object's budget."""
+    own = Budget(EVALUATION_LIMIT)
+    try:
+        return program.evaluate(variables, own)
+    finally:
+        budget.left -= EVALUATION_LIMIT - own.left
+
+
+def _evaluated_message(rule: _Rule, variables: Mapping[str, Any], budget: Budget) -> str | None:
     """Return what the message expression says; None if it fails or says nothing usable."""
     if rule.message is None:
         return None
     try:
-        message = rule.message.evaluate(variables)
+        message = _evaluate(rule.message, variables, budget)
     except CelEvaluationError:
         return None
     if not isinstance(message, str):

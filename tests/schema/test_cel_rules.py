@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.schema import SchemaError, StructuralSchema
+from clientgo.schema import SchemaError, StructuralSchema, cel_rules
 
 INTEGER = {"type": "integer"}
 STRING = {"type": "string"}
@@ -276,3 +276,32 @@ def test_a_default_must_keep_the_rules() -> None:
     strict = {**INTEGER, "default": 1, RULES: [rule("self > 1", message="no")]}
 
     assert "default: Invalid value: 1: no" in refusal(spec_with(n=strict))[0]
+
+
+def test_a_rule_that_costs_too_much_is_the_last_of_its_value(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cel_rules, "EVALUATION_LIMIT", 3_000)
+    expensive = "self.a.all(x, self.a.all(y, y >= 0))"
+    schema = schema_of(
+        spec_with(rule(expensive), rule("false"), a={"type": "array", "items": INTEGER})
+    )
+
+    assert problems(schema, {"a": [1] * 100}) == [
+        "spec: Invalid value: \"object\": 'operation cancelled: actual cost limit exceeded': "
+        "no further validation rules will be run due to call cost exceeds limit for rule: "
+        + expensive
+    ]
+
+
+def test_all_rules_of_an_object_share_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each of the items' rules is cheap enough; a hundred of them are not."""
+    monkeypatch.setattr(cel_rules, "OBJECT_LIMIT", 2_000)
+    costly = {**STRING, RULES: [rule("lists.range(10).all(x, x >= 0)")]}
+    schema = schema_of(spec_with(a={"type": "array", "items": costly}))
+
+    assert problems(schema, {"a": ["x"] * 60}) == []
+    assert problems(schema, {"a": ["x"] * 100}) == [
+        'spec.a[67]: Invalid value: "string": validation failed due to running out of cost '
+        "budget, no further validation rules will be run"
+    ]

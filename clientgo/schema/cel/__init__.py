@@ -19,11 +19,13 @@ from .errors import (
     CelEvaluationError,
     NoSuchOverloadError,
 )
+from .scope import Budget
 from .types import BOOL, DYN, STRING, CelType, optional_of
 
 __all__ = [
     "Environment",
     "Program",
+    "Budget",
     "CelError",
     "CelCompileError",
     "CelEvaluationError",

@@ -17,8 +17,15 @@ from typing import Any
 
 from . import types
 from .access import element, has_member, member, optional_element, optional_member, truth
-from .errors import CelCompileError, CelError, CelEvaluationError, NoSuchOverloadError
-from .functions import FunctionTable, dispatch, resolve
+from .costs import COSTS, Cost
+from .errors import (
+    BudgetExceededError,
+    CelCompileError,
+    CelError,
+    CelEvaluationError,
+    NoSuchOverloadError,
+)
+from .functions import FunctionTable, Overload, dispatch, resolve
 from .loops import loop_evaluator
 from .scope import Scope
 from .syntax import (
@@ -203,12 +210,12 @@ class Compiler:
             problem = f"found no matching overload for '{name}' applied to '{applied}'"
             raise self._error(problem, node)
         evaluators = [argument.evaluate for argument in compiled]
-        if len(fitting) == 1 and not any(map(_is_dynamic, argument_types)):
-            return Compiled(result, _direct_call(fitting[0].call, evaluators))
-        return Compiled(
-            result,
-            lambda scope: dispatch(fitting, [evaluate(scope) for evaluate in evaluators]),
-        )
+        known = len(fitting) == 1 and not any(map(_is_dynamic, argument_types))
+        call = fitting[0].call if known else _choosing(fitting)
+        cost = COSTS.get(name)
+        if cost is not None:
+            return Compiled(result, _counted_call(call, cost, evaluators))
+        return Compiled(result, _direct_call(call, evaluators))
 
     def _logical(self, node: Logical) -> Compiled:
         left, right = self._expect(BOOL, node.left), self._expect(BOOL, node.right)
@@ -393,6 +400,21 @@ def _direct_call(call: Callable[..., Any], evaluators: list[Evaluator]) -> Evalu
     return lambda scope: call(*[evaluate(scope) for evaluate in evaluators])
 
 
+def _choosing(overloads: list[Overload]) -> Callable[..., Any]:
+    return lambda *values: dispatch(overloads, values)
+
+
+def _counted_call(call: Callable[..., Any], cost: Cost, evaluators: list[Evaluator]) -> Evaluator:
+    """Return a call that is paid for before it is made."""
+
+    def pay_and_call(scope: Scope) -> Any:
+        values = [evaluate(scope) for evaluate in evaluators]
+        scope.budget.spend(cost(values))
+        return call(*values)
+
+    return pay_and_call
+
+
 def _logical_call(left: Evaluator, right: Evaluator, decisive: bool) -> Evaluator:
     """Return ``||`` (true decides) or ``&&`` (false decides).
 
@@ -403,6 +425,8 @@ def _logical_call(left: Evaluator, right: Evaluator, decisive: bool) -> Evaluato
         try:
             if truth(left(scope)) is decisive:
                 return decisive
+        except BudgetExceededError:
+            raise
         except CelError:
             if truth(right(scope)) is decisive:
                 return decisive

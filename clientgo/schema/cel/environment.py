@@ -29,14 +29,16 @@ class Program:
     variables: frozenset[str]
     _evaluate: Evaluator
 
-    def evaluate(self, values: Mapping[str, Any]) -> Any:
+    def evaluate(self, values: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Return the value of the expression for these values of its variables.
+
+        What that costs is taken off the budget; without one, off what one evaluation may cost.
 
         Raises:
             CelEvaluationError: it has none.
         """
         try:
-            return self._evaluate(Scope(values, Budget()))
+            return self._evaluate(Scope(values, budget or Budget()))
         except RecursionError:
             raise BudgetExceededError("expression is nested too deeply to be evaluated") from None
 

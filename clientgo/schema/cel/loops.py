@@ -14,7 +14,7 @@ from typing import Any
 
 from .access import truth
 from .errors import BudgetExceededError, CelError, CelEvaluationError, NoSuchOverloadError
-from .scope import Scope
+from .scope import TURN, Scope
 from .syntax import Loop
 from .values import compare
 
@@ -35,7 +35,7 @@ def loop_evaluator(
         inner = scope.inner()
         names, budget = inner.names, scope.budget
         for values in _elements(ranged(scope), len(variables)):
-            budget.spend()
+            budget.spend(TURN)
             names.update(zip(variables, values, strict=True))
             if condition is None or truth(condition(inner)):
                 yield inner

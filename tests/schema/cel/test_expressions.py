@@ -246,6 +246,26 @@ def test_nested_loops_are_bounded_as_a_whole() -> None:
         evaluate(loops + "true" + ")" * 7)
 
 
+@pytest.mark.parametrize(
+    "body",
+    ["text.contains(x)", "text.matches('c' + x)", "text + x == ''", "text.replace('a', x) == ''"],
+)
+def test_turns_that_look_at_long_texts_cost_more(body: str) -> None:
+    program = Environment(VARIABLES).compile(f"object.items.all(x, {body} || true)")
+    items = ["b"] * 1_000
+
+    assert program.evaluate({"text": "a" * 100, "object": {"items": items}}) is True
+    with pytest.raises(BudgetExceededError):
+        program.evaluate({"text": "a" * 100_000, "object": {"items": items}})
+
+
+def test_comparing_every_pair_of_long_lists_is_refused_before_it_begins() -> None:
+    numbers = list(range(2_000))
+
+    with pytest.raises(BudgetExceededError):
+        Environment(VARIABLES).compile("numbers.distinct() == []").evaluate({"numbers": numbers})
+
+
 def test_evaluation_does_not_change_its_values() -> None:
     values = {"x": 1, "text": "", "numbers": [2, 1], "labels": {}, "object": {"a": [1]}}
 
