@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientgo.operator.webhooks import AdmissionContext, Denied, default, validate
+from clientgo.meta import Status
+from clientgo.operator.webhooks import (
+    AdmissionContext,
+    AdmissionRequest,
+    AdmissionResponse,
+    Denied,
+    default,
+    mutate_raw,
+    validate,
+)
 from tests.operator.webhooks.reviews import Foo, foo, review
 from tests.operator.webhooks.serving import Asked
 
@@ -58,3 +67,22 @@ def test_a_chain_in_which_nobody_changes_anything_has_no_patch() -> None:
     )
 
     assert (verdict.allowed, verdict.patch) == (True, [])
+
+
+def test_a_raw_handler_that_refuses_ends_the_chain_too() -> None:
+    """OP-WHK-10"""
+
+    @mutate_raw(
+        "/first",
+        name="first.demo.example.com",
+        groups=["demo.example.com"],
+        versions=["v1"],
+        resources=["foos"],
+    )
+    def refuse(request: AdmissionRequest) -> AdmissionResponse:
+        return AdmissionResponse.deny(Status(code=418, message="no"), warnings=["careful"])
+
+    verdict = Asked(refuse, first, path="/mutate").ask(review("CREATE", foo()))
+
+    assert (verdict.allowed, verdict.code, verdict.warnings) == (False, 418, ["careful"])
+    assert verdict.patch == []

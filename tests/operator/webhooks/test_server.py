@@ -23,6 +23,8 @@ from clientgo.operator.webhooks import (
     default,
     validate,
 )
+from clientgo.testing import FakeClock
+from tests.background import Background
 from tests.cache.metrics import RecordingProvider
 from tests.operator.webhooks.caller import TLS, connect, post, put_certificate, trusting
 from tests.operator.webhooks.reviews import Foo, body, foo, review, verdict_in
@@ -251,3 +253,26 @@ def test_after_its_end_there_is_no_thread_and_no_series_and_another_can_start(
         kept += unlabelled
         assert metrics.in_use == kept
     assert set(threading.enumerate()) <= threads
+
+
+def test_a_handler_that_hangs_is_named_when_the_server_stops(tmp_path: Path) -> None:
+    """OP-WHK-01, OP-WHK-15"""
+    release = threading.Event()
+
+    @validate(Foo, timeout_seconds=1)
+    def hang(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
+        release.wait(10)
+
+    webhooks = Webhooks()
+    webhooks.register(hang)
+    clock = FakeClock()
+    options = WebhookOptions(host="127.0.0.1", port=0, cert_dir=str(put_certificate(tmp_path)))
+    server = WebhookServer(options, webhooks, clock=clock)
+    server.start()
+    call = Background(lambda: post(server, VALIDATE, body(review("CREATE", foo()))))
+    clock.wait_for_waiters(2)  # for the handler, and to read the certificate again
+    clock.step(0.5)
+
+    assert verdict_in(call.result()[1]).code == 504
+    assert server.stop(0.01) == [f"webhook-handler{VALIDATE}"]
+    release.set()
