@@ -599,6 +599,25 @@ _RAW_BODIES = [
         b"%c: &%c [%s]" % (n, n, b",".join([b"*%c" % (n - 1)] * 9)) for n in range(98, 110)
     ),
 ]
+_envelope = (
+    b"\n\x0f\n\x02v1\x12\tConfigMap\x12",
+    b"\n\x0b\n\x02v1\x12\x05Event\x12",
+    b"\n",
+    b"\x12",
+)
+protobuf = st.builds(
+    lambda head, raw: head + bytes([len(raw)]) + raw,
+    st.sampled_from(_envelope),
+    st.lists(
+        st.sampled_from(
+            [b"\n\x03\n\x01a", b"\x12\x06\n\x01k\x12\x01v", b"\n", b"\xff" * 11, b"\x08"]
+        )
+        | st.binary(max_size=6),
+        max_size=5,
+    ).map(b"".join),
+)
+"""Bodies of kubectl and Go clients, in part."""
+
 _POINTERS = [
     "",
     "/",
@@ -692,6 +711,9 @@ def requests(draw: st.DrawFn) -> FuzzedRequest:
     elif method == "PATCH":
         headers.insert(0, ("Content-Type", draw(st.sampled_from(_CONTENT_TYPES[6:]))))
         body = encode(draw(mistaken(correct)))
+    elif draw(st.integers(0, 7)) == 0:
+        headers.insert(0, ("Content-Type", "application/vnd.kubernetes.protobuf"))
+        body = b"k8s\0" + draw(protobuf)
     elif draw(st.integers(0, 4)) == 0:
         body = draw(st.sampled_from(_RAW_BODIES) | st.binary(max_size=20))
     elif method == "DELETE":

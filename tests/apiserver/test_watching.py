@@ -5,9 +5,10 @@ from __future__ import annotations
 import socket
 from urllib.parse import urlsplit
 
+import msgspec
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer, watching
+from clientgo.apiserver import EmbeddedAPIServer, http, rendering, watching
 from clientgo.apiserver import storage as storage_module
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
@@ -87,3 +88,27 @@ def test_a_client_that_does_not_read_is_dropped(
             received += chunk
 
     assert not received.endswith(b"0\r\n\r\n")  # cut off, not ended
+
+
+def test_an_object_is_encoded_once_whoever_reads_it(
+    server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoded: list[object] = []
+
+    def encode(value: object) -> bytes:
+        if isinstance(value, dict) and value.get("kind") == "ConfigMap":
+            encoded.append(value)
+        return msgspec.json.encode(value)
+
+    for module in (http, rendering, storage_module, watching):
+        monkeypatch.setattr(module, "encode", encode)
+    watches = [api.watch(CONFIGMAPS) for _ in range(10)]
+
+    api.create(CONFIGMAPS, configmap("a"))
+    api.get(f"{CONFIGMAPS}/a")
+    api.get(CONFIGMAPS)
+
+    for watch in watches:
+        assert watch.next()["object"]["metadata"]["name"] == "a"
+        watch.close()
+    assert len(encoded) == 1
