@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.json_path import JsonPath
+from clientgo.apiserver.object_meta import embedded_causes
 from clientgo.apiserver.resources import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
 from clientgo.apiserver.status_errors import bad_request, invalid
 from clientgo.apiserver.storage import Object
@@ -152,11 +153,21 @@ class CustomStrategy(Strategy):
 
     def validate(self, obj: Object) -> list[FieldError]:
         """What the schema finds wrong."""
-        return self.schema.validate(obj) if self.schema else []
+        return self._causes(obj, None)
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
         """What the schema finds wrong with a change."""
-        return self.schema.validate(new, old) if self.schema else []
+        return self._causes(new, old)
+
+    def _causes(self, new: Object, old: Object | None) -> list[FieldError]:
+        if self.schema is None:
+            return []
+        causes = self.schema.validate(new, old)
+        for path, resource in self.schema.embedded_resources(new):
+            metadata = resource.get("metadata")
+            if isinstance(metadata, dict):
+                causes += [cause.below(path) for cause in embedded_causes(metadata)]
+        return causes
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """What the schema finds wrong with a change of the status."""

@@ -17,12 +17,12 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.names import DNS_LABEL, NameRule, name_causes
-from clientgo.apiserver.status_errors import bad_request
+from clientgo.apiserver.names import DNS_LABEL, PATH_SEGMENT, NameRule, name_causes
+from clientgo.apiserver.status_errors import StatusError, bad_request
 from clientgo.apiserver.storage import Object
 from clientgo.meta.decoding import convert
 from clientgo.meta.labels import label_key_problems, label_value_problems
-from clientgo.schema.field_errors import FieldError
+from clientgo.schema.field_errors import OMITTED, FieldError
 
 _RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """No vowels and no look-alikes, so that generated names don't spell words."""
@@ -152,6 +152,17 @@ def create_causes(
     if namespaced and DNS_LABEL.problems(namespace := metadata.get("namespace", "")):
         causes.append(FieldError.invalid("metadata.namespace", namespace, DNS_LABEL.reason))
     return causes + _content_causes(metadata)
+
+
+def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """What is wrong with the metadata of a resource inside another; it needs no name."""
+    holder: Object = {"metadata": metadata}
+    try:
+        read_metadata(holder)
+    except StatusError as error:
+        return [FieldError.invalid("metadata", OMITTED, error.message)]
+    read = {"name": "unnamed"} | holder["metadata"]
+    return create_causes(read, PATH_SEGMENT, namespaced="namespace" in read)
 
 
 def update_causes(

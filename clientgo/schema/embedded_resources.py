@@ -3,7 +3,8 @@
 Promises: an embedded resource without a proper apiVersion or kind, or whose metadata is not an
 object, is reported.
 
-Does not promise: validation of the embedded metadata's labels, names and so on.
+Does not promise: validation of the embedded metadata's labels, names and so on; whoever knows the
+rules of metadata finds the resources by `embedded_resources`.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta``.
 """
@@ -11,6 +12,7 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 from . import field_path
@@ -23,24 +25,32 @@ _KIND = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 def validate_embedded_resources(value: Any, schema: JSONSchema, path: str = "") -> list[FieldError]:
     """Return what is wrong with the identity of the resources embedded anywhere in `value`."""
     errors: list[FieldError] = []
-    _walk(value, schema, path, errors)
+    for where, resource in embedded_resources(value, schema, path):
+        _check_identity(resource, where, errors)
     return errors
 
 
-def _walk(value: Any, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:
+def embedded_resources(
+    value: Any, schema: JSONSchema, path: str = ""
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path and content of each resource embedded anywhere in `value`."""
     if isinstance(value, dict):
         if schema.embedded_resource:
-            _check_identity(value, path, errors)
+            yield path, value
         for name, member in value.items():
             if not isinstance(member, dict | list):
                 continue
             if name in schema.properties:
-                _walk(member, schema.properties[name], field_path.child(path, name), errors)
+                member_path = field_path.child(path, name)
+                yield from embedded_resources(member, schema.properties[name], member_path)
             elif schema.value_schema is not None:
-                _walk(member, schema.value_schema, field_path.key(path, name), errors)
+                member_path = field_path.key(path, name)
+                yield from embedded_resources(member, schema.value_schema, member_path)
     elif isinstance(value, list) and schema.item_schema is not None:
         for position, item in enumerate(value):
-            _walk(item, schema.item_schema, field_path.index(path, position), errors)
+            yield from embedded_resources(
+                item, schema.item_schema, field_path.index(path, position)
+            )
 
 
 def _check_identity(value: dict[str, Any], path: str, errors: list[FieldError]) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from . import defaulting, field_path
-from .embedded_resources import validate_embedded_resources
+from .embedded_resources import embedded_resources, validate_embedded_resources
 from .field_errors import FieldError, FieldErrorReason, aggregate_message
 from .json_schema import JSONSchema
 from .json_value import MISSING, json_equal
@@ -115,6 +115,10 @@ class StructuralSchema:
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, FieldError.invalid(path, None, _RULES_NOT_CHECKED)]
         return [*errors, *self._rules.validate(value, before, path, warn)]
+
+    def embedded_resources(self, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield the path and content of each resource embedded anywhere in `value`."""
+        return embedded_resources(value, self._root)
 
     def prune(self, value: Any) -> tuple[Any, list[str]]:
         """Return `value` without unknown fields, and the paths of these, sorted."""
