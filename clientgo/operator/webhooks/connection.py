@@ -120,6 +120,8 @@ class Connection(BaseHTTPRequestHandler):
             self.send_error(400, "bad Content-Length")
             return
         length = int(declared)
+        if "Transfer-Encoding" in self.headers:
+            self.close_connection = True  # a body without a length is left unread
         url = urlsplit(self.path)
         self._reader.expect_body(length)
         too_large = length >= MAX_BODY

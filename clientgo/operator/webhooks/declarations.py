@@ -63,7 +63,20 @@ class _Declaration:
     """What a decorator leaves on a function, which may yet have to be bound to its object."""
 
     manifest: WebhookManifest
+    parameters: tuple[str, ...]
     handler_for: Callable[[Callable[..., Any]], AdmissionHandler]
+
+    def bind(self, function: Callable[..., Any]) -> AdmissionWebhook:
+        """The webhook that ``function`` answers."""
+        try:
+            inspect.signature(function).bind(*self.parameters)
+        except TypeError as error:
+            raise DeclarationError(
+                f"webhook {self.manifest.name!r} calls "
+                f"{getattr(function, '__qualname__', function)}({', '.join(self.parameters)}): "
+                f"{error}"
+            ) from None
+        return AdmissionWebhook(self.manifest, self.handler_for(function))
 
 
 def default(
@@ -82,7 +95,9 @@ def default(
         resource_of(kind), mutating=True, path=path, operations=_WRITES, options=manifest
     )
     return _declaring(
-        declared, lambda fill_in: Defaulter(kind, fill_in, remove_unknown=remove_unknown)
+        declared,
+        ("obj", "ctx"),
+        lambda fill_in: Defaulter(kind, fill_in, remove_unknown=remove_unknown),
     )
 
 
@@ -104,7 +119,9 @@ def validate(
     declared = manifest_of(
         resource_of(kind), mutating=False, path=path, operations=operations, options=manifest
     )
-    return _declaring(declared, lambda check: Validator(kind, check, operations))
+    return _declaring(
+        declared, ("obj", "old", "ctx"), lambda check: Validator(kind, check, operations)
+    )
 
 
 def mutate_raw(
@@ -128,7 +145,7 @@ def mutate_raw(
         operations=_operations(operations),
         **tuples(manifest),
     )
-    return _declaring(declared, lambda answer: lambda request, _ctx: answer(request))
+    return _declaring(declared, ("request",), lambda answer: lambda request, _ctx: answer(request))
 
 
 class Validates(Protocol[C]):
@@ -180,10 +197,11 @@ def defaulting(
 def webhooks_of(handler: Any) -> list[AdmissionWebhook]:
     """The webhooks that a function, method, object or class declares, bound and ready.
 
-    A class is instantiated without arguments. Empty where there are none.
+    A class is instantiated without arguments. Empty where there are none. Raises
+    ``DeclarationError`` for a function that does not take what it is called with.
     """
     return [
-        AdmissionWebhook(declaration.manifest, declaration.handler_for(function))
+        declaration.bind(function)
         for function in _functions_of(handler)
         for declaration in _declarations_on(function)
     ]
@@ -218,10 +236,12 @@ def _declarations_on(function: Any) -> tuple[_Declaration, ...]:
 
 
 def _declaring(
-    manifest: WebhookManifest, handler_for: Callable[[Any], AdmissionHandler]
+    manifest: WebhookManifest,
+    parameters: tuple[str, ...],
+    handler_for: Callable[[Any], AdmissionHandler],
 ) -> Callable[[D], D]:
     def declare(function: D) -> D:
-        declaration = _Declaration(manifest, handler_for)
+        declaration = _Declaration(manifest, parameters, handler_for)
         setattr(function, _ATTRIBUTE, (*_declarations_on(function), declaration))
         return function
 

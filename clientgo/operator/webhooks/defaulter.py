@@ -83,7 +83,7 @@ class Defaulter(Generic[P]):
             return
         if json_equal(came.get("status"), result.get("status")):
             return
-        if not self._remove_unknown:
+        if not self._remove_unknown:  # a typed view has a status in any case
             _log.warning(
                 "The defaulter set the status of %s %s/%s, which a write of the object cannot "
                 "do; set it in the reconciler (review %s)",

@@ -68,6 +68,8 @@ class HTTPSServer:
         try:
             self._listener = _listen(self._host, self._port)
         except OSError as error:
+            self._bell.close()
+            self._woken.close()
             raise ConfigError(
                 f"webhooks cannot be served at {self._host}:{self._port}: "
                 f"{error.strerror or error}; choose another port"

@@ -181,6 +181,22 @@ def test_a_class_that_needs_arguments_is_refused_with_the_way_out() -> None:
         Webhooks().register(Hooks)
 
 
+@pytest.mark.parametrize(
+    ("handler", "call"),
+    [
+        (default(Foo)(lambda obj: None), r"\(obj, ctx\): too many positional"),
+        (validate(Foo)(lambda obj, ctx: None), r"\(obj, old, ctx\): too many positional"),
+        (default(Foo)(lambda obj, ctx, more: None), "missing a required argument: 'more'"),
+    ],
+)
+def test_a_function_that_cannot_be_called_so_is_refused_when_it_is_registered(
+    handler: Any, call: str
+) -> None:
+    """OP-WHK-05"""
+    with pytest.raises(DeclarationError, match=call):
+        Webhooks().register(handler)
+
+
 def test_handlers_that_share_a_path_must_be_for_the_same_objects() -> None:
     """OP-WHK-10"""
     with pytest.raises(DeclarationError, match="cannot share '/x': mutating"):

@@ -138,6 +138,17 @@ def test_a_length_that_is_none_is_a_bad_request(serving: Serving, length: str) -
         assert b" 400" in read_to_end(sock).partition(b"\r\n")[0]
 
 
+def test_a_body_without_a_length_is_taken_for_none_and_the_connection_ended(
+    serving: Serving,
+) -> None:
+    """OP-WHK-08"""
+    with connect(serving.address) as sock:
+        sock.sendall(b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
+        assert read_to_end(sock).endswith(b"\r\n\r\n0")
+
+    assert [call.body for _, call in serving.calls] == [b""]
+
+
 def test_http_2_is_not_offered(serving: Serving) -> None:
     """OP-CRT-04"""
     context = trusting()
