@@ -116,8 +116,6 @@ class Controller(Generic[P]):
         self.shares_cached = self._primary_cache.scope.copy == "shared"
         self._started = False
         self._stop = threading.Event()
-        for kind in declaration.reads:
-            services.cache.declare(kind)
         self._declare_sources()
 
     # Its sources
@@ -281,7 +279,7 @@ class Controller(Generic[P]):
         index = f"primaries of {self.name} by {source.name}"
         if index not in source.cache.index_names():
             source.cache.add_index(index, self._primaries_of(source))
-        namespace = "" if source.cache.covers("") else key.namespace
+        namespace = "" if source.cache.is_everywhere() else key.namespace
         return [deep_copy(obj) for obj in source.cache.select(namespace, (index, str(key)))]
 
     def clean_up(self, ctx: Any, obj: Any) -> Any:
@@ -319,7 +317,13 @@ class Controller(Generic[P]):
         extra: Iterable[Source] = ()
         if self.shape.sources is not None:
             extra = self.shape.sources(self.services)
-        for source in (*self.declaration.sources, *extra):
+        reads = [
+            KindSource(
+                kind, mapper=None, follow_namespaces=True, name=f"reads-{api_resource(kind).plural}"
+            )
+            for kind in self.declaration.reads
+        ]
+        for source in (*self.declaration.sources, *reads, *extra):
             self._add_locked(source, self._router_of(source))
 
     def _add_locked(self, source: Source, router: Any) -> None:
@@ -392,7 +396,9 @@ class Controller(Generic[P]):
         found = [
             source
             for source in self.sources()
-            if getattr(source, "kind", None) is kind and source.name != PRIMARY
+            if getattr(source, "kind", None) is kind
+            and source.name != PRIMARY
+            and getattr(source, "mapper", source) is not None
         ]
         if len(found) == 1:
             return found[0]

@@ -97,6 +97,7 @@ class KeyState:
     """One object of one controller. Not thread-safe: its controller's lock guards it."""
 
     __slots__ = (
+        "asked",
         "attempt",
         "blocked_until",
         "cause",
@@ -109,6 +110,7 @@ class KeyState:
         "last_failed",
         "pending",
         "pending_priority",
+        "running",
         "settling",
         "timer",
         "timer_priority",
@@ -133,6 +135,9 @@ class KeyState:
         """What the run in hand was started by; None for an event."""
         self.pending = False
         """Whether it was triggered since the run in hand began."""
+        self.running = False
+        self.asked: tuple[float, int] | None = None
+        """An instant and a priority that somebody asked for while a run was in hand."""
         self.pending_priority: int | None = None
         self.echo_version = ""
         """The version of our own write whose event is not worth a run: one follows anyhow."""
@@ -145,6 +150,18 @@ class KeyState:
         self.pending = True
         known = self.pending_priority
         self.pending_priority = priority if known is None else max(known, priority)
+
+    def trigger_later(self, due: float, priority: int) -> bool:
+        """Somebody asks for a run at an instant; tells whether none is due before."""
+        if self.timer is not None and self.timer.due <= due:
+            return False
+        self.timer, self.timer_priority = Timer(TimerKind.REQUEUE, due), priority
+        return True
+
+    def ask_for(self, due: float, priority: int) -> None:
+        """Like :meth:`trigger_later`, while a run is in hand: its own timer is set first."""
+        if self.asked is None or due < self.asked[0]:
+            self.asked = due, priority
 
     # Before a run
 
@@ -173,6 +190,7 @@ class KeyState:
             self.timer = None
         self.pending = False
         self.pending_priority = None
+        self.running = True
         return priority
 
     def identify(self, uid: str) -> None:
@@ -193,6 +211,13 @@ class KeyState:
         )
 
     # After a run
+
+    def ended(self) -> None:
+        """The run is over, however it ended; what was asked for meanwhile counts."""
+        self.running = False
+        if self.asked is not None:
+            self.trigger_later(*self.asked)
+            self.asked = None
 
     def succeeded(self, now: float, delay: float | None, max_interval: float | None) -> None:
         """Rule 1. ``delay`` is what the result asked for, ``max_interval`` the safety timer."""

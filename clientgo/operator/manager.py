@@ -42,13 +42,13 @@ from clientgo.operator.errors import (
     ManagerStoppedError,
     ShutdownTimeoutError,
 )
+from clientgo.operator.event_outlet import EventOutlet
 from clientgo.operator.leader import Leader
 from clientgo.operator.live_client import ClientOptions, LiveClient
 from clientgo.operator.manager_config import ManagerConfig
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.runnables import RunFunction, Runnable, RunnableGroup, run_function
 from clientgo.operator.services import Services
-from clientgo.record import EventSeriesSink, SeriesBroadcaster, SeriesRecorder
 from clientgo.wait import setup_signal_handler
 
 P = TypeVar("P")
@@ -99,7 +99,7 @@ class Manager:
         """Set when what needs leadership has been started; at once without an election."""
         self.metrics_provider = metrics_provider
         self._clock = clock
-        self._broadcaster = SeriesBroadcaster(EventSeriesSink(self.base), clock=clock)
+        self.events = EventOutlet(self.base, clock)
         self._leader = (
             None
             if self.config.leader_election is None
@@ -164,10 +164,6 @@ class Manager:
             if self._phase is not _Phase.NEW:
                 raise DeclarationError(f"declare index {name!r} before the manager is started")
         self.cache.index(kind, name, function)
-
-    def recorder(self, controller: str) -> SeriesRecorder:
-        """A recorder of Events in the name of a controller."""
-        return self._broadcaster.new_recorder(controller[:128])
 
     # Running
 
@@ -319,7 +315,7 @@ class Manager:
             controller.stop_sources()
             controller.stop_workers(_left(deadline))
         self.cache.stop()
-        self._broadcaster.shutdown()
+        self.events.shutdown()
         if self.config.close_client_on_stop:
             self.base.close()
         _log.info("%s: stopped", self.config.name)
@@ -366,7 +362,7 @@ class Manager:
             namespaces=namespace_set(self.config.namespaces),
             clock=self._clock,
             metrics=self.metrics_provider,
-            recorder=self.recorder,
+            recorder=self.events.recorder,
             crashed=self._fail,
             values=self.config.values,
         )

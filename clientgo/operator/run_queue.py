@@ -183,9 +183,11 @@ class RunQueue:
                 self._queue.add(key, priority=priority)
                 return
             due = self._clock.monotonic() + after
-            if state.timer is not None and state.timer.due <= due:
+            if state.running:
+                state.ask_for(due, priority)
                 return
-            state.timer, state.timer_priority = Timer(TimerKind.REQUEUE, due), priority
+            if not state.trigger_later(due, priority):
+                return
         self._timers.set(key, due)
 
     def is_echo(self, key: ObjectName, version: str) -> bool:
@@ -299,6 +301,7 @@ class RunQueue:
         finally:
             with self._lock:
                 self._running -= 1
+                state.ended()
                 current = self._states.get(key) is state
                 timer = state.timer if current and not state.pending else None
             if timer is not None:

@@ -215,11 +215,11 @@ def test_a_source_must_have_a_name_of_its_own(world: World) -> None:
 
 def test_only_declared_kinds_can_be_read_from_the_cache(world: World) -> None:
     """OP-BLD-12, OP-CCH-06: and nobody starts an informer for others."""
-    world.create(gadget())
+    world.create(gadget(), Watcher(metadata=ObjectMeta(name="w", namespace="default")))
     seen: list[Any] = []
 
     def read(ctx: Context[Any], _obj: Gadget) -> None:
-        seen.append(ctx.client.list(Watcher))
+        seen.extend(ctx.client.list(Watcher))
         with pytest.raises(KindNotCachedError, match=r"reads\(Part\)"):
             ctx.client.get(Part, "p", "default")
         assert ctx.client.live.find(Part, "p", "default") is None
@@ -232,7 +232,7 @@ def test_only_declared_kinds_can_be_read_from_the_cache(world: World) -> None:
         asked = {
             action.resource.resource for action in world.asked.actions() if action.verb == "list"
         }
-    assert seen == [[]]
+    assert [obj.metadata.name for obj in seen] == ["w"]
     assert "parts" not in asked
 
 

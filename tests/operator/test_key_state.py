@@ -339,6 +339,17 @@ def test_jitter_only_adds() -> None:
     assert retry.generic().delay(RetryState(0), ValueError()) == 2.0
 
 
+def test_what_is_asked_for_later_during_a_run_survives_it() -> None:
+    """OP-SRC-07, OP-QUE-01: the earlier of what the run wants and what others want counts."""
+    driver = Driver()
+    driver.event()
+    driver.state.ask_for(driver.now + 5, 3)
+    driver.succeed(60.0)
+    driver.state.ended()
+    assert driver.state.timer == Timer(TimerKind.REQUEUE, driver.now + 5)
+    assert driver.state.timer_priority == 3
+
+
 def test_priorities_of_triggers_add_up_to_the_highest() -> None:
     """OP-QUE-01"""
     state = KeyState()

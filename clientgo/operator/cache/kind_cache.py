@@ -172,9 +172,15 @@ class KindCache:
     # Reading: shared objects, which nobody must change
 
     def covers(self, namespace: str) -> bool:
-        """Whether objects of a namespace, or with ``""`` of all, can be read here."""
+        """Whether objects of a namespace can be read here, or with ``""`` any at all."""
         with self._lock:
-            return "" in self._watched or (namespace != "" and namespace in self._watched)
+            watched = self._watched
+            return "" in watched or (namespace in watched if namespace else bool(watched))
+
+    def is_everywhere(self) -> bool:
+        """Whether all namespaces are watched."""
+        with self._lock:
+            return "" in self._watched
 
     def get(self, key: ObjectName) -> Any | None:
         """The newest known state of an object, or None."""
@@ -247,11 +253,11 @@ class KindCache:
     def _informers_for(self, namespace: str) -> list[SharedIndexInformer[Any]]:
         with self._lock:
             everywhere = self._watched.get("")
-            if everywhere is not None:
+            narrow = self._watched.get(namespace) if namespace else None
+            if everywhere is not None and (narrow is None or everywhere.informer.has_synced()):
                 return [everywhere.informer]
             if namespace:
-                watched = self._watched.get(namespace)
-                return [watched.informer] if watched is not None else []
+                return [narrow.informer] if narrow is not None else []
             return [watched.informer for watched in self._watched.values()]
 
     def _attach_locked(self, subscription: Subscription, namespace: str) -> None:

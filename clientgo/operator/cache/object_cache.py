@@ -168,10 +168,11 @@ class ObjectCache:
                 f"the cache of {_name(kind)} has not been started; read with client.live until "
                 "the manager runs"
             )
-        if namespace and cache.resource.namespaced and not cache.covers(namespace):
+        if not cache.covers(namespace if cache.resource.namespaced else ""):
             raise NamespaceNotCachedError(
-                f"{_name(kind)} is not watched in namespace {namespace!r}, but in "
-                f"{', '.join(sorted(cache.informers())) or 'none'}; read it with client.live"
+                f"{_name(kind)} is not watched in {namespace or 'any namespace'} (but in "
+                f"{', '.join(sorted(cache.informers())) or 'none'}); declare it with owns, watches "
+                "or reads, or read it with client.live"
             )
         return cache
 

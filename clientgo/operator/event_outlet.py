@@ -1,0 +1,60 @@
+"""Where the Events of a manager's controllers go.
+
+Promises that a manager which records nothing, or is never started, has no thread for it: the
+broadcaster is made for the first event.
+
+Source: controller-runtime pkg/internal/recorder.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+from typing import Final
+
+from clientgo.api.events_v1 import Event
+from clientgo.client import Client
+from clientgo.clock import Clock
+from clientgo.record import EventSeriesSink, SeriesBroadcaster, SeriesRecorder, SeriesStatistics
+
+_LONGEST_NAME: Final = 128
+"""Letters that the API server accepts as the name of a controller."""
+
+
+class EventOutlet:
+    """Gives recorders, and writes what they record. Thread-safe."""
+
+    def __init__(self, client: Client, clock: Clock) -> None:
+        self._client = client
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._broadcaster: SeriesBroadcaster | None = None
+        self._closed = False
+
+    def recorder(self, controller: str) -> SeriesRecorder:
+        """A recorder in the name of a controller. Its calls never block."""
+        name = controller[:_LONGEST_NAME]
+        return SeriesRecorder(self._publish, name, socket.gethostname(), clock=self._clock)
+
+    def statistics(self) -> SeriesStatistics | None:
+        """What became of the events; None if there were none."""
+        with self._lock:
+            return None if self._broadcaster is None else self._broadcaster.statistics()
+
+    def shutdown(self) -> None:
+        """Write what waits, for a few seconds at most, and take no more. Idempotent."""
+        with self._lock:
+            self._closed = True
+            broadcaster = self._broadcaster
+        if broadcaster is not None:
+            broadcaster.shutdown()
+
+    def _publish(self, event: Event) -> None:
+        with self._lock:
+            if self._broadcaster is None:
+                if self._closed:
+                    return
+                sink = EventSeriesSink(self._client)
+                self._broadcaster = SeriesBroadcaster(sink, clock=self._clock)
+            broadcaster = self._broadcaster
+        broadcaster.publish(event)
