@@ -31,6 +31,12 @@ COMPRESSED_FROM = 128 * 1024
 _PARAMETERS = 1000
 """How many parameters a query may have; no option of the API comes so often."""
 
+_WARNINGS = 50
+"""Warnings in an answer; Python's own client gives up at a hundred headers."""
+
+_WARNING_CHARACTERS = 4096
+"""How much an answer's warnings may say, together; as upstream."""
+
 _COMPRESSION_LEVEL = 1
 """The fastest: on loopback, time matters more than size."""
 
@@ -114,6 +120,18 @@ def warning(text: str) -> tuple[str, str]:
     text = _CONTROL_CHARACTER.sub(" ", text)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return "warning", f'299 - "{escaped}"'
+
+
+def shown_warnings(texts: Sequence[str]) -> list[str]:
+    """As many warnings as an answer's headers take."""
+    left = _WARNING_CHARACTERS
+    shown = []
+    for text in texts[:_WARNINGS]:
+        left -= len(text)
+        if left < 0:
+            break
+        shown.append(text)
+    return shown
 
 
 def head(content_type: str, more: Iterable[tuple[str, str]] = ()) -> list[tuple[bytes, bytes]]:

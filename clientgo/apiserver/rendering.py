@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clientgo.apiserver.http import Response, warning
+from clientgo.apiserver.http import Response, shown_warnings, warning
 from clientgo.apiserver.negotiation import Form, Representation
 from clientgo.apiserver.resources import Resource
 from clientgo.apiserver.storage import StoredObject, decode, encode
@@ -29,7 +29,7 @@ def object_response(
     warnings: Sequence[str] = (),
 ) -> Response:
     """The answer that holds one object."""
-    headers = [warning(text) for text in warnings]
+    headers = [warning(text) for text in shown_warnings(warnings)]
     if representation.is_stored_form:
         return Response(status, resource.encoded(stored), headers=headers)
     body = render_object(resource, stored, representation)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import logging
 
 import pytest
 
 from clientgo.apiserver import EmbeddedAPIServer, verbs
-from tests.apiserver.http_api import CONFIGMAPS, Api
+from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 
 def test_an_unexpected_error_is_logged_and_answered_without_its_traceback(
@@ -42,3 +44,21 @@ def test_a_large_answer_is_compressed_for_clients_that_accept_it(api: Api) -> No
 
     assert answer.headers["Content-Encoding"] == "gzip"
     assert len(answer.data) < 20_000
+
+
+def test_warnings_do_not_outgrow_the_headers_that_clients_read(api: Api) -> None:
+    body = json.dumps(configmap("a") | {f"unknown{index}": 1 for index in range(10_000)})
+
+    connection = http.client.HTTPConnection(api.url.removeprefix("http://"))
+    connection.request("POST", CONFIGMAPS, body, {"Content-Type": "application/json"})
+    answer = connection.getresponse()  # fails beyond a hundred headers
+
+    assert answer.status == 201
+    assert 'unknown field "unknown0"' in (answer.headers["Warning"] or "")
+    connection.close()
+
+
+def test_a_warning_holds_no_control_characters(api: Api) -> None:
+    answer = api.call("POST", CONFIGMAPS, configmap("a") | {"a\r\nb": 1})
+
+    assert answer.status == 201
