@@ -349,8 +349,8 @@ class EmbeddedAPIServer:
         self._http = _QuietServer(config, self._ready.set)
         await self._http.serve(sockets=[listener])
         await self._cluster.settle()
-        await self._cluster.storage.durable()
         self._cluster.webhooks.close()
+        await self._cluster.storage.durable()
 
     def _begin_stop(self) -> None:
         self._cluster.end_watches()
