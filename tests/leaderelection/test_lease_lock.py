@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from clientgo.api.coordination_v1 import Lease
@@ -133,6 +134,27 @@ def test_what_others_write_on_a_lease_survives_our_update(client: Client, name: 
     lock.update(_RECORD, timeout=5)
 
     assert leases.get(name).metadata.annotations == {"note": "kept"}
+
+
+def test_fields_of_a_later_version_of_the_api_survive_our_update() -> None:
+    """LE-22."""
+    lease = {
+        "metadata": {"name": "le", "resourceVersion": "7", "futureHeader": "kept"},
+        "spec": {"holderIdentity": "b", "futureField": {"a": 1}},
+        "status": {"future": True},
+    }
+    with ScriptedServer() as server:
+        server.on(_PATH, answer_json(lease))
+        lock = LeaseLock(Client(server.url), "default", "le", "a")
+
+        lock.get(timeout=5)
+        lock.update(_RECORD, timeout=5)
+
+        sent = msgspec.json.decode(server.requests[-1].body)
+    assert sent["spec"]["holderIdentity"] == "a"
+    assert sent["spec"]["futureField"] == {"a": 1}
+    assert sent["metadata"]["futureHeader"] == "kept"
+    assert sent["status"] == {"future": True}
 
 
 def test_events_are_about_the_lease(client: Client, name: str) -> None:
