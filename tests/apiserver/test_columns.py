@@ -92,7 +92,8 @@ def pod(
         (pod("Failed", reason="Evicted"), "0/1", "Evicted"),
         (pod("Running", container(DONE), container(RUNNING, ready=True)), "1/2", "NotReady"),
         (pod("Pending", inits=2, init=(container(RUNNING),)), "0/1", "Init:0/2"),
-        (pod("Pending", inits=2, init=(container(DONE), container(RUNNING))), "0/1", "Init:1/2"),
+        (pod("Pending", container(waiting("PodInitializing")), inits=2,
+             init=(container(DONE), container(RUNNING))), "0/1", "Init:1/2"),
         (pod("Pending", inits=1, init=(container(waiting("PodInitializing")),)), "0/1", "Init:0/1"),
         (pod("Pending", inits=1, init=(container(waiting("ErrImagePull")),)),
          "0/1", "Init:ErrImagePull"),
@@ -126,6 +127,16 @@ def test_a_sidecar_counts_as_a_container_once_it_has_started() -> None:
     row = cells("v1", "pods", obj)
 
     assert (row["Ready"], row["Status"], row["Restarts"]) == ("2/2", "Running", "3")
+
+
+def test_restarts_of_init_containers_count_until_they_are_done() -> None:
+    tried = container(waiting("CrashLoopBackOff"), restarts=3)
+    over = container(DONE, restarts=3)
+
+    before = pod("Pending", container(waiting("PodInitializing")), inits=1, init=(tried,))
+    after = pod("Running", container(RUNNING, ready=True, restarts=1), inits=1, init=(over,))
+
+    assert [cells("v1", "pods", obj)["Restarts"] for obj in (before, after)] == ["3", "1"]
 
 
 @pytest.mark.parametrize(

@@ -284,13 +284,16 @@ def test_a_frozen_watch_is_silent_and_goes_on_when_thawed(
 
 
 def test_a_frozen_watch_does_not_hold_up_a_stop(server: EmbeddedAPIServer, api: Api) -> None:
-    watch_from_now(api)
+    watch = watch_from_now(api)
     fault = FreezeWatches()
     server.inject(fault)
     api.create(CONFIGMAPS, configmap("a"))
     assert server.wait_until_struck(fault)
 
     server.stop()
+
+    with pytest.raises(urllib3.exceptions.ProtocolError):
+        watch.next()
 
 
 @pytest.mark.parametrize("initial_only", [False, True])
