@@ -54,7 +54,7 @@ def test_warnings_do_not_outgrow_the_headers_that_clients_read(api: Api) -> None
     answer = connection.getresponse()  # fails beyond a hundred headers
 
     assert answer.status == 201
-    assert 'unknown field "unknown0"' in (answer.headers["Warning"] or "")
+    assert "unknown0" in answer.headers["Warning"]
     connection.close()
 
 
