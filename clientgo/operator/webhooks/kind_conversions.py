@@ -41,15 +41,7 @@ class KindConversions:
         declared = [(_declaration_of(converter), converter) for converter in converters]
         resources = [resource_of(version) for version in versions]
         self._hub = _hub_of([declaration for declaration, _ in declared], resources)
-        self._spokes: dict[str, tuple[SpokeDeclaration, Any]] = {}
-        for declaration, converter in declared:
-            version = resource_of(declaration.spoke).version
-            if version in self._spokes:
-                raise DeclarationError(
-                    f"two converters for {resource_of(declaration.spoke).gvk}: "
-                    f"{type(self._spokes[version][1]).__name__} and {type(converter).__name__}"
-                )
-            self._spokes[version] = (declaration, converter)
+        self._spokes = _by_version(declared)
         self.resource = resource_of(self._hub)
         types = {self.resource.version: self._hub}
         types |= {version: spoke.spoke for version, (spoke, _) in self._spokes.items()}
@@ -128,6 +120,21 @@ def _hub_of(declared: list[SpokeDeclaration], versions: Iterable[APIResource]) -
     return hubs[0]
 
 
+def _by_version(
+    declared: list[tuple[SpokeDeclaration, Any]],
+) -> dict[str, tuple[SpokeDeclaration, Any]]:
+    spokes: dict[str, tuple[SpokeDeclaration, Any]] = {}
+    for declaration, converter in declared:
+        resource = resource_of(declaration.spoke)
+        if resource.version in spokes:
+            raise DeclarationError(
+                f"two converters for {resource.gvk}: "
+                f"{type(spokes[resource.version][1]).__name__} and {type(converter).__name__}"
+            )
+        spokes[resource.version] = (declaration, converter)
+    return spokes
+
+
 def _version_of(plain: JSONObject) -> str:
     return str(plain.get("apiVersion", "")).rpartition("/")[2]
 
@@ -143,7 +150,10 @@ def _put_in(metadata: JSONObject, annotation: str, unknown: JSONObject) -> None:
 
 
 def _taken_out(metadata: JSONObject, annotation: str) -> JSONObject:
-    text = metadata.get("annotations", {}).pop(annotation, "{}")
+    annotations = dict(metadata.pop("annotations", {}))
+    text = annotations.pop(annotation, "{}")
+    if annotations:
+        metadata["annotations"] = annotations
     try:
         unknown: JSONObject = decode(text, dict)
     except msgspec.MsgspecError as error:

@@ -11,7 +11,7 @@ Upstream: controller-tools ``pkg/webhook`` Config, the fields of ``+kubebuilder:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypedDict, get_args
 
 from clientgo.meta import APIResource
@@ -25,6 +25,9 @@ ReinvocationPolicy = Literal["Never", "IfNeeded"]
 RuleScope = Literal["*", "Namespaced", "Cluster"]
 
 _TIMEOUTS: Final = range(1, 31)
+_NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
+"""Every namespace has it, with its name."""
+
 _VERSIONS: Final = ("v1", "v1beta1")
 
 
@@ -96,6 +99,19 @@ class WebhookManifest:
         for option, values in _CHOICES.items():
             if (value := getattr(self, option)) not in values:
                 self._refuse(f"{option} is {value!r}; it must be one of {', '.join(values)}")
+
+    def excluding(self, namespace: str) -> WebhookManifest:
+        """The same without the objects of ``namespace``, which should be the operator's own.
+
+        A webhook that fails closed would otherwise keep the operator's own pod from being made,
+        and nobody would be there to answer. One that fails open is returned as it is.
+        """
+        if self.failure_policy == "Ignore":
+            return self
+        selector = dict(self.namespace_selector or {})
+        elsewhere = {"key": _NAMESPACE_LABEL, "operator": "NotIn", "values": [namespace]}
+        selector["matchExpressions"] = [*selector.get("matchExpressions", ()), elsewhere]
+        return replace(self, namespace_selector=selector)
 
     def _refuse(self, why: str) -> None:
         raise DeclarationError(f"webhook {self.name!r} at {self.path!r}: {why}")

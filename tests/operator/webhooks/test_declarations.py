@@ -271,3 +271,23 @@ def test_a_raw_handler_says_itself_what_it_is_registered_for() -> None:
 
     assert (manifest.path, manifest.mutating, manifest.groups) == ("/pods", True, ("",))
     assert (manifest.operations, manifest.failure_policy) == ((Operation.CREATE,), "Ignore")
+
+
+def test_a_webhook_that_fails_closed_can_leave_the_namespace_of_the_operator_out() -> None:
+    """OP-WHK-19"""
+    chosen = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "c", "operator": "Exists"}]}
+    manifest = manifest_of(validate(Foo, namespace_selector=chosen)(lambda *_: None))
+    elsewhere = {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["system"]}
+
+    assert manifest.excluding("system").namespace_selector == {
+        "matchLabels": {"a": "b"},
+        "matchExpressions": [{"key": "c", "operator": "Exists"}, elsewhere],
+    }
+    assert manifest.namespace_selector == chosen
+
+
+def test_a_webhook_that_fails_open_disturbs_nobody_in_the_namespace_of_the_operator() -> None:
+    """OP-WHK-19"""
+    manifest = manifest_of(validate(Foo, failure_policy="Ignore")(lambda *_: None))
+
+    assert manifest.excluding("system") is manifest
