@@ -71,3 +71,14 @@ def test_a_certificate_without_its_key_is_refused(
 
     assert status == 2
     assert "--tls-key" in capsys.readouterr().err
+
+
+def test_the_server_starts_without_the_code_generator() -> None:
+    """Loading what a command does not need would double the time to ready."""
+    code = (
+        "import sys\n"
+        "from clientgo.__main__ import main\n"
+        "try: main(['apiserver', '--help'])\n"
+        "except SystemExit: sys.exit('clientgo.codegen' in sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
