@@ -46,6 +46,11 @@ class PrometheusProvider:
         self._registry = registry
         self._buckets = dict(buckets or {})
 
+    @property
+    def registry(self) -> CollectorRegistry:
+        """What is to be exported."""
+        return self._registry
+
     def counter(self, metric: Metric, /, **labels: str) -> _Counter:
         return _Counter(*self._series(prometheus.Counter, metric, labels))
 

@@ -20,13 +20,14 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from enum import Enum
 from typing import Any, Self, TypeVar
 
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.metrics import MetricsProvider
 from clientgo.operator.builder import ControllerBuilder
 from clientgo.operator.cache.kind_cache import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache, api_resource
@@ -40,6 +41,7 @@ from clientgo.operator.errors import (
     DeclarationError,
     LeadershipLostError,
     ManagerStoppedError,
+    OperatorError,
     ShutdownTimeoutError,
 )
 from clientgo.operator.event_outlet import EventOutlet
@@ -48,7 +50,9 @@ from clientgo.operator.live_client import ClientOptions, LiveClient
 from clientgo.operator.manager_config import ManagerConfig
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.runnables import RunFunction, Runnable, RunnableGroup, run_function
+from clientgo.operator.servers import BoundAddresses, Servers, metrics_of
 from clientgo.operator.services import Services
+from clientgo.serving import Handler
 from clientgo.wait import setup_signal_handler
 
 P = TypeVar("P")
@@ -83,7 +87,7 @@ class Manager:
         cluster: Any = None,
         config: ManagerConfig | None = None,
         *,
-        metrics_provider: MetricsProvider = NO_METRICS,
+        metrics_provider: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
         **settings: Any,
     ) -> None:
@@ -97,13 +101,21 @@ class Manager:
         )
         self.elected = threading.Event()
         """Set when what needs leadership has been started; at once without an election."""
-        self.metrics_provider = metrics_provider
+        self.metrics_provider, page = metrics_of(self.config.metrics, metrics_provider)
         self._clock = clock
+        self._servers = Servers(
+            health=self.config.health,
+            metrics=self.config.metrics,
+            metrics_handler=page,
+            webhook=self.config.webhook,
+            provider=self.metrics_provider,
+            clock=clock,
+        )
         self.events = EventOutlet(self.base, clock)
         self._leader = (
             None
             if self.config.leader_election is None
-            else Leader(self.config.leader_election, self.base, metrics_provider, clock)
+            else Leader(self.config.leader_election, self.base, self.metrics_provider, clock)
         )
         guard = None if self._leader is None else self._leader.check
         self.client = CachedClient(
@@ -154,6 +166,30 @@ class Manager:
         run = run_function(runnable)
         group = self._leading if needs_leadership else self._always
         group.add(name or getattr(run, "__qualname__", "runnable"), run)
+
+    def webhook(self, *handlers: Any, path: str | None = None) -> None:
+        """Serve what functions, objects or classes declare with ``@default``, ``@validate`` ...
+
+        Every replica serves them, leader or not. Raises ``DeclarationError``.
+        """
+        self._servers.webhooks.register(*handlers, path=path)
+
+    def add_healthz(self, name: str, check: Callable[[], object]) -> None:
+        """A reason for a restart if it raises. Raises ``DeclarationError`` after the start."""
+        self._servers.add_check(self._servers.healthz, name, check)
+
+    def add_readyz(self, name: str, check: Callable[[], object]) -> None:
+        """A reason to wait if it raises. Raises ``DeclarationError`` after the start."""
+        self._servers.add_check(self._servers.readyz, name, check)
+
+    def add_metrics_path(self, path: str, handler: Handler) -> None:
+        """Serve something more beside ``/metrics``. Raises ``DeclarationError``."""
+        self._servers.add_metrics_path(path, handler)
+
+    @property
+    def bound(self) -> BoundAddresses:
+        """Where the servers listen while the manager runs."""
+        return self._servers.bound
 
     def index(self, kind: Kind, name: str, function: IndexFunction) -> None:
         """Index a kind, so that cached lists can select by ``fields={name: value}``.
@@ -249,9 +285,29 @@ class Manager:
         """How the controllers are doing."""
         return [controller.health() for controller in self.controllers()]
 
+    def _check_caches(self) -> None:
+        for controller in self.controllers():
+            for source in controller.sources():
+                if not source.wait_synced(0.0):
+                    raise OperatorError(f"{controller.name}: {source.name} is not synced yet")
+
+    def _check_sources(self) -> None:
+        for health in self.health():
+            for name, trouble in health.troubles.items():
+                raise OperatorError(f"{health.name}: source {name}: {trouble}")
+
+    def _check_workers(self) -> None:
+        for health in self.health():
+            if not health.workers_alive:
+                raise OperatorError(f"{health.name}: a worker has ended")
+
     # Inside: starting
 
     def _start(self, controllers: list[Controller[Any]]) -> None:
+        self._servers.add_check(self._servers.readyz, "caches", self._check_caches)
+        self._servers.add_check(self._servers.readyz, "sources", self._check_sources)
+        self._servers.add_check(self._servers.healthz, "workers", self._check_workers)
+        self._servers.start()
         self.cache.start()
         self._always.start()
         timeout = float(self.config.cache_sync_timeout)  # type: ignore[arg-type]
@@ -315,6 +371,8 @@ class Manager:
             controller.stop_sources()
             controller.stop_workers(_left(deadline))
         self.cache.stop()
+        alive += self._servers.stop_webhooks(_left(deadline))
+        self._servers.stop()
         self.events.shutdown()
         if self.config.close_client_on_stop:
             self.base.close()

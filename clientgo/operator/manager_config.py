@@ -13,6 +13,7 @@ from clientgo.leaderelection import Timing
 from clientgo.operator.cache.scope import ALL, CacheScope, Namespaces, own_namespace
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.webhooks.options import WebhookOptions
 
 OFF = "0"
 """As an address: no server."""
@@ -58,7 +59,8 @@ class ManagerConfig:
     """The settings of a manager.
 
     ``namespaces``: what is watched unless a controller says otherwise. ``metrics`` and ``health``
-    are addresses (``:8080``), ``"0"`` for none, port 0 for a free one. ``cache`` and
+    are addresses (``:8080``), ``"0"`` for none, port 0 for a free one; ``webhook`` is where and how
+    webhooks are served, if there are any. ``cache`` and
     ``cache_by_kind``: what is cached, and how. ``workers_by_kind`` has numbers of workers by
     ``Kind.group``. ``graceful_shutdown`` is how long a stop may take, None for ever, 0 not at all.
     ``check_crds`` makes missing kinds an error of the start instead of something to wait for.
@@ -69,6 +71,7 @@ class ManagerConfig:
     namespaces: Namespaces = ALL
     metrics: str = ":8080"
     health: str = OFF
+    webhook: WebhookOptions | None = None
     leader_election: LeaderElection | None = None
     cache: CacheScope | None = None
     cache_by_kind: Mapping[Any, CacheScope] = field(default_factory=dict)

@@ -10,10 +10,11 @@ Source: Java Operator SDK ObservedGenerationAware; apimachinery api/meta SetStat
 from __future__ import annotations
 
 import re
-from typing import Any, Final, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import Model, metadata_of
+from clientgo.meta.markers import ListMap
 from clientgo.meta.timestamps import format_time
 from clientgo.operator.errors import DeclarationError
 
@@ -44,7 +45,7 @@ class Condition(Model):
 class Conditioned(Model):
     """Base of a status type with conditions, see :func:`set_condition`."""
 
-    conditions: list[Condition] = []
+    conditions: Annotated[list[Condition], ListMap("type")] = []
 
 
 _REASON: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")

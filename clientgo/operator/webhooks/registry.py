@@ -77,6 +77,10 @@ class Webhooks:
         """Demand that all these versions can be converted; :meth:`endpoints` checks it."""
         self._versions += versions
 
+    def is_empty(self) -> bool:
+        """Whether nothing was registered."""
+        return not (self._by_path or self._converters or self._versions)
+
     @property
     def manifests(self) -> tuple[WebhookManifest, ...]:
         """How to register the admission webhooks, in the order of their paths."""

@@ -1,0 +1,171 @@
+"""What a manager shows over HTTP: health, metrics, webhooks.
+
+Promises that they answer from the first moment of a start until the last of a stop, while the
+caches still fill: whoever fills them may need a conversion webhook for that.
+
+Source: controller-runtime pkg/manager and pkg/metrics/server.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from clientgo.clock import Clock
+from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.operator.errors import ConfigError, DeclarationError
+from clientgo.operator.manager_config import OFF
+from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
+from clientgo.serving import Handler, HealthChecks, Server, ServingError
+
+_log = logging.getLogger("clientgo.operator.manager")
+
+
+@dataclass(frozen=True, slots=True)
+class BoundAddresses:
+    """Where a manager's servers listen; empty for those that do not."""
+
+    metrics: str = ""
+    health: str = ""
+    webhooks: str = ""
+
+
+class Servers:
+    """The servers of one manager. Declare before :meth:`start`; thread-safe after it.
+
+    Raises :class:`~clientgo.operator.errors.ConfigError` for addresses that are none.
+    """
+
+    def __init__(
+        self,
+        *,
+        health: str,
+        metrics: str,
+        metrics_handler: Handler | None,
+        webhook: WebhookOptions | None,
+        provider: MetricsProvider,
+        clock: Clock,
+    ) -> None:
+        self.healthz = HealthChecks("healthz")
+        self.readyz = HealthChecks("readyz")
+        self.webhooks = Webhooks()
+        self._paths: dict[str, Handler] = {}
+        if metrics_handler is not None:
+            self._paths["/metrics"] = metrics_handler
+        self._started = False
+        self._addresses = {"health": health, "metrics": metrics}
+        self._running: dict[str, Server] = {}
+        self._webhook_options = webhook or WebhookOptions()
+        self._webhook_server: WebhookServer | None = None
+        self._provider = provider
+        self._clock = clock
+        for address in (health, metrics):
+            _check_address(address)
+
+    @property
+    def bound(self) -> BoundAddresses:
+        """Where they can be reached from this machine, while they run."""
+        webhooks = self._webhook_server
+        return BoundAddresses(
+            metrics=self._url("metrics"),
+            health=self._url("health"),
+            webhooks="" if webhooks is None else webhooks.url,
+        )
+
+    def add_check(self, checks: HealthChecks, name: str, check: Callable[[], object]) -> None:
+        """Raises ``DeclarationError`` after the start, or for a name that is taken."""
+        self._check_not_started(f"health check {name!r}")
+        try:
+            checks.add(name, check)
+        except ValueError as error:
+            raise DeclarationError(str(error)) from None
+
+    def add_metrics_path(self, path: str, handler: Handler) -> None:
+        """Serve something more beside the metrics. ``/metrics`` itself is taken."""
+        self._check_not_started(f"path {path!r}")
+        if path == "/metrics" or path in self._paths:
+            raise DeclarationError(f"the metrics server has a path {path!r} already")
+        self._paths[path] = handler
+
+    def start(self) -> None:
+        """Begin to serve. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+        self._started = True
+        self._serve("health", {"/healthz": self.healthz.respond, "/readyz": self.readyz.respond})
+        self._serve("metrics", self._paths)
+        if self._has_webhooks() and self._webhook_options.is_enabled():
+            server = WebhookServer(
+                self._webhook_options, self.webhooks, metrics=self._provider, clock=self._clock
+            )
+            self.readyz.add("webhook", server.check)
+            server.start()
+            self._webhook_server = server
+
+    def stop_webhooks(self, timeout: float | None) -> list[str]:
+        """Returns the names of threads that did not end in time."""
+        server = self._webhook_server
+        if server is None:
+            return []
+        return server.stop() if timeout is None else server.stop(timeout)
+
+    def stop(self) -> None:
+        """Stop serving; blocks until requests in progress are answered. Idempotent."""
+        for server in self._running.values():
+            server.stop()
+        self._running.clear()
+
+    def _serve(self, name: str, paths: dict[str, Handler]) -> None:
+        address = self._addresses[name]
+        if address == OFF or not paths:
+            return
+        server = Server(address, paths, name=name)
+        try:
+            server.start()
+        except ServingError as error:
+            raise ConfigError(f"{name}={address!r}: {error}") from error
+        self._running[name] = server
+
+    def _url(self, name: str) -> str:
+        server = self._running.get(name)
+        return "" if server is None else server.url
+
+    def _has_webhooks(self) -> bool:
+        return not self.webhooks.is_empty()
+
+    def _check_not_started(self, what: str) -> None:
+        if self._started:
+            raise DeclarationError(f"{what} comes too late: add it before the manager is started")
+
+
+def metrics_of(
+    address: str, provider: MetricsProvider | None
+) -> tuple[MetricsProvider, Handler | None]:
+    """Where a manager's numbers go, and the page that shows them.
+
+    Without a provider the numbers go to a registry of the manager's own. Raises
+    :class:`~clientgo.operator.errors.ConfigError` where the package for that is missing.
+    """
+    if address == OFF:
+        return provider or NO_METRICS, None
+    try:
+        from prometheus_client import CollectorRegistry
+
+        from clientgo.metrics.prometheus import PrometheusProvider
+        from clientgo.serving.metrics import metrics_handler
+    except ImportError as error:
+        raise ConfigError(
+            "serving metrics needs prometheus-client: install clientgo[metrics], or pass "
+            "metrics='0'"
+        ) from error
+    if provider is None:
+        registry = CollectorRegistry()
+        return PrometheusProvider(registry), metrics_handler(registry)
+    registry_of: Any = getattr(provider, "registry", None)
+    return provider, None if registry_of is None else metrics_handler(registry_of)
+
+
+def _check_address(address: str) -> None:
+    _host, colon, port = address.rpartition(":")
+    if address != OFF and not (colon and port.isdecimal() and int(port) <= 65535):
+        raise ConfigError(f"{address!r} is no address: write HOST:PORT or :PORT, or '0' for none")
