@@ -34,6 +34,9 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
+_OPERATIONS = 10_000
+"""How many operations a JSON patch may have, as upstream."""
+
 Patcher = Callable[[Object], Object]
 
 
@@ -47,6 +50,8 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
     if apply_patch is None:
         raise unsupported_media_type(_patch_types(resource))
     patch, _ = parse_json(request.body)
+    if media_type(request) == JSON_PATCH and isinstance(patch, list):
+        _check_operations(len(patch))
     strategic = media_type(request) == STRATEGIC_PATCH
 
     def patcher(current: Object) -> Object:
@@ -63,6 +68,15 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
         return patched
 
     return patcher
+
+
+def _check_operations(count: int) -> None:
+    if count > _OPERATIONS:
+        raise StatusError(
+            413,
+            "RequestEntityTooLarge",
+            f"The allowed maximum operations in a JSON patch is {_OPERATIONS}, got {count}",
+        )
 
 
 def _patch_types(resource: Resource) -> dict[str, Callable[[Any, Any], Any]]:

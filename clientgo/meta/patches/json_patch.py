@@ -19,6 +19,10 @@ from typing import Any
 from clientgo.meta.json_values import JSONObject, JSONValue, canonical_json, copy_json
 from clientgo.meta.patches.errors import InapplicablePatchError, MalformedPatchError
 
+COPY_LIMIT = 3 * 1024 * 1024
+"""Bytes that the ``copy`` operations of one patch may make, as upstream; some thirty copies of what
+holds the earlier ones would fill any memory."""
+
 
 def apply_json_patch(document: JSONValue, patch: list[JSONObject]) -> JSONValue:
     """Return `document` (an object or a list) with the operations of `patch` applied in order.
@@ -31,8 +35,12 @@ def apply_json_patch(document: JSONValue, patch: list[JSONObject]) -> JSONValue:
     if not isinstance(document, dict | list):
         raise InapplicablePatchError("a JSON patch applies to an object or a list")
     root = copy_json(document)
+    copied = 0
     for index, step in enumerate(patch):
         try:
+            if step.get("op") == "copy":
+                copied += _copied_size(root, step)
+                _check_copied(copied)
             root = _OPERATIONS.get(str(step.get("op")), _unknown)(root, step)
         except InapplicablePatchError as error:
             raise InapplicablePatchError(f"operation {index} of the patch: {error}") from None
@@ -79,6 +87,15 @@ def _copy(root: Any, step: JSONObject) -> Any:
     container, key = _parent(root, _path(step, "path"))
     _insert(container, key, copy_json(value))
     return root
+
+
+def _copied_size(root: Any, step: JSONObject) -> int:
+    return len(canonical_json(_member(*_parent(root, _path(step, "from")))))
+
+
+def _check_copied(size: int) -> None:
+    if size > COPY_LIMIT:
+        raise InapplicablePatchError(f"the copies of the patch exceed {COPY_LIMIT} bytes")
 
 
 def _test(root: Any, step: JSONObject) -> Any:

@@ -1,0 +1,33 @@
+"""Patches that are larger than they look."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
+
+JSON_PATCH = "application/json-patch+json"
+
+
+@pytest.fixture
+def target(api: Api) -> str:
+    api.create(CONFIGMAPS, configmap("a"))
+    return f"{CONFIGMAPS}/a"
+
+
+def test_copies_of_copies_are_refused_before_they_fill_the_memory(api: Api, target: str) -> None:
+    doubled = [{"op": "copy", "from": "/data", "path": f"/data/{step}"} for step in range(60)]
+
+    answer = api.call("PATCH", target, doubled, JSON_PATCH)
+
+    assert (answer.status, answer.body["reason"]) == (422, "Invalid")
+
+
+def test_too_many_operations_are_refused(api: Api, target: str) -> None:
+    operation = {"op": "add", "path": "/data/k", "value": "v"}
+
+    within = api.call("PATCH", target, [operation] * 10_000, JSON_PATCH)
+    beyond = api.call("PATCH", target, [operation] * 10_001, JSON_PATCH)
+
+    assert within.status == 200
+    assert (beyond.status, beyond.body["reason"]) == (413, "RequestEntityTooLarge")
