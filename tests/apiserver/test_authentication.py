@@ -84,13 +84,14 @@ def test_plain_http_to_a_server_with_tls_is_not_answered(secure: EmbeddedAPIServ
         urllib3.request("GET", secure.url.replace("https", "http") + "/readyz", retries=False)
 
 
-def test_the_token_and_the_trust_survive_a_restart(secure: EmbeddedAPIServer) -> None:
-    before = secure.kubeconfig_data
+def test_the_token_and_the_trust_survive_a_restart() -> None:
+    with EmbeddedAPIServer(secure=True) as server:
+        before = server.kubeconfig_data
 
-    secure.restart()
+        server.restart()
 
-    assert secure.kubeconfig_data == before
-    assert ask(secure, NAMESPACES, f"Bearer {token_of(secure)}").status == 200
+        assert server.kubeconfig_data == before
+        assert ask(server, NAMESPACES, f"Bearer {token_of(server)}").status == 200
 
 
 def test_the_token_and_the_trust_are_kept_with_the_data(tmp_path: Path) -> None:

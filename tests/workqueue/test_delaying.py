@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import threading
+from collections.abc import Iterator
+from typing import ClassVar
 
 import pytest
 
@@ -15,9 +17,12 @@ from tests.background import Background
 class Rig:
     """A delaying queue on a fake clock."""
 
+    used: ClassVar[list[Rig]] = []
+
     def __init__(self, **options: bool) -> None:
         self.clock = FakeClock()
         self.queue: DelayingQueue[str] = DelayingQueue(clock=self.clock, **options)
+        self.used.append(self)
 
     def settle(self) -> None:
         """Wait until the queue has done all that is due, and waits for what is next."""
@@ -43,6 +48,13 @@ class Rig:
             items.append(self.queue.get()[0])
             self.queue.done(items[-1])
         return items
+
+
+@pytest.fixture(autouse=True)
+def _queues_end() -> Iterator[None]:
+    yield
+    while Rig.used:
+        Rig.used.pop().queue.shut_down()
 
 
 @pytest.mark.parametrize("delay", [0.0, -1.0, -math.inf])
