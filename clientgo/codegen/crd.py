@@ -120,6 +120,7 @@ def _check_group(cls: type[Resource], group: str, definition: CustomResource) ->
 def _names(declared: APIResource, definition: CustomResource) -> dict[str, Any]:
     names: dict[str, Any] = {
         "kind": declared.kind,
+        "listKind": f"{declared.kind}List",
         "plural": declared.plural,
         "singular": declared.singular,
     }

@@ -7,7 +7,7 @@
         \"\"\"How many of it.\"\"\"
 
 Promises the texts where there is source. Does not promise any for classes that have none (made at
-run time or typed at a prompt), nor for inherited fields, which their own class describes.
+run time or typed at a prompt).
 
 Upstream (controller-tools) reads Go's comments, for the same end: ``kubectl explain``.
 """
@@ -21,6 +21,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
+from msgspec import Struct
+
 
 def field_docs(cls: type) -> Mapping[str, str]:
     """The texts by attribute."""
@@ -29,6 +31,12 @@ def field_docs(cls: type) -> Mapping[str, str]:
     except (KeyError, OSError, TypeError):
         return {}
     return _docs_in(source).get(cls.__qualname__, {})
+
+
+def inherited_field_docs(cls: type[Struct]) -> dict[str, str]:
+    """The texts by attribute, those that base classes have included."""
+    bases = [base for base in reversed(cls.__mro__) if issubclass(base, Struct)]
+    return {name: text for base in bases for name, text in field_docs(base).items()}
 
 
 def class_doc(cls: type) -> str:

@@ -57,7 +57,7 @@ def apply_markers(markers: Iterable[Any], schema: dict[str, Any], place: Place) 
                 schema["format"] = marker.name
             case Default():
                 schema["default"] = marker.value
-            case Flag() if marker is not Flag.QUANTITY:
+            case Flag() if marker not in (Flag.QUANTITY, Flag.UNCHECKED):
                 schema[marker.value] = True
 
 

@@ -35,7 +35,7 @@ from typing import (
 import msgspec
 from msgspec import Meta, Struct
 
-from clientgo.codegen.field_docs import class_doc, field_docs
+from clientgo.codegen.field_docs import class_doc, field_docs, inherited_field_docs
 from clientgo.codegen.marker_keywords import QUANTITY, apply_markers
 from clientgo.codegen.type_defaults import default_in_schema
 from clientgo.codegen.type_place import Place
@@ -72,6 +72,8 @@ def _schema(annotation: Any, place: Place, *, none_is_absent: bool = False) -> S
     annotation, markers = _unwrapped(annotation)
     if Flag.QUANTITY in markers:
         schema = dict(QUANTITY)
+    elif Flag.UNCHECKED in markers:
+        schema = {"type": "object", _PRESERVE: True}
     else:
         members = _members(annotation)
         schema = _union([member for member in members if member is not None], annotation, place)
@@ -222,7 +224,7 @@ def _class_schema(cls: Any, place: Place) -> Schema:
             raise place.error(
                 f"{cls.__name__} {problem}", "leave that option out of the class, or use Model"
             )
-    schema = _object_of_fields(cls, place.inside(cls), docs=_inherited_docs(cls))
+    schema = _object_of_fields(cls, place.inside(cls), docs=inherited_field_docs(cls))
     return _finished(schema, cls, place)
 
 
@@ -232,11 +234,6 @@ def _finished(schema: Schema, cls: type, place: Place) -> Schema:
         schema["description"] = description
     apply_markers(markers_of(cls), schema, place)
     return _described_first(schema)
-
-
-def _inherited_docs(cls: type) -> dict[str, str]:
-    bases = [base for base in reversed(cls.__mro__) if issubclass(base, Struct)]
-    return {name: text for base in bases for name, text in field_docs(base).items()}
 
 
 def _object_of_fields(cls: type[Struct], place: Place, docs: Mapping[str, str]) -> Schema:

@@ -108,11 +108,14 @@ class Flag(enum.Enum):
     """The value is a whole API object, with ``apiVersion``, ``kind`` and ``metadata``."""
     QUANTITY = "quantity"
     """The value is an amount such as ``500m`` or ``1Gi``."""
+    UNCHECKED = "unchecked"
+    """The definition says that it is an object and no more, however much its class says."""
 
 
 NULLABLE = Flag.NULLABLE
 PRESERVE_UNKNOWN_FIELDS = Flag.PRESERVE_UNKNOWN_FIELDS
 EMBEDDED_RESOURCE = Flag.EMBEDDED_RESOURCE
+UNCHECKED = Flag.UNCHECKED
 
 Marker: TypeAlias = Rule | ListType | ListMap | MapType | Format | Default | Flag | Meta
 """What :func:`marked` takes and ``Annotated`` may carry."""

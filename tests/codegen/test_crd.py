@@ -90,6 +90,7 @@ def test_the_names_are_those_that_kubectl_shows() -> None:
 
     assert names == {
         "kind": "Gateway",
+        "listKind": "GatewayList",
         "plural": "gateways",
         "singular": "gateway",
         "shortNames": ["gw"],
@@ -153,7 +154,12 @@ def test_the_sample_declares_its_kind_as_upstream_does() -> None:
 
     assert manifest["spec"]["group"] == "samplecontroller.k8s.io"
     assert manifest["spec"]["scope"] == "Namespaced"
-    assert manifest["spec"]["names"] == {"kind": "Foo", "plural": "foos", "singular": "foo"}
+    assert manifest["spec"]["names"] == {
+        "kind": "Foo",
+        "listKind": "FooList",
+        "plural": "foos",
+        "singular": "foo",
+    }
     assert version["name"] == "v1alpha1"
     assert properties["spec"]["properties"] == {
         "deploymentName": {"type": "string"},

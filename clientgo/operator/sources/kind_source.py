@@ -56,7 +56,9 @@ class KindSource:
         if self._subscription is not None:
             raise AlreadyStartedError(f"source {self.name} runs already")
         self.cache = context.cache.declare(self.kind, self.project)
-        self._subscription = self.cache.subscribe(_Telling(sink), self._scope(context.namespaces))
+        self._subscription = self.cache.subscribe(
+            _Telling(sink), self.namespaces_within(context.namespaces)
+        )
 
     def wait_synced(self, timeout: float) -> bool:
         cache, subscription = self._started()
@@ -65,7 +67,7 @@ class KindSource:
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         """The controller's namespaces are others now."""
         cache, subscription = self._started()
-        cache.change(subscription, self._scope(namespaces))
+        cache.change(subscription, self.namespaces_within(namespaces))
 
     def stop(self) -> None:
         if self._subscription is not None:
@@ -84,7 +86,8 @@ class KindSource:
                 )
         return None
 
-    def _scope(self, controllers: NamespaceSet) -> NamespaceSet:
+    def namespaces_within(self, controllers: NamespaceSet) -> NamespaceSet:
+        """Where the objects are, for a controller that is limited to those namespaces."""
         if not api_resource(self.kind).namespaced:
             return EVERYWHERE
         if self._namespaces is not None:
