@@ -46,7 +46,11 @@ class CallLimiter:
                     f"{name}: {len(self._at_work)} handlers are at work; try again later"
                 )
             self._at_work.add(call)
-        call.start(f"webhook-handler{name}")
+        try:
+            call.start(f"webhook-handler{name}")
+        except RuntimeError as error:
+            self._ended(call)
+            raise TooManyCallsError(f"{name}: {error}; try again later") from error
         return call.result(limit, name)
 
     def threads(self) -> list[threading.Thread]:

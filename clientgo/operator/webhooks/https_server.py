@@ -31,6 +31,9 @@ MAX_CONNECTIONS: Final = 128
 """API servers keep a few connections to a webhook each, and use them again."""
 
 _HANDSHAKE_PATIENCE: Final = 10.0
+_PAUSE: Final = 0.1
+"""Seconds until the next try to accept, since what is wrong may be so for a while."""
+
 _BACKLOG: Final = 128
 
 
@@ -108,11 +111,11 @@ class HTTPSServer:
                 if self._stopping.is_set():
                     return
                 try:
-                    sock, client = listener.accept()
-                except OSError as error:  # the client has gone again, or there are no more files
+                    self._begin(*listener.accept())
+                except (OSError, RuntimeError) as error:
+                    # The client has gone again, or there are no more files or threads to be had.
                     _log.warning("A connection to the webhook server was lost: %s", error)
-                    continue
-                self._begin(sock, client)
+                    self._stopping.wait(_PAUSE)
 
     def _wait_for_room(self) -> bool:
         """Block while there are too many connections; whether to go on at all."""
@@ -131,7 +134,12 @@ class HTTPSServer:
         )
         with self._changed:
             self._connections[thread] = sock
-        thread.start()
+        try:
+            thread.start()
+        except RuntimeError:
+            self._forget(thread)
+            sock.close()
+            raise
 
     def _serve(self, sock: socket.socket, client: Any) -> None:
         try:
@@ -140,9 +148,12 @@ class HTTPSServer:
         except (OSError, ConfigError) as error:
             _log.debug("A connection from %s has ended: %s", client, error)
         finally:
-            with self._changed:
-                del self._connections[threading.current_thread()]
-                self._changed.notify_all()
+            self._forget(threading.current_thread())
+
+    def _forget(self, thread: threading.Thread) -> None:
+        with self._changed:
+            del self._connections[thread]
+            self._changed.notify_all()
 
     def _secured(self, sock: socket.socket) -> ssl.SSLSocket:
         """The connection after its handshake; ``sock`` is closed if there is none."""

@@ -68,3 +68,20 @@ def test_the_function_sees_the_context_variables_of_its_caller() -> None:
     name.set("jane")
 
     assert CallLimiter().call(name.get, 1.0, "/x") == "jane"
+
+
+def test_a_thread_that_cannot_be_had_is_told_and_keeps_no_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OP-WHK-08"""
+    calls = CallLimiter(max_calls=1)
+
+    def fail(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(threading.Thread, "start", fail)
+        with pytest.raises(TooManyCallsError, match="can't start new thread"):
+            calls.call(lambda: 1, 1.0, "/x")
+
+    assert calls.call(lambda: 1, 1.0, "/x") == 1

@@ -138,6 +138,16 @@ def test_a_review_of_the_status_itself_may_change_it() -> None:
     assert verdict.applied_to(came)["status"] == {"ready": 1}
 
 
+def test_a_null_counts_as_absent_and_is_not_touched_elsewhere() -> None:
+    """OP-WHK-03, OP-WHK-04"""
+    came = foo(replicas=None, image=None) | {"status": {}}
+    came["metadata"]["creationTimestamp"] = None  # as API servers send it on create
+
+    verdict = Asked(three_replicas).ask(review("CREATE", came))
+
+    assert verdict.patch == [{"op": "replace", "path": "/spec/replicas", "value": 3}]
+
+
 def test_metadata_may_be_changed() -> None:
     @default(Foo)
     def label(obj: Foo, ctx: AdmissionContext) -> None:

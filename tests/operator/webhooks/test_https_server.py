@@ -7,11 +7,12 @@ import socket
 import ssl
 import threading
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.webhooks import connection
+from clientgo.operator.webhooks import connection, https_server
 from clientgo.operator.webhooks.endpoint import MAX_BODY, Answer, Call
 from clientgo.operator.webhooks.https_server import HTTPSServer
 from tests.background import Background
@@ -226,3 +227,38 @@ def test_a_port_that_is_taken_is_told_at_the_start(serving: Serving) -> None:
     with pytest.raises(ConfigError, match="choose another port"):
         other.start()
     assert other.stop(1) == []
+
+
+@pytest.mark.parametrize(
+    ("owner", "method", "error"),
+    [
+        (socket.socket, "accept", OSError("too many open files")),
+        (threading.Thread, "start", RuntimeError("can't start new thread")),
+    ],
+)
+def test_a_connection_that_cannot_be_taken_does_not_end_the_server(
+    serving: Serving,
+    monkeypatch: pytest.MonkeyPatch,
+    owner: type,
+    method: str,
+    error: Exception,
+) -> None:
+    """OP-MGR-18"""
+    works = getattr(owner, method)
+    failed = threading.Event()
+
+    def fail_once(self: Any) -> Any:
+        if failed.is_set():
+            return works(self)
+        failed.set()
+        raise error
+
+    monkeypatch.setattr(https_server, "_PAUSE", 0.001)
+    monkeypatch.setattr(owner, method, fail_once)
+    with contextlib.suppress(OSError), socket.create_connection(serving.address) as lost:
+        assert failed.wait(5)
+        lost.close()
+
+    with connect(serving.address) as sock:
+        sock.sendall(request())
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
