@@ -24,6 +24,7 @@ from clientgo.operator.webhooks import (
 from clientgo.operator.webhooks.operation import Operation
 from tests.operator.webhooks.reviews import Foo, foo, review
 from tests.operator.webhooks.serving import Asked
+from tests.operator.webhooks.versions import FromAlpha
 
 
 @resource(version="v1", plural="pods")
@@ -291,3 +292,14 @@ def test_a_webhook_that_fails_open_disturbs_nobody_in_the_namespace_of_the_opera
     manifest = manifest_of(validate(Foo, failure_policy="Ignore")(lambda *_: None))
 
     assert manifest.excluding("system") is manifest
+
+
+def test_a_collection_knows_whether_there_is_anything_to_serve() -> None:
+    admission, conversions = Webhooks(), Webhooks()
+    assert admission.is_empty()
+
+    admission.register(validate(Foo)(lambda *_: None))
+    conversions.register(FromAlpha)
+
+    assert not admission.is_empty()
+    assert not conversions.is_empty()
