@@ -7,17 +7,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_LIVE_ON = ("stop-watcher", "asyncio_")
+
 
 @contextmanager
 def no_thread_left(within: float = 2.0) -> Iterator[None]:
     """Fail if a thread that begins in the block is alive ``within`` seconds after it.
 
     But for the watcher of a plain stop event, which lives until the event is set: tests may leave
-    theirs unset, as programs do.
+    theirs unset, as programs do. And for the workers of an event loop, which live until it closes: a
+    server may outlive the test that first makes it compress an answer.
     """
     before = set(threading.enumerate())
     yield
-    started = {t for t in threading.enumerate() if t not in before and t.name != "stop-watcher"}
+    started = {
+        thread
+        for thread in threading.enumerate()
+        if thread not in before and not thread.name.startswith(_LIVE_ON)
+    }
     give_up = time.monotonic() + within
     for thread in started:
         thread.join(max(give_up - time.monotonic(), 0.0))
