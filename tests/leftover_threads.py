@@ -15,8 +15,8 @@ def no_thread_left(within: float = 2.0) -> Iterator[None]:
     """Fail if a thread that begins in the block is alive ``within`` seconds after it.
 
     But for the watcher of a plain stop event, which lives until the event is set: tests may leave
-    theirs unset, as programs do. And for the workers of an event loop, which live until it closes: a
-    server may outlive the test that first makes it compress an answer.
+    theirs unset, as programs do. And for the workers of an event loop, which live until it closes:
+    a server may outlive the test that first makes it compress an answer.
     """
     before = set(threading.enumerate())
     yield

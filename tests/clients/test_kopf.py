@@ -67,6 +67,11 @@ def running(registry: Any) -> Iterator[None]:
         assert not thread.is_alive()
 
 
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> None:
+    """Not looked at here: kopf keeps the pool in which it calls handlers."""
+
+
 @pytest.fixture
 def api(server: EmbeddedAPIServer) -> Iterator[client.ApiClient]:
     with config.new_client_from_config(str(server.kubeconfig)) as api:
