@@ -52,6 +52,7 @@ from clientgo.operator.reconciler import shape_of
 from clientgo.operator.runnables import RunFunction, Runnable, RunnableGroup, run_function
 from clientgo.operator.servers import BoundAddresses, Servers, metrics_of
 from clientgo.operator.services import Services
+from clientgo.operator.webhooks.registry import Webhooks
 from clientgo.serving import Handler
 from clientgo.wait import setup_signal_handler
 
@@ -173,6 +174,11 @@ class Manager:
         Every replica serves them, leader or not. Raises ``DeclarationError``.
         """
         self._servers.webhooks.register(*handlers, path=path)
+
+    @property
+    def webhooks(self) -> Webhooks:
+        """All of them, for whoever registers them with the API server."""
+        return self._servers.webhooks
 
     def add_healthz(self, name: str, check: Callable[[], object]) -> None:
         """A reason for a restart if it raises. Raises ``DeclarationError`` after the start."""

@@ -1,0 +1,95 @@
+"""``operator.toml``: what the tool has to know of a project.
+
+Promises that a setting which there is not is an error that names it, and that nothing of the
+project is imported by reading it.
+
+Source: kubebuilder's ``PROJECT`` file.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import msgspec
+
+from clientgo.meta.decoding import convert
+from clientgo.operator.errors import ConfigError
+
+FILE: Final = "operator.toml"
+
+
+class Deploy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """How the operator runs in a cluster. ``certificates`` says who makes those of its webhooks:
+    the operator itself, or cert-manager."""
+
+    image: str = ""
+    replicas: int = 1
+    cpu_request: str = "10m"
+    cpu_limit: str = "500m"
+    memory_request: str = "64Mi"
+    memory_limit: str = "128Mi"
+    monitoring: bool = False
+    certificates: Literal["self", "cert-manager"] = "self"
+
+
+class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    name: str
+    package: str
+    manager: str
+    api: str
+    domain: str
+    namespace: str = ""
+    deploy: Deploy = Deploy()
+
+
+class Project(msgspec.Struct, frozen=True, kw_only=True):
+    """A project: ``manager`` is the function that makes its manager, as ``demo.main:new_manager``;
+    ``api`` the module or package of its kinds."""
+
+    root: Path
+    name: str
+    package: str
+    manager: str
+    api: str
+    domain: str
+    namespace: str
+    deploy: Deploy
+
+    @property
+    def config(self) -> Path:
+        """Where manifests are."""
+        return self.root / "config"
+
+    @property
+    def image(self) -> str:
+        return self.deploy.image or f"{self.name}:latest"
+
+
+def read_project(root: Path, **deploy: Any) -> Project:
+    """The project in a directory; ``deploy`` replaces settings that are not None.
+
+    Raises :class:`~clientgo.operator.errors.ConfigError`.
+    """
+    file = root / FILE
+    try:
+        said = convert(tomllib.loads(file.read_text(encoding="utf-8")), _File)
+    except FileNotFoundError as error:
+        raise ConfigError(
+            f"there is no {FILE} in {root}; go to the project's directory, or begin one with "
+            "clientgo operator init NAME"
+        ) from error
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise ConfigError(f"{file}: {error}") from error
+    changes = {name: value for name, value in deploy.items() if value is not None}
+    return Project(
+        root=root,
+        name=said.name,
+        package=said.package,
+        manager=said.manager,
+        api=said.api,
+        domain=said.domain,
+        namespace=said.namespace or f"{said.name}-system",
+        deploy=msgspec.structs.replace(said.deploy, **changes),
+    )
