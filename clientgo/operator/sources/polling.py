@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Literal, overload
 
 from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler, last_known_state
 from clientgo.meta import ObjectName
@@ -199,6 +199,10 @@ class PerResourcePollingSource:
                 self.cache.replace(key, self._answer(primary)[0])
         return self.cache.items(key)
 
+    def wrote(self, key: ObjectName, item: Any) -> None:
+        """The reconciler itself has just made this; it need not run again for it."""
+        self.cache.put(key, item)
+
     def appeared(self, key: ObjectName, primary: Any) -> None:
         """A primary is there, or has changed."""
         wanted = self._when is None or self._when(primary)
@@ -258,6 +262,32 @@ class _Primaries(ResourceEventHandler[Any]):
         state = last_known_state(obj)
         if state is not None:
             self._source.disappeared(ObjectName.of(state))
+
+
+@overload
+def poll(
+    fetch: Callable[[], Mapping[ObjectName, Iterable[Any]]],
+    *,
+    period: Duration,
+    per_resource: Literal[False] = False,
+    item_id: ItemId | None = None,
+    kind: Any = None,
+    name: str = "poll",
+) -> PollingSource: ...
+
+
+@overload
+def poll(
+    fetch: Callable[[Any], Any],
+    *,
+    period: Duration,
+    per_resource: Literal[True],
+    when: Callable[[Any], bool] | None = None,
+    item_id: ItemId | None = None,
+    concurrency: int = 1,
+    kind: Any = None,
+    name: str = "poll",
+) -> PerResourcePollingSource: ...
 
 
 def poll(

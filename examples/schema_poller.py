@@ -1,0 +1,151 @@
+"""State outside of the cluster: a database schema for each ``Schema`` object.
+
+The database tells nobody when somebody drops a schema behind the operator's back, so each one is
+asked after every few seconds; the answer is cached, and a difference runs the reconciler. The
+finalizer drops the schema before its object goes. SQLite stands in for the database server: it is
+a file, and survives the operator.
+
+``python -m examples.schema_poller DATABASE`` works on the cluster of the kubeconfig at hand;
+``python -m examples.schema_poller --demo`` brings a cluster of its own, and shows what happens.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Iterable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from clientgo.meta import Model, ObjectMeta, Resource, resource
+from clientgo.operator import Context, Manager, ObservedGeneration, Result, Source, poll
+
+
+class SchemaSpec(Model):
+    """How the schema is to be made."""
+
+    encoding: str = "utf8"
+
+
+class SchemaStatus(ObservedGeneration):
+    """What the database says."""
+
+    url: str = ""
+    encoding: str = ""
+
+
+@resource(group="example.com", version="v1", plural="schemas")
+class Schema(Resource):
+    """A schema in the database."""
+
+    spec: SchemaSpec = SchemaSpec()
+    status: SchemaStatus | None = None
+
+
+@dataclass(frozen=True)
+class StoredSchema:
+    """A schema as the database has it."""
+
+    name: str
+    encoding: str
+
+
+class Database:
+    """The server that is not part of the cluster."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._do("CREATE TABLE IF NOT EXISTS schemas (name TEXT PRIMARY KEY, encoding TEXT)")
+
+    def schemas(self, name: str) -> list[StoredSchema]:
+        rows = self._do("SELECT name, encoding FROM schemas WHERE name = ?", name)
+        return [StoredSchema(*row) for row in rows]
+
+    def create(self, name: str, encoding: str) -> None:
+        self._do("INSERT OR REPLACE INTO schemas VALUES (?, ?)", name, encoding)
+
+    def drop(self, name: str) -> None:
+        self._do("DELETE FROM schemas WHERE name = ?", name)
+
+    def _do(self, statement: str, *values: str) -> list[tuple[str, str]]:
+        with closing(sqlite3.connect(self._path)) as connection, connection:
+            return connection.execute(statement, values).fetchall()
+
+
+class SchemaReconciler:
+    """Creates what is missing, replaces what is wrong, and drops what is not wanted any more."""
+
+    def __init__(self, database: Database, period: float = 5.0) -> None:
+        self._database = database
+        self._stored = poll(
+            lambda schema: database.schemas(name_of(schema)),
+            period=period,
+            per_resource=True,
+            kind=StoredSchema,
+        )
+
+    def sources(self, _services: object) -> Iterable[Source]:
+        return [self._stored]
+
+    def reconcile(self, ctx: Context[Schema], schema: Schema) -> Result:
+        name, wanted = name_of(schema), schema.spec.encoding
+        stored = ctx.secondary(StoredSchema)
+        if stored is None or stored.encoding != wanted:
+            self._database.create(name, wanted)
+            self._stored.wrote(ctx.key, StoredSchema(name, wanted))
+            ctx.events.normal("Created", f"schema {name} with encoding {wanted}")
+        schema.status = SchemaStatus(url=f"sqlite:///{name}", encoding=wanted)
+        return Result.status(schema)
+
+    def cleanup(self, ctx: Context[Schema], schema: Schema) -> None:
+        self._database.drop(name_of(schema))
+        ctx.log.info("dropped", schema=name_of(schema))
+
+
+def name_of(schema: Schema) -> str:
+    return f"{schema.metadata.namespace}_{schema.metadata.name}"
+
+
+def demo() -> None:
+    from clientgo.testing.observer import Observer
+    from clientgo.wait import poll_until
+    from examples.embedded import embedded, manager_of, see
+
+    def operator(database: Database) -> Manager:
+        manager = manager_of(client, "schemas")
+        manager.controller(Schema).build(SchemaReconciler(database, period=0.2))
+        return manager
+
+    with embedded(Schema) as client, tempfile.TemporaryDirectory() as directory:
+        database = Database(Path(directory) / "database")
+        schemas = client.resource(Schema).namespace("default")
+        with Observer(client, Schema) as seen:
+            lister = seen.lister(Schema).namespace("default")
+            with operator(database):
+                schemas.create(Schema(metadata=ObjectMeta(name="shop")))
+                see(
+                    seen,
+                    "the schema is there",
+                    lambda: lister.get("shop").status and database.schemas("default_shop"),
+                )
+                database.drop("default_shop")
+                print("somebody drops it behind the operator's back")
+                # The database has no watch, so the demonstration has to ask as well.
+                poll_until(lambda: database.schemas("default_shop"), interval=0.05, timeout=20.0)
+                print("and it is there again")
+            with operator(Database(Path(directory) / "database")):
+                print("another operator takes over where the first one ended")
+                schemas.delete("shop")
+                see(seen, "the object is gone", lambda: not lister.list())
+                print("and so is the schema" if not database.schemas("default_shop") else "?!")
+
+
+if __name__ == "__main__":
+    if "--demo" in sys.argv:
+        demo()
+    else:
+        runner = Manager(name="schemas")
+        runner.controller(Schema).build(SchemaReconciler(Database(Path(sys.argv[1]))))
+        runner.run()

@@ -1,0 +1,134 @@
+"""One Secret, many Routes: a certificate that is renewed reaches every Route that uses it.
+
+A Route names its Secret, a Secret names nobody. So the Routes are indexed by what they name, and
+an event of a Secret is mapped to the Routes that the index has for it.
+
+``python -m examples.secret_routes`` works on the cluster of the kubeconfig at hand;
+``python -m examples.secret_routes --demo`` brings a cluster of its own, and shows what happens.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from hashlib import sha256
+
+from clientgo.api.core_v1 import Secret
+from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
+from clientgo.operator import (
+    Context,
+    Manager,
+    ObservedGeneration,
+    Result,
+    data_changed,
+    type_is,
+)
+from clientgo.operator.mappers import MapContext
+
+TLS = "kubernetes.io/tls"
+BY_SECRET = "spec.secretName"
+
+
+class RouteSpec(Model):
+    """A host, and the Secret with its certificate."""
+
+    host: str = ""
+    secret_name: str = ""
+
+
+class RouteStatus(ObservedGeneration):
+    """Which certificate is in use."""
+
+    certificate: str = ""
+
+
+@resource(group="example.com", version="v1", plural="routes")
+class Route(Resource):
+    """Lets traffic for a host in."""
+
+    spec: RouteSpec = RouteSpec()
+    status: RouteStatus | None = None
+
+
+class RouteReconciler:
+    """Notes the fingerprint of the certificate, where a real one would configure a proxy."""
+
+    def setup(self, manager: Manager) -> None:
+        manager.index(Route, BY_SECRET, lambda route: [route.spec.secret_name])
+
+    def reconcile(self, ctx: Context[Route], route: Route) -> Result:
+        secret = ctx.client.find(Secret, route.spec.secret_name, route.metadata.namespace)
+        certificate = (secret.data or {}).get("tls.crt") if secret is not None else None
+        if not certificate:
+            ctx.events.warning("NoCertificate", f"Secret {route.spec.secret_name} has none")
+        route.status = RouteStatus(
+            certificate=fingerprint(certificate) if certificate else "missing"
+        )
+        return Result.status(route)
+
+
+def routes_of(context: MapContext, secret: Secret) -> Iterable[ObjectName]:
+    """The Routes that use a Secret."""
+    routes = context.client.list(
+        Route,
+        namespace=secret.metadata.namespace,
+        fields={BY_SECRET: secret.metadata.name},
+    )
+    return [ObjectName.of(route) for route in routes]
+
+
+def declare(manager: Manager) -> None:
+    builder = manager.controller(Route)
+    # Other Secrets, and changes of a label, are no business of ours.
+    builder.watches(Secret, routes_of, predicate=type_is(TLS) & data_changed("data", "tls.crt"))
+    builder.build(RouteReconciler())
+
+
+def demo() -> None:
+    from clientgo.testing.observer import Observer
+    from examples.embedded import embedded, manager_of, see
+
+    with embedded(Route) as client:
+        manager = manager_of(client, "routes")
+        declare(manager)
+        secrets = client.resource(Secret).namespace("default")
+        routes = client.resource(Route).namespace("default")
+        secrets.create(tls_secret("wildcard", b"first"))
+        for name in ("shop", "blog", "mail"):
+            spec = RouteSpec(host=f"{name}.example.com", secret_name="wildcard")
+            routes.create(Route(metadata=ObjectMeta(name=name), spec=spec))
+        with manager, Observer(client, Route) as seen:
+            listed = seen.lister(Route).namespace("default")
+
+            def certificates() -> set[str]:
+                return {route.status.certificate if route.status else "" for route in listed.list()}
+
+            see(
+                seen,
+                "three routes use the first certificate",
+                lambda: certificates() == {fingerprint(b"first")},
+            )
+            secrets.update(tls_secret("wildcard", b"second"))
+            see(
+                seen,
+                "one change of the Secret, and all of them use the second",
+                lambda: certificates() == {fingerprint(b"second")},
+            )
+
+
+def tls_secret(name: str, certificate: bytes) -> Secret:
+    data = {"tls.crt": certificate, "tls.key": b"secret"}
+    return Secret(metadata=ObjectMeta(name=name), type=TLS, data=data)
+
+
+def fingerprint(certificate: bytes) -> str:
+    return sha256(certificate).hexdigest()[:12]
+
+
+if __name__ == "__main__":
+    if "--demo" in sys.argv:
+        demo()
+    else:
+        operator = Manager(name="routes")
+        declare(operator)
+        operator.run()
