@@ -21,13 +21,7 @@ from sample_controller.controller import new_deployment
 from sample_controller.types import Foo, FooStatus
 
 
-@controller(
-    Foo,
-    owns=[Deployment],
-    name="sample-controller",
-    retry=retry.workqueue(),
-    generation_aware=False,
-)
+@controller(Foo, owns=[Deployment], name="sample-controller", retry=retry.workqueue())
 class FooReconciler:
     """Keeps one Deployment per Foo at the replicas that the Foo asks for."""
 

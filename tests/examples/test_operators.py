@@ -64,3 +64,11 @@ def test_an_example_shows_what_it_is_about(example: str, lines: list[str]) -> No
     """BP-23, OP-HND-05, OP-NS-05, OP-SRC-11: one secondary wakes many primaries; namespaces change
     at run time; what has no watch is asked after."""
     assert demonstrated(example) == lines
+
+
+def test_the_page_shows_the_reconciler_as_it_is() -> None:
+    page = (ROOT / "docs" / "operator.md").read_text()
+    example = ROOT / "examples" / "foo_operator" / "reconciler.py"
+
+    assert f"```python\n{example.read_text()}```" in page
+    assert len(example.read_text().splitlines()) < 80
