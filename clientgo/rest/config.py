@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.flowcontrol import RateLimiter
+from clientgo.metrics import MetricsProvider
 from clientgo.rest.credentials import ANONYMOUS, Credentials
 from clientgo.rest.server_warnings import WarningHandler
 from clientgo.rest.user_agent import default_user_agent
@@ -71,7 +72,8 @@ class RestConfig:
     ``timeout`` bounds a plain request with all its retries (0: no bound), ``read_timeout`` any
     silence of the server within one. A watch may be silent for ``watch_idle_timeout`` (None: as
     long as it lasts); once the server should have ended it, it gets ``watch_grace`` more.
-    ``clock`` times the limiter and the pauses between attempts.
+    ``clock`` times the limiter and the pauses between attempts. Requests are counted in
+    ``metrics``, or in the process's default provider.
 
     Raises :class:`ConfigError` for a server that is no URL. Upstream: client-go ``rest`` Config.
     """
@@ -94,6 +96,7 @@ class RestConfig:
     disable_compression: bool = False
     warning_handler: WarningHandler | None = None
     clock: Clock = field(default=REAL_CLOCK, repr=False)
+    metrics: MetricsProvider | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "server", _server_url(self.server))

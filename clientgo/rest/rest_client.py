@@ -86,7 +86,7 @@ class RestClient:
             limiter=limiter,
             throttling=ThrottlingLog(config.clock),
             metrics=RequestMetrics(
-                metrics if metrics is not None else default_provider(),
+                metrics or config.metrics or default_provider(),
                 urlsplit(config.server).netloc,
             ),
             clock=config.clock,

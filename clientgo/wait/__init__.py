@@ -7,7 +7,7 @@ polls.
 - `until`, `poll_until`, `delay_until`, `exponential_backoff`: loops on an injected clock;
 - `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
 - `on_error`, `retry_on_conflict`: try again while an error is worth it;
-- `call_when_set`, `setup_signal_handler`: learn of a stop, cause one;
+- `call_when_set`, `setup_signal_handler`, `stop_on_signals`: learn of a stop, cause one;
 - `StopEvent`: the stop event of a component for its own parts.
 """
 
@@ -28,7 +28,7 @@ from clientgo.wait.retry import (
     on_error,
     retry_on_conflict,
 )
-from clientgo.wait.signals import setup_signal_handler
+from clientgo.wait.signals import setup_signal_handler, stop_on_signals
 from clientgo.wait.stop import Registration, StopEvent, call_when_set
 
 __all__ = [
@@ -53,4 +53,5 @@ __all__ = [
     "Registration",
     "StopEvent",
     "setup_signal_handler",
+    "stop_on_signals",
 ]

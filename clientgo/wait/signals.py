@@ -1,10 +1,9 @@
 """Turning SIGINT and SIGTERM into a stop event.
 
 Promises: the first signal sets the event, so that the program drains; the second ends it at once
-with exit status 1.
+with exit status 1. What :func:`stop_on_signals` replaced is there again after its block.
 
-Does not promise: to work outside the main thread (Python does not allow it), or to give the
-previous handlers back.
+Does not promise: to work outside the main thread, which Python does not allow.
 
 Differs from client-go (sample-controller pkg/signals): a Python handler interrupts the main
 thread anywhere, also while it holds the lock inside the event. So the handler only puts a token
@@ -16,8 +15,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from queue import SimpleQueue
 from types import FrameType
+from typing import Any, Final
+
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _installed = False
 
@@ -28,29 +32,61 @@ def setup_signal_handler() -> threading.Event:
     Call once, from the main thread. Raises RuntimeError when called again: a second event would
     never be set.
     """
-    global _installed
-    if _installed:
-        raise RuntimeError(
-            "setup_signal_handler() was already called in this process: "
-            "pass the event that it returned to everything that has to stop"
+    return _Handler().stop
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """Like :func:`setup_signal_handler`, for the length of a block, and as often as you like.
+
+    Raises RuntimeError outside of the main thread and while signals stop something else already.
+    """
+    handler = _Handler()
+    try:
+        yield handler.stop
+    finally:
+        handler.remove()
+
+
+class _Handler:
+    """The handler of both signals; there is one at a time."""
+
+    def __init__(self) -> None:
+        global _installed
+        if _installed:
+            raise RuntimeError(
+                "setup_signal_handler() or stop_on_signals() was already called in this process: "
+                "pass its event to everything that has to stop"
+            )
+        if threading.current_thread() is not threading.main_thread():
+            raise RuntimeError("signals can be handled in the main thread only; call this there")
+        self.stop = threading.Event()
+        self._tokens: SimpleQueue[bool] = SimpleQueue()
+        self._received = False
+        self._before: dict[signal.Signals, Any] = {
+            number: signal.signal(number, self._handle) for number in _SIGNALS
+        }
+        self._thread = threading.Thread(
+            target=self._set_on_signal, name="signal-handler", daemon=True
         )
-    stop = threading.Event()
-    signals: SimpleQueue[int] = SimpleQueue()
-    received = False
+        self._thread.start()
+        _installed = True
 
-    def handle(number: int, _frame: FrameType | None) -> None:
-        nonlocal received
-        if received:
+    def remove(self) -> None:
+        """Give the previous handlers back."""
+        global _installed
+        for number, before in self._before.items():
+            signal.signal(number, before if before is not None else signal.SIG_DFL)
+        self._tokens.put(False)
+        self._thread.join()
+        _installed = False
+
+    def _handle(self, _number: int, _frame: FrameType | None) -> None:
+        if self._received:
             os._exit(1)
-        received = True
-        signals.put(number)
+        self._received = True
+        self._tokens.put(True)
 
-    def set_on_signal() -> None:
-        signals.get()
-        stop.set()
-
-    signal.signal(signal.SIGINT, handle)
-    signal.signal(signal.SIGTERM, handle)
-    _installed = True
-    threading.Thread(target=set_on_signal, name="signal-handler", daemon=True).start()
-    return stop
+    def _set_on_signal(self) -> None:
+        if self._tokens.get():
+            self.stop.set()

@@ -77,3 +77,42 @@ def test_a_signal_that_interrupts_a_wait_on_the_event_does_not_block() -> None:
         print("woken")
     """)
     assert (result.stdout, result.returncode) == ("woken\n", 0), result.stderr
+
+
+def test_handlers_for_a_block_give_the_previous_ones_back() -> None:
+    """OP-MGR-25: one manager after the other can be stopped by signals."""
+    result = run("""
+        import os, signal, threading
+        from clientgo.wait import stop_on_signals
+
+        before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)
+        for _ in range(2):
+            with stop_on_signals() as stop:
+                os.kill(os.getpid(), signal.SIGTERM)
+                assert stop.wait(10)
+        with stop_on_signals():
+            pass
+        assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before
+        assert threading.active_count() == 1, threading.enumerate()
+        print("as before")
+    """)
+    assert (result.stdout, result.returncode) == ("as before\n", 0), result.stderr
+
+
+def test_signals_are_handled_in_the_main_thread_only() -> None:
+    result = run("""
+        import threading
+        from clientgo.wait import stop_on_signals
+
+        def install():
+            try:
+                with stop_on_signals():
+                    pass
+            except RuntimeError as error:
+                print(error)
+
+        thread = threading.Thread(target=install)
+        thread.start()
+        thread.join()
+    """)
+    assert "main thread only" in result.stdout, result.stderr
