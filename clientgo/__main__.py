@@ -17,6 +17,7 @@ _COMMANDS = {
         "serve the Kubernetes API from memory, for development and tests",
     ),
     "gen": ("clientgo.cli.gen", "generate types, manifests and clients"),
+    "operator": ("clientgo.cli.operator", "begin an operator, generate for it, run and deploy it"),
 }
 """Module and help of each command; the module has a ``configure`` for the command's parser."""
 

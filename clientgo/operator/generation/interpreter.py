@@ -1,0 +1,46 @@
+"""Which interpreter a new project is worked on with: the one that began it.
+
+Promises that ``make run`` works on this machine right after ``init``, also where clientgo is no
+installed package but a folder that Python was told of. It is written to ``local.mk``, which is not
+committed; on other machines the Makefile makes an environment of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+import clientgo
+
+_NEEDED: Final = ("uvicorn", "httptools", "pytest", "prometheus_client")
+"""What a project imports besides clientgo: to be run on an API server in memory, and tested."""
+
+
+def local_makefile() -> str:
+    """The text of ``local.mk``."""
+    source = Path(clientgo.__file__).resolve().parents[1]
+    lines = ["# How this machine runs the project; written by clientgo operator init."]
+    if all(find_spec(name) for name in _NEEDED):
+        lines.append(f"PYTHON ?= {sys.executable}")
+        if not _finds_clientgo_by_itself():
+            lines.append(f"export PYTHONPATH := {source}:$(PYTHONPATH)")
+    elif (source / "pyproject.toml").exists():
+        lines.append(f"CLIENTGO := -e {source}")
+    return "\n".join(lines) + "\n"
+
+
+def _finds_clientgo_by_itself() -> bool:
+    """Whether a new interpreter would find clientgo wherever it is started."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    found = subprocess.run(
+        [sys.executable, "-c", "import clientgo"],
+        cwd=Path(sys.executable).parent,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    return found.returncode == 0
