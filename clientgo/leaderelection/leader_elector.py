@@ -9,9 +9,9 @@ Does not promise to lead again after leadership was lost, or to end the process:
 caller's choice. Call :meth:`LeaderElector.run` again, or exit.
 
 Differs from client-go (``tools/leaderelection``, LeaderElector): a candidate that sees a leader
-fall silent tries again at the very moment its lease ends, not up to two retry periods later;
-what ends a run is its result, and a failure of the guarded work is raised. How terms end is
-described in ``term.py``.
+fall silent tries again at the very moment its lease ends, and at once when it is given up, not up
+to two retry periods later; what ends a run is its result, and a failure of the guarded work is
+raised. How terms end is described in ``term.py``.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from clientgo.leaderelection.health import LeaseExpiredError
 from clientgo.leaderelection.leader_reporter import LeaderReporter
 from clientgo.leaderelection.leadership import Leadership
 from clientgo.leaderelection.lease_claim import LeaseClaim
+from clientgo.leaderelection.lease_watch import LeaseWatch
 from clientgo.leaderelection.term import Ending, Term
 from clientgo.leaderelection.timing import JITTER_FACTOR
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.metrics.names import LEADER_ELECTION_MASTER_STATUS, LEADER_ELECTION_SLOWPATH
-from clientgo.wait import WaitCancelledError, delay_until, jitter
+from clientgo.wait import jitter
 
 _log = logging.getLogger("clientgo.leaderelection")
 
@@ -123,10 +124,11 @@ class LeaderElector:
         if stop.is_set():
             return False
         _log.info("%s: %s attempts to become leader", self._name, self._lock.identity)
-        try:
-            delay_until(lambda: self._try_once(stop), self._pause, stop=stop, clock=self._clock)
-        except WaitCancelledError:
-            return False
+        pause = self._timing.retry_period
+        with LeaseWatch(self._lock, stop, pause=pause, clock=self._clock) as watch:
+            while not self._try_once(stop):
+                if watch.wait(self._pause()):
+                    return False
         if stop.is_set():
             # The answer came as we were leaving: a term that only stops need not begin.
             self._release()

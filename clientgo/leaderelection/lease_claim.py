@@ -72,6 +72,7 @@ class LeaseClaim:
         self._clock = clock
         self._slow_path = slow_path
         self._me = lock.identity
+        self._last_said = ""
         # Replaced as a whole, so that a reader in another thread sees record and time together.
         self.observed = Observation(_NEVER_SEEN, clock.monotonic())
         self.renewed_at = -inf
@@ -90,18 +91,23 @@ class LeaseClaim:
     def acquire(self, stop: threading.Event) -> bool:
         """Try once to become the holder. Blocks; does not raise."""
         try:
-            return self._try_to_acquire(stop)
+            acquired = self._try_to_acquire(stop)
         except Exception as error:  # noqa: BLE001 - a lock may fail in any way; we try again
             self._say("not acquired", error, stop)
             return False
+        self._last_said = ""
+        return acquired
 
     def renew(self, deadline: float, stop: threading.Event) -> Renewal:
         """Try once to stay the holder, until ``deadline`` at the latest. Blocks; does not raise."""
         try:
-            return self._try_to_renew(deadline, stop)
+            renewal = self._try_to_renew(deadline, stop)
         except Exception as error:  # noqa: BLE001 - a lock may fail in any way; we try again
             self._say("not renewed", error, stop)
             return Renewal.FAILED
+        if renewal is Renewal.DONE:
+            self._last_said = ""
+        return renewal
 
     def release(self) -> bool:
         """Give the lease up if it is ours, so that the next leader need not wait for its end.
@@ -218,8 +224,14 @@ class LeaseClaim:
         return datetime.fromtimestamp(self._clock.time(), UTC)
 
     def _say(self, what: str, error: Exception, stop: threading.Event) -> None:
-        """A failure that we brought about ourselves by stopping is no news."""
-        level = logging.DEBUG if stop.is_set() else logging.WARNING
+        """Warn of a failure once, until it changes or something succeeds.
+
+        One that we brought about ourselves by stopping is no news.
+        """
+        kind = f"{what}: {type(error).__name__}"
+        is_news = kind != self._last_said and not stop.is_set()
+        self._last_said = kind
+        level = logging.WARNING if is_news else logging.DEBUG
         _log.log(level, "%s: %s %s: %s", self._me, self._lock.describe(), what, error)
 
 

@@ -4,7 +4,8 @@ Promises: an update is made of the version that this lock read or wrote last, so
 refuses it if anybody else wrote meanwhile; what others put on the Lease stays there; a request
 ends within its timeout, all its retries included.
 
-Does not promise thread-safety: an elector uses its lock from one thread at a time.
+Does not promise thread-safety, but for the watch: an elector sends requests from one thread at a
+time.
 
 Differs from client-go (``tools/leaderelection/resourcelock``, LeaseLock): the limit of a request
 is also sent to the server. A lock made by :func:`lease_lock_from_config` is not held back by a
@@ -17,7 +18,7 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
@@ -46,7 +47,8 @@ class LeaseLock:
     """A Lease as a lock. The candidates use the same namespace and name.
 
     ``labels`` are put on the Lease, beside those of others. Without a ``recorder`` there are no
-    events. The writer needs the rights to get, create and update leases in the namespace.
+    events. The writer needs the rights to get, create and update leases in the namespace, and to
+    watch them in order to learn at once of one that was given up.
 
     Source: tools/leaderelection/resourcelock, LeaseLock.
     """
@@ -61,6 +63,7 @@ class LeaseLock:
         labels: Mapping[str, str] | None = None,
         recorder: EventRecorder | None = None,
     ) -> None:
+        self._client = client
         self._resource = resource_of(Lease)
         self._rest = client.rest(GroupVersion(self._resource.group, self._resource.version))
         self._field_manager = client.field_manager
@@ -99,6 +102,24 @@ class LeaseLock:
         lease.metadata.labels = {**(lease.metadata.labels or {}), **self._labels}
         lease.spec = record_to_lease_spec(record)
         self._send("PUT", self._name, lease, timeout, stop)
+
+    def watch(self, stop: threading.Event) -> Iterator[str]:
+        request = self._rest.request("GET").namespace(self._namespace)
+        request.resource(self._resource.plural).query("watch", "true")
+        request.query("fieldSelector", f"metadata.name={self._name}")
+        stream = request.watch(self._codec, stop)
+        try:
+            while events := stream.read():
+                for event in events:
+                    if isinstance(event.object, Lease):
+                        gone = event.type == "DELETED"
+                        yield "" if gone else event.object.spec.holder_identity or ""
+        finally:
+            stream.stop()
+
+    def close(self) -> None:
+        """Close connections that are kept for the next request."""
+        self._client.close()
 
     def record_event(self, message: str) -> None:
         if self._recorder is None:

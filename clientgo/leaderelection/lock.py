@@ -10,7 +10,8 @@ told how long it may take, since there is no context that would end it.
 from __future__ import annotations
 
 import threading
-from typing import Protocol
+from collections.abc import Iterator
+from typing import Protocol, runtime_checkable
 
 from clientgo.leaderelection.record import LeaderElectionRecord
 
@@ -48,3 +49,14 @@ class Lock(Protocol):
 
     def record_event(self, message: str) -> None:
         """Tell people that something happened to this candidate; never fails."""
+
+
+@runtime_checkable
+class WatchableLock(Protocol):
+    """A lock whose record can also be watched, by another thread than the requests'."""
+
+    def watch(self, stop: threading.Event) -> Iterator[str]:
+        """The holder, now and after each change; empty if there is none, or no record.
+
+        Ends with ``stop`` and when the server ends it; raises any exception where it failed.
+        """

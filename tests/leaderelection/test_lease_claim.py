@@ -369,3 +369,17 @@ def test_a_release_takes_no_longer_than_the_renew_deadline() -> None:
     setting.claim.release()
 
     assert setting.clock.monotonic() <= 10
+
+
+def test_a_failure_is_said_once_until_it_changes(caplog: pytest.LogCaptureFixture) -> None:
+    """An API server that is away for a minute is one line in the log of a standby, not thirty."""
+    setting = Setting(OTHERS)
+    setting.lock.answers.extend(["server_error", "server_error", "hang", "server_error"])
+    for _ in range(4):
+        setting.acquire()
+    warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert len(warnings) == 3, warnings
+    setting.acquire()
+    setting.lock.answers.append("server_error")
+    setting.acquire()
+    assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 4

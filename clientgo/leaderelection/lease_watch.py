@@ -1,0 +1,85 @@
+"""Noticing at once that a lease is free, instead of at the next look.
+
+Promises: while a candidate waits, it is woken when the lease is given up or deleted. A watch that
+fails is opened again a retry period later; one that is forbidden is not, which is said once. The
+candidate looks from time to time in any case, so a watch that fails costs nothing but time.
+
+Does not promise that the lease can be had then: whoever is woken tries, as at every look.
+
+Differs from client-go (``tools/leaderelection``), whose candidates only look every few seconds.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Self
+
+from clientgo.clock import Clock
+from clientgo.leaderelection.lock import Lock, WatchableLock
+from clientgo.meta import ForbiddenError
+from clientgo.wait import StopEvent, call_when_set
+
+_log = logging.getLogger("clientgo.leaderelection")
+
+
+class LeaseWatch:
+    """The waiting of one candidate: a context manager, used by one thread.
+
+    The watch begins with the first :meth:`wait` and ends with the block; ``pause`` is in seconds.
+    A lock that cannot be watched is only waited for.
+    """
+
+    def __init__(self, lock: Lock, stop: threading.Event, *, pause: float, clock: Clock) -> None:
+        self._lock = lock
+        self._stop = stop
+        self._pause = pause
+        self._clock = clock
+        self._ended = StopEvent()
+        self._woken = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._thread is not None:
+            self._ended.set()
+            self._registration.cancel()
+            self._thread.join()
+
+    def wait(self, seconds: float) -> bool:
+        """Block for so long, until the lease is free, or the stop; returns whether that is set."""
+        if not isinstance(self._lock, WatchableLock):
+            return self._clock.sleep(seconds, self._stop)
+        if self._thread is None:
+            self._start(self._lock)
+        self._clock.sleep(seconds, self._woken)
+        self._woken.clear()
+        if self._stop.is_set():
+            self._woken.set()
+        return self._stop.is_set()
+
+    def _start(self, lock: WatchableLock) -> None:
+        self._registration = call_when_set(self._stop, self._woken.set)
+        self._thread = threading.Thread(
+            target=self._watch, args=(lock,), name=f"{self._lock.describe()}-watch", daemon=True
+        )
+        self._thread.start()
+
+    def _watch(self, lock: WatchableLock) -> None:
+        while not self._ended.is_set():
+            try:
+                for holder in lock.watch(self._ended):
+                    if not holder:
+                        self._woken.set()
+            except ForbiddenError as error:
+                _log.info(
+                    "%s: not watched, only looked at from time to time: %s; grant the verb watch",
+                    self._lock.describe(),
+                    error,
+                )
+                return
+            except Exception as error:  # noqa: BLE001 - the candidate looks in any case
+                _log.debug("%s: the watch failed: %s", self._lock.describe(), error)
+            self._clock.sleep(self._pause, self._ended)
