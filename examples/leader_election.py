@@ -6,9 +6,9 @@ Start an API server, and then this in two or three terminals::
     python examples/leader_election.py http://127.0.0.1:8001
 
 One says every second that it works, the others say who leads. Stop the leader with Ctrl-C:
-another begins at its next look, within 4.4 seconds. Kill it with SIGKILL: another begins when the
-lease has ended, in less than 20 seconds. Suspend it with SIGSTOP for half a minute and let it go
-on: it finds that it does not lead any more before it works again.
+another begins at once. Kill it with SIGKILL: another begins when the lease has ended, in less than
+20 seconds. Suspend it with SIGSTOP for half a minute and let it go on: it finds that it does not
+lead any more before it works again.
 """
 
 import logging

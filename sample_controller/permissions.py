@@ -21,6 +21,6 @@ IN_CLUSTER = (
 )
 IN_OWN_NAMESPACE = (
     Permission(Lease, "create"),
-    Permission(Lease, "get", "update", names=(NAME,)),
+    Permission(Lease, "get", "update", "watch", names=(NAME,)),
 )
 """For leader election."""

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import parse_qsl
 
 import pytest
 import yaml
@@ -70,8 +71,11 @@ class Asking:
             self.elsewhere.add(scope["path"])
             return
         resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
-        verb = _verb(scope["method"], info, scope["query_string"].decode())
-        self.requests.add(Asked(info.group, resource, verb, info.namespace, info.name))
+        query = scope["query_string"].decode()
+        verb = _verb(scope["method"], info, query)
+        # As an API server does for authorisation: a watch of one name is a watch of that object.
+        name = info.name or dict(parse_qsl(query)).get("fieldSelector", "").partition("name=")[2]
+        self.requests.add(Asked(info.group, resource, verb, info.namespace, name))
 
 
 def _verb(method: str, info: RequestInfo, query: str) -> str:
@@ -187,6 +191,8 @@ def test_what_it_runs_is_what_works_and_what_it_is_granted_is_what_it_uses(
         command = [*container_command(), *FREE_PORTS]
         program = stack.enter_context(Program(command, server.kubeconfig, tmp_path))
         program.wait_for("started 2 workers")
+        standby = stack.enter_context(Program(command, server.kubeconfig, tmp_path))
+        standby.wait_for("the leader is")
         server.lift()
         server.close_watches()
 
@@ -199,6 +205,9 @@ def test_what_it_runs_is_what_works_and_what_it_is_granted_is_what_it_uses(
         check_endpoints(program)
         program.send(signal.SIGTERM)
         assert program.wait() == 0
+        standby.wait_for("started 2 workers")
+        standby.send(signal.SIGTERM)
+        assert standby.wait() == 0
         blocks = [
             owner.block_owner_deletion for owner in world.deployment("a").metadata.owner_references
         ]

@@ -39,7 +39,7 @@ def lease_rule(namespace: str) -> PolicyRule:
     return PolicyRule(
         groups=("coordination.k8s.io",),
         resources=("leases",),
-        verbs=("get", "create", "update"),
+        verbs=("get", "create", "update", "watch"),
         namespace=namespace,
     )
 
