@@ -11,7 +11,7 @@ import argparse
 import contextlib
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import yaml
@@ -98,23 +98,36 @@ def _reconcile_samples(project: Project, client: Client, manager: Manager, timeo
             "there are no samples in config/samples; clientgo operator gen sample", file=sys.stderr
         )
         return 1
-    resources = {resource_of_manifest(client, manifest) for manifest in samples}
-    with manager, ClusterView(client, *resources) as view:
-        names = {ObjectName.of(apply(client, manifest)) for manifest in samples}
+    places = {(resource_of_manifest(client, m), _key(m)) for m in samples}
+    with manager, ClusterView(client, *{resource for resource, _ in places}) as view:
+        for manifest in samples:
+            apply(client, manifest)
 
         def seen() -> list[Unstructured]:
-            found = [obj for resource in resources for obj in view.objects(resource)]
-            return [obj for obj in found if ObjectName.of(obj) in names]
+            return [
+                obj
+                for resource in {resource for resource, _ in places}
+                for obj in view.objects(resource)
+                if (resource, ObjectName.of(obj)) in places
+            ]
 
-        done = view.wait_until(lambda: all(map(is_reconciled, seen())), timeout)
+        def all_reconciled() -> bool:
+            found = seen()
+            return len(found) == len(places) and all(map(is_reconciled, found))
+
+        done = view.wait_until(all_reconciled, timeout)
         for obj in seen():
             print(f"{obj.kind} {ObjectName.of(obj)}:")
-            print(yaml.safe_dump({"status": obj.get("status")}, sort_keys=False, indent=2))
+            print(yaml.safe_dump({"status": obj.get("status")}, sort_keys=False), end="")
     if not done:
         print(f"not reconciled after {timeout:g} s; see the log above", file=sys.stderr)
         return 1
     print("reconciled.")
     return 0
+
+
+def _key(manifest: Mapping[str, Any]) -> ObjectName:
+    return ObjectName.of(Unstructured.from_dict(manifest))
 
 
 def is_reconciled(obj: Unstructured) -> bool:

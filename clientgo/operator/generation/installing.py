@@ -95,6 +95,7 @@ def install_definitions(
                 f"not served after {patience:g} s: {', '.join(missing())}; see the conditions of "
                 "these CustomResourceDefinitions"
             )
+    client.mapper.reset()  # it does not know these kinds yet
 
 
 def install_kinds(client: Client, *modules: str) -> None:

@@ -26,21 +26,22 @@ def local_makefile() -> str:
     lines = ["# How this machine runs the project; written by clientgo operator init."]
     if all(find_spec(name) for name in _NEEDED):
         lines.append(f"PYTHON ?= {sys.executable}")
-        if not _finds_clientgo_by_itself():
+        if not _finds_by_itself(source):
             lines.append(f"export PYTHONPATH := {source}:$(PYTHONPATH)")
     elif (source / "pyproject.toml").exists():
         lines.append(f"CLIENTGO := -e {source}")
     return "\n".join(lines) + "\n"
 
 
-def _finds_clientgo_by_itself() -> bool:
-    """Whether a new interpreter would find clientgo wherever it is started."""
+def _finds_by_itself(source: Path) -> bool:
+    """Whether a new interpreter finds this clientgo, wherever it is started."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     found = subprocess.run(
-        [sys.executable, "-c", "import clientgo"],
+        [sys.executable, "-c", "import clientgo; print(clientgo.__file__)"],
         cwd=Path(sys.executable).parent,
         env=environment,
         capture_output=True,
+        text=True,
         check=False,
     )
-    return found.returncode == 0
+    return found.returncode == 0 and Path(found.stdout.strip()).resolve().parents[1] == source

@@ -1,0 +1,126 @@
+"""Webhooks are registered as their decorators say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clientgo.codegen.crd import definitions_of
+from clientgo.operator.generation.webhook_configurations import (
+    add_conversions,
+    webhook_configurations,
+    webhook_service,
+)
+from clientgo.operator.webhooks import WebhookManifest, Webhooks, default, validate
+from tests.operator.generation.declared import Note, OldShop, Shop
+
+
+@default(Shop, object_selector={"matchLabels": {"a": "b"}})
+def complete(obj: Shop, ctx: Any) -> None: ...
+
+
+@validate(Shop, on=["create", "delete"], timeout_seconds=3)
+def check(obj: Shop, old: Shop | None, ctx: Any) -> None: ...
+
+
+@validate(Note, failure_policy="Ignore", namespace_selector={"matchLabels": {"c": "d"}})
+def look(obj: Note, old: Note | None, ctx: Any) -> None: ...
+
+
+def _manifests() -> tuple[WebhookManifest, ...]:
+    webhooks = Webhooks()
+    webhooks.register(complete, check, look)
+    return webhooks.manifests
+
+
+def test_each_decorator_is_an_entry_of_its_configuration() -> None:
+    """OP-GEN-16"""
+    mutating, validating = webhook_configurations("shopkeeper", "shops", _manifests())
+
+    assert mutating["kind"] == "MutatingWebhookConfiguration"
+    assert mutating["metadata"] == {"name": "shopkeeper-mutating-webhook-configuration"}
+    (entry,) = mutating["webhooks"]
+    assert entry["clientConfig"]["service"] == {
+        "name": "shopkeeper-webhook",
+        "namespace": "shops",
+        "port": 443,
+        "path": "/mutate-example-com-v1-shop",
+    }
+    assert entry["objectSelector"] == {"matchLabels": {"a": "b"}}
+    assert entry["reinvocationPolicy"] == "Never"
+    by_name = {entry["name"]: entry for entry in validating["webhooks"]}
+    assert by_name["vshop.example.com"]["timeoutSeconds"] == 3
+    assert by_name["vshop.example.com"]["rules"] == [
+        {
+            "apiGroups": ["example.com"],
+            "apiVersions": ["v1"],
+            "resources": ["shops"],
+            "operations": ["CREATE", "DELETE"],
+            "scope": "*",
+        }
+    ]
+
+
+def test_no_configuration_is_written_for_what_there_is_not() -> None:
+    """OP-GEN-16"""
+    only = [manifest for manifest in _manifests() if manifest.mutating]
+
+    assert [c["kind"] for c in webhook_configurations("o", "ns", only)] == [
+        "MutatingWebhookConfiguration"
+    ]
+
+
+def test_the_service_leads_to_the_operators_pods() -> None:
+    """OP-GEN-16: 443 to 9443."""
+    service = webhook_service("shopkeeper", "shops", {"app": "x"})
+
+    assert service["metadata"] == {"name": "shopkeeper-webhook", "namespace": "shops"}
+    assert service["spec"] == {
+        "selector": {"app": "x"},
+        "ports": [{"name": "webhook", "port": 443, "targetPort": 9443}],
+    }
+
+
+def test_webhooks_that_refuse_what_they_cannot_judge_leave_the_operators_namespace_out() -> None:
+    """OP-WHK-19"""
+    _, validating = webhook_configurations("shopkeeper", "shops", _manifests())
+    by_name = {entry["name"]: entry for entry in validating["webhooks"]}
+
+    assert by_name["vshop.example.com"]["namespaceSelector"] == {
+        "matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["shops"]}
+        ]
+    }
+    assert by_name["vnote.example.com"]["namespaceSelector"] == {"matchLabels": {"c": "d"}}
+
+
+def test_cert_manager_is_told_where_to_write_its_authority() -> None:
+    """OP-CRT-03"""
+    for configuration in webhook_configurations(
+        "shopkeeper", "shops", _manifests(), cert_manager=True
+    ):
+        assert configuration["metadata"]["annotations"] == {
+            "cert-manager.io/inject-ca-from": "shops/shopkeeper-serving-cert"
+        }
+
+
+def test_kinds_with_converters_are_converted_by_the_operator_and_others_are_not() -> None:
+    """OP-GEN-11: the conversion stanza."""
+    shops, notes = definitions = definitions_of([Shop, OldShop, Note])
+
+    add_conversions(definitions, ["shops.example.com"], "shopkeeper", "shops")
+
+    assert "conversion" not in notes["spec"]
+    assert shops["spec"]["conversion"] == {
+        "strategy": "Webhook",
+        "webhook": {
+            "clientConfig": {
+                "service": {
+                    "name": "shopkeeper-webhook",
+                    "namespace": "shops",
+                    "port": 443,
+                    "path": "/convert",
+                }
+            },
+            "conversionReviewVersions": ["v1"],
+        },
+    }
