@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
+from clientgo.operator.dependents.outcome import ALL_READY, DependentsOutcome
 from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError
 from clientgo.operator.key_state import RetryInfo
@@ -53,6 +54,7 @@ class Context(Generic[P]):
         "cancelled",
         "deadline",
         "deleted",
+        "dependents",
         "key",
         "obj",
         "retry",
@@ -76,6 +78,8 @@ class Context(Generic[P]):
         self.cancelled = cancelled
         self.deadline = deadline
         self.deleted = False
+        self.dependents: DependentsOutcome = ALL_READY
+        """How those that were declared are doing; they were looked after before ``reconcile``."""
 
     # What it is
 
@@ -153,14 +157,19 @@ class Context(Generic[P]):
 
     # Time
 
+    @property
+    def clock(self) -> Clock:
+        """The manager's clock, for what takes one, as :func:`~clientgo.operator.set_condition`."""
+        return self._controller.services.clock
+
     def now(self) -> datetime:
         """The time, by the manager's clock, in UTC."""
-        return datetime.fromtimestamp(self._clock.time(), UTC)
+        return datetime.fromtimestamp(self.clock.time(), UTC)
 
     def wait(self, delay: Duration) -> bool:
         """Sleep; False if the run was cancelled meanwhile. A result that asks to look again is
         usually better: it does not occupy a worker."""
-        return not self._clock.sleep(seconds(delay, "ctx.wait"), self.cancelled)
+        return not self.clock.sleep(seconds(delay, "ctx.wait"), self.cancelled)
 
     def check(self) -> None:
         """Raise :class:`~clientgo.operator.errors.CancelledError` if the run should end."""
@@ -181,7 +190,3 @@ class Context(Generic[P]):
         name = f"{self._controller.name}-helper"
         threading.Thread(target=work, name=name, daemon=True).start()
         return future
-
-    @property
-    def _clock(self) -> Clock:
-        return self._controller.services.clock

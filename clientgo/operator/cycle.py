@@ -178,16 +178,28 @@ class Cycle:
         """What the result says, with the generation noted in the status where it belongs."""
         controller = self._controller
         observer, generation = controller.observer, metadata_of(shared).generation
-        client = controller.client
+        client, before = controller.client, self._base(shared, result)
         if result.write in (Write.STATUS, Write.BOTH):
             observer.note(result.obj, generation)
-            write_result(client, shared, result)
+            write_result(client, before, result)
             return
-        current = write_result(client, shared, result)
+        current = write_result(client, before, result)
         if observer.applies:
             noted = deep_copy(current)
             if observer.note(noted, generation):
                 write_status(client, current, noted)
+
+    def _base(self, shared: Any, result: Result) -> Any:
+        """What the result is a change of: the object as it was read, unless the reconciler wrote
+        it itself since, and went on with what the API server answered."""
+        if result.write is Write.NOTHING:
+            return shared
+        version = metadata_of(result.obj).resource_version
+        if version == metadata_of(shared).resource_version:
+            return shared
+        newest = self._controller.read_primary(ObjectName.of(shared))
+        is_base = newest is not None and metadata_of(newest).resource_version == version
+        return newest if is_base else shared
 
     # The object is being deleted
 

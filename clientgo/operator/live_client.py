@@ -26,6 +26,7 @@ from clientgo.meta import (
     ListOptions,
     NotFoundError,
     Unstructured,
+    deep_copy,
     metadata_of,
     resource_of,
     to_plain,
@@ -327,7 +328,9 @@ class LiveClient:
             cache = self._cache.peek(kind_of(obj))
             if cache is not None:
                 writer = self._options.writer
-                cache.own_writes.wrote(obj, None if writer is None else writer())
+                # The caller may go on to change what is returned; what is remembered must not.
+                remembered = deep_copy(obj)
+                cache.own_writes.wrote(remembered, None if writer is None else writer())
         return obj
 
 

@@ -106,6 +106,26 @@ def test_a_write_that_was_decided_on_an_old_version_is_refused(world: World) -> 
     assert (world.get(Gadget).spec.size, world.get(Gadget).spec.colour) == (9, "blue")
 
 
+def test_a_reconciler_may_write_its_object_on_the_way_and_go_on_with_the_answer(
+    world: World,
+) -> None:
+    """OP-RES-08, OP-RES-10: the result is a change of what was written last."""
+    world.create(gadget())
+
+    def report(ctx: Context[Any], obj: Gadget) -> Result:
+        obj = ctx.client.status.patch(obj, {"status": {"ready": 1}})
+        obj.status = GadgetStatus(ready=2)
+        return Result.status(obj)
+
+    recording = Recording(report)
+    world.register(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+        world.wait_for_timer()
+    assert world.get(Gadget).status.ready == 2
+    assert world.writes() == ["patch gadgets/status default/a"] * 2
+
+
 def test_a_result_may_waive_the_version(world: World) -> None:
     """OP-RES-08: optimistic=False"""
     world.create(gadget())
