@@ -1,0 +1,241 @@
+"""Cron expressions: when is something due next?
+
+Promises what the Go library behind Kubernetes' own CronJobs takes in its standard form: five
+fields, the descriptors ``@yearly`` ... ``@hourly``, and ``@every 90s``. Times are strictly later
+than the one that is asked about.
+
+Does not promise seconds, years, ``L``, ``W`` or ``#``, nor a time zone within the text: the zone is
+an argument.
+
+Differs from that library (robfig/cron ``ParseStandard``) where clocks are set back: what is due at
+certain hours is due once, in the first of two equal hours. What clocks skip is not due that day, in
+both. Text that the library takes by accident (``1,,2``, ``*-5``) is refused.
+"""
+
+from __future__ import annotations
+
+import abc
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from typing import Final
+
+from clientgo.operator.durations import parse_duration
+from clientgo.operator.errors import ConfigError
+
+YEARS: Final = 5
+"""How far ahead a date is looked for; 30 February is never found."""
+
+_MINUTE: Final = timedelta(minutes=1)
+
+
+class CronError(ValueError):
+    """A text is no cron expression; the message says which part, and why."""
+
+
+class Cron(abc.ABC):
+    """When something is due, again and again. Immutable."""
+
+    @staticmethod
+    def parse(text: str, *, tz: tzinfo | None = None) -> Cron:
+        """Read an expression; its hours are those of ``tz``, or else of each time asked about.
+
+        Raises :class:`CronError`.
+        """
+        if text.startswith(_EVERY):
+            return IntervalCron(_interval(text), tz)
+        if text.startswith("@"):
+            if text not in _DESCRIPTORS:
+                raise CronError(
+                    f"{text!r} is no descriptor: write {', '.join(_DESCRIPTORS)} or @every 90s"
+                )
+            text = _DESCRIPTORS[text]
+        parts = text.split()
+        if len(parts) != len(_FIELDS):
+            raise CronError(
+                f"expected 5 fields (minute, hour, day of month, month, day of week), found "
+                f"{len(parts)}: {text!r}"
+            )
+        minutes, hours, days_of_month, months, days_of_week = (
+            field.parse(part) for field, part in zip(_FIELDS, parts, strict=True)
+        )
+        return CalendarCron(minutes, hours, days_of_month, months, days_of_week, tz)
+
+    @abc.abstractmethod
+    def next(self, after: datetime) -> datetime | None:
+        """The first time after the one given, or None if there is none within five years.
+
+        Raises ``ValueError`` for a time without a zone.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The values that one field allows."""
+
+    values: frozenset[int]
+    is_star: bool
+    """Whether the field says nothing: ``*`` or ``?``. That is not the same as all values."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarCron(Cron):
+    """Due at certain minutes of certain hours of certain days."""
+
+    minutes: _Choice
+    hours: _Choice
+    days_of_month: _Choice
+    months: _Choice
+    days_of_week: _Choice
+    zone: tzinfo | None = None
+
+    def next(self, after: datetime) -> datetime | None:
+        # Time goes on in UTC, and the wall clock is looked at: so hours that clocks skip never
+        # show up, and those that they repeat do so twice.
+        zone = _zone(self.zone, after)
+        moment = after.astimezone(UTC).replace(second=0, microsecond=0) + _MINUTE
+        last_year = after.astimezone(zone).year + YEARS
+        while (wall := moment.astimezone(zone)).year <= last_year:
+            if not self._has_day(wall):
+                moment = _midnight_after(wall)
+            elif not self._has_hour(wall):
+                moment += _MINUTE * (60 - wall.minute)
+            elif wall.minute not in self.minutes.values:
+                later = (minute for minute in self.minutes.values if minute > wall.minute)
+                moment += _MINUTE * (min(later, default=60) - wall.minute)
+            else:
+                return wall
+        return None
+
+    def _has_day(self, day: date) -> bool:
+        if day.month not in self.months.values:
+            return False
+        by_month = day.day in self.days_of_month.values
+        by_week = day.isoweekday() % 7 in self.days_of_week.values
+        if self.days_of_month.is_star or self.days_of_week.is_star:
+            return by_month and by_week
+        return by_month or by_week
+
+    def _has_hour(self, wall: datetime) -> bool:
+        is_every_hour = len(self.hours.values) == 24
+        return is_every_hour or (wall.hour in self.hours.values and not wall.fold)
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalCron(Cron):
+    """Due some time after the time that is asked about, at a whole second."""
+
+    interval: timedelta
+    zone: tzinfo | None = None
+
+    def next(self, after: datetime) -> datetime | None:
+        zone = _zone(self.zone, after)
+        return (after.astimezone(UTC) + self.interval).replace(microsecond=0).astimezone(zone)
+
+
+def _zone(zone: tzinfo | None, after: datetime) -> tzinfo:
+    if after.tzinfo is None:
+        raise ValueError(f"{after} has no time zone; write datetime(..., tzinfo=UTC)")
+    return zone or after.tzinfo
+
+
+def _midnight_after(wall: datetime) -> datetime:
+    """The beginning of the next day, in UTC."""
+    return datetime.combine(
+        wall.date() + timedelta(days=1), datetime.min.time(), wall.tzinfo
+    ).astimezone(UTC)
+
+
+# Reading
+
+
+_RANGE: Final = re.compile(
+    r"(?:(?P<star>[*?])|(?P<first>\w+)(?:-(?P<last>\w+))?)(?:/(?P<step>[0-9]{1,4}))?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """One of the five fields: its name, its bounds, and names for its values."""
+
+    name: str
+    lowest: int
+    highest: int
+    names: tuple[str, ...] = ()
+
+    def parse(self, text: str) -> _Choice:
+        """Read a list of values, ranges and steps. Raises :class:`CronError`."""
+        ranges = [self._range(part) for part in text.split(",")]
+        return _Choice(
+            frozenset().union(*(choice.values for choice in ranges)),
+            any(choice.is_star for choice in ranges),
+        )
+
+    def _range(self, text: str) -> _Choice:
+        found = _RANGE.fullmatch(text)
+        if found is None:
+            raise self._error(text, "it is no value, range or step")
+        step = int(found["step"] or 1)
+        if step == 0:
+            raise self._error(text, "a step of 0 goes nowhere")
+        if found["star"]:
+            values = range(self.lowest, self.highest + 1, step)
+            return _Choice(frozenset(values), is_star=step == 1)
+        first = self._value(found["first"], text)
+        if found["last"]:
+            last = self._value(found["last"], text)
+        else:
+            last = self.highest if found["step"] else first
+        if first > last:
+            raise self._error(text, "the range ends before it begins")
+        return _Choice(frozenset(range(first, last + 1, step)), is_star=False)
+
+    def _value(self, text: str, whole: str) -> int:
+        if text.lower() in self.names:
+            return self.lowest + self.names.index(text.lower())
+        if not (text.isascii() and text.isdecimal()):
+            raise self._error(whole, f"{text!r} is no number")
+        if not self.lowest <= int(text) <= self.highest:
+            raise self._error(whole, f"{text} is not within {self.lowest} to {self.highest}")
+        return int(text)
+
+    def _error(self, text: str, why: str) -> CronError:
+        return CronError(f"the {self.name} {text!r} cannot be: {why}")
+
+
+_FIELDS: Final = (
+    _Field("minute", 0, 59),
+    _Field("hour", 0, 23),
+    _Field("day of month", 1, 31),
+    _Field(
+        "month",
+        1,
+        12,
+        ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"),
+    ),
+    _Field("day of week", 0, 6, ("sun", "mon", "tue", "wed", "thu", "fri", "sat")),
+)
+
+_DESCRIPTORS: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+
+_EVERY: Final = "@every "
+
+
+def _interval(text: str) -> timedelta:
+    """Whole seconds, what is beyond them cut off, and one at least."""
+    try:
+        length = parse_duration(text.removeprefix(_EVERY), "the interval")
+    except ConfigError as error:
+        raise CronError(str(error)) from None
+    try:
+        return timedelta(seconds=max(int(length), 1))
+    except OverflowError:
+        raise CronError(f"the interval is longer than any calendar: {text!r}") from None

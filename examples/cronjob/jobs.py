@@ -1,0 +1,92 @@
+"""Jobs as the operator sees them: whose they are, how they ended, when they were due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Final, Self
+
+from clientgo.api.batch_v1 import Job
+from clientgo.meta import ObjectMeta, deep_copy, resource_of
+from clientgo.meta.timestamps import format_time, parse_time
+from clientgo.operator import controller_of
+from examples.cronjob.api import SCHEDULED_AT, CronJob
+
+OWNER_INDEX: Final = ".metadata.controller"
+"""Jobs by the name of the CronJob that controls them."""
+
+
+def owner_name(job: Job) -> Iterable[str]:
+    """What a Job is found by in :data:`OWNER_INDEX`; nothing for Jobs of others."""
+    owner, ours = controller_of(job), resource_of(CronJob)
+    if owner is not None and (owner.api_version, owner.kind) == (ours.api_version, ours.kind):
+        yield owner.name
+
+
+@dataclass(slots=True)
+class Jobs:
+    """The Jobs of one CronJob, by what has become of them."""
+
+    active: list[Job] = field(default_factory=list)
+    successful: list[Job] = field(default_factory=list)
+    failed: list[Job] = field(default_factory=list)
+
+    @classmethod
+    def sorted_out(cls, jobs: Iterable[Job]) -> Self:
+        """A Job has ended if its conditions say so; until then it is active."""
+        sorted_out = cls()
+        for job in jobs:
+            match _ending(job):
+                case "Complete":
+                    sorted_out.successful.append(job)
+                case "Failed":
+                    sorted_out.failed.append(job)
+                case _:
+                    sorted_out.active.append(job)
+        return sorted_out
+
+    def all(self) -> list[Job]:
+        return [*self.active, *self.successful, *self.failed]
+
+
+def _ending(job: Job) -> str | None:
+    return next(
+        (
+            condition.type
+            for condition in job.status.conditions or ()
+            if condition.type in ("Complete", "Failed") and condition.status == "True"
+        ),
+        None,
+    )
+
+
+def scheduled_at(job: Job) -> datetime | None:
+    """When a Job was due, None if it does not say. Raises ``ValueError`` for what is no time."""
+    text = job.metadata.annotations.get(SCHEDULED_AT)
+    return None if text is None else datetime.fromtimestamp(parse_time(text), UTC)
+
+
+def surplus(ended: Iterable[Job], limit: int) -> list[Job]:
+    """The oldest of some Jobs, all but ``limit``; those that never began count as oldest."""
+    by_age = sorted(ended, key=lambda job: _began(job))
+    return by_age[: max(len(by_age) - limit, 0)]
+
+
+def _began(job: Job) -> float:
+    return parse_time(job.status.start_time) if job.status.start_time else float("-inf")
+
+
+def new_job(cron_job: CronJob, due: datetime) -> Job:
+    """The Job that was due at a time. Its name tells the time, so that nobody makes it twice."""
+    template = deep_copy(cron_job.spec.job_template)
+    metadata = ObjectMeta(
+        name=f"{cron_job.metadata.name}-{int(due.timestamp())}",
+        namespace=cron_job.metadata.namespace,
+        labels=dict(template.metadata.labels),
+        annotations={
+            **template.metadata.annotations,
+            SCHEDULED_AT: format_time(due.timestamp()),
+        },
+    )
+    return Job(metadata=metadata, spec=template.spec)
