@@ -38,7 +38,8 @@ class ResourceClient(Generic[T]):
 
     ``subresource`` addresses a part of an object, such as ``"status"`` or ``"scale"``.
     ``dry_run`` lets the server check a write without storing it. ``field_manager`` names the
-    writer in ``managedFields``.
+    writer in ``managedFields``. ``field_validation`` is ``Strict``, ``Warn`` or ``Ignore``: what
+    becomes of a write with fields that the server does not know.
     """
 
     __slots__ = (
@@ -127,6 +128,7 @@ class ResourceClient(Generic[T]):
         name: str = "",
         subresource: str = "",
         field_manager: str = "",
+        field_validation: str = "",
         dry_run: bool = False,
         stop: threading.Event | None = None,
     ) -> T:
@@ -139,7 +141,7 @@ class ResourceClient(Generic[T]):
         request = self._request("POST", plain).resource(self.resource.plural)
         if subresource:
             request.name(name).subresource(*subresource.split("/"))
-        self._write_options(request, field_manager, dry_run)
+        self._write_options(request, field_manager, dry_run, field_validation)
         return self._decoded(request.body(msgspec.json.encode(plain)), stop)
 
     def update(
@@ -149,6 +151,7 @@ class ResourceClient(Generic[T]):
         name: str = "",
         subresource: str = "",
         field_manager: str = "",
+        field_validation: str = "",
         dry_run: bool = False,
         stop: threading.Event | None = None,
     ) -> T:
@@ -159,7 +162,7 @@ class ResourceClient(Generic[T]):
         plain = self._plain(obj, subresource)
         name = name or (plain.get("metadata") or {}).get("name", "")
         request = self._for_object("PUT", name, subresource, plain)
-        self._write_options(request, field_manager, dry_run)
+        self._write_options(request, field_manager, dry_run, field_validation)
         return self._decoded(request.body(msgspec.json.encode(plain)), stop)
 
     def update_status(
@@ -183,12 +186,13 @@ class ResourceClient(Generic[T]):
         *,
         subresource: str = "",
         field_manager: str = "",
+        field_validation: str = "",
         dry_run: bool = False,
         stop: threading.Event | None = None,
     ) -> T:
         """Change an object by a patch, given as JSON values or ready-made bytes."""
         request = self._for_object("PATCH", name, subresource)
-        self._write_options(request, field_manager, dry_run)
+        self._write_options(request, field_manager, dry_run, field_validation)
         body = patch if isinstance(patch, bytes) else msgspec.json.encode(patch)
         return self._decoded(request.body(body, kind), stop)
 
@@ -199,6 +203,7 @@ class ResourceClient(Generic[T]):
         field_manager: str = "",
         force: bool = False,
         subresource: str = "",
+        field_validation: str = "",
         dry_run: bool = False,
         stop: threading.Event | None = None,
     ) -> T:
@@ -219,7 +224,7 @@ class ResourceClient(Generic[T]):
         if not manager:
             raise RequestError("apply needs a field_manager; name who wants these fields")
         request = self._for_object("PATCH", metadata.get("name", ""), subresource, plain)
-        self._write_options(request, manager, dry_run)
+        self._write_options(request, manager, dry_run, field_validation)
         request.query("force", "true" if force else "false")
         return self._decoded(request.body(msgspec.json.encode(plain), PatchKind.APPLY), stop)
 
@@ -312,7 +317,11 @@ class ResourceClient(Generic[T]):
             plain |= {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
         return plain
 
-    def _write_options(self, request: Request, field_manager: str, dry_run: bool) -> None:
+    def _write_options(
+        self, request: Request, field_manager: str, dry_run: bool, field_validation: str
+    ) -> None:
+        if field_validation:
+            request.query("fieldValidation", field_validation)
         if manager := field_manager or self.field_manager:
             request.query("fieldManager", manager)
         if dry_run:

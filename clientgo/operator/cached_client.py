@@ -10,15 +10,12 @@ Source: controller-runtime pkg/client, the delegating client.
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any
 
 from clientgo.meta import NotFoundError, ObjectName
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.live_client import LiveClient, Selection
-
-S = TypeVar("S")
 
 
 class CachedClient(LiveClient):
@@ -27,6 +24,9 @@ class CachedClient(LiveClient):
     Other reads raise :class:`~clientgo.operator.errors.KindNotCachedError`,
     ``NamespaceNotCachedError``, ``CacheNotStartedError``, ``IndexNotFoundError``. Immutable; safe
     for every thread. What is read belongs to the caller.
+
+    Lists are ordered by namespace and name; ``fields`` selects by declared indexes, besides
+    ``metadata.name`` and ``metadata.namespace``; ``limit`` counts what is selected.
     """
 
     @property
@@ -34,8 +34,9 @@ class CachedClient(LiveClient):
         """The same client, reading at the API server."""
         return LiveClient(self.base, self._cache, self._options)
 
-    def get(self, kind: type[S], name: str, namespace: str = "") -> S:
-        found = self.find(kind, name, namespace)
+    def _get(self, kind: Any, name: str, namespace: str) -> Any:
+        namespace = self._namespace(namespace)
+        found = self._cache.find(kind, ObjectName(namespace, name))
         if found is None:
             resource = api_resource(kind)
             raise NotFoundError.of(
@@ -47,21 +48,14 @@ class CachedClient(LiveClient):
             )
         return found
 
-    def find(self, kind: type[S], name: str, namespace: str = "") -> S | None:
-        found: S | None = self._cache.find(kind, ObjectName(self._namespace(namespace), name))
-        return found
-
-    def list(
+    def _list(
         self,
-        kind: type[S],
-        *,
-        namespace: str = "",
-        labels: Selection | None = None,
-        fields: Mapping[str, str] | None = None,
-        limit: int | None = None,
-    ) -> builtins.list[S]:
-        """Objects, ordered by namespace and name. ``fields`` selects by declared indexes, besides
-        ``metadata.name`` and ``metadata.namespace``; ``limit`` counts what is selected."""
+        kind: Any,
+        namespace: str,
+        labels: Selection | None,
+        fields: Mapping[str, str] | None,
+        limit: int | None,
+    ) -> list[Any]:
         return self._cache.select(
             kind,
             namespace=self._namespace(namespace),

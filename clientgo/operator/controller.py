@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -34,7 +34,7 @@ from clientgo.operator.errors import (
     ConfigError,
     DeclarationError,
 )
-from clientgo.operator.event_router import EventRouter
+from clientgo.operator.event_router import EventRouter, UnlessEcho
 from clientgo.operator.finalizers import checked_finalizer, default_finalizer
 from clientgo.operator.mappers import MapContext, by_name, mapped_keys
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
@@ -113,7 +113,7 @@ class Controller(Generic[P]):
         self._context = MapContext(self.primary, services.client)
         self._sources: dict[str, tuple[Source, EventRouter]] = {}
         self._primary_cache: KindCache = services.cache.declare(self.kind, declaration.projection)
-        self.shares_cached = self._primary_cache.scope.copy == "shared"
+        self.shares_cached = self._primary_cache.shares
         self._started = False
         self._stop = threading.Event()
         self._declare_sources()
@@ -340,10 +340,10 @@ class Controller(Generic[P]):
 
     def _new_router(self, source: Source, mapper: Any) -> EventRouter:
         predicate = getattr(source, "predicate", None)
-        is_echo = None
+        unless_echo = None
         if isinstance(source, KindSource) and source.name != PRIMARY:
             predicate = self.declaration.predicate_of(source)
-            is_echo = self._echoes_of(source)
+            unless_echo = self._echoes_of(source)
         return EventRouter(
             source.name,
             self.name,
@@ -354,12 +354,12 @@ class Controller(Generic[P]):
             self.services.clock,
             mapper=mapper,
             predicate=predicate,
-            is_echo=is_echo,
+            unless_echo=unless_echo,
         )
 
-    def _echoes_of(self, source: KindSource) -> Callable[[Any, ObjectName], bool]:
+    def _echoes_of(self, source: KindSource) -> UnlessEcho:
         own_writes = self.services.cache.declare(source.kind, source.project).own_writes
-        return lambda obj, key: own_writes.is_echo(obj, (self.name, key))
+        return lambda obj, key, act: own_writes.unless_echo(obj, (self.name, key), act)
 
     def _primary_predicate(self) -> Predicate | None:
         parts: list[Predicate] = []

@@ -12,7 +12,8 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeAlias
 
 from clientgo.clock import Clock
 from clientgo.meta import ObjectName, metadata_of
@@ -33,6 +34,9 @@ from clientgo.workqueue import LOW_PRIORITY
 MAPPER_RETRIES: Final = 3
 MAPPER_RETRY_DELAY: Final = 1.0
 
+UnlessEcho: TypeAlias = Callable[[Any, ObjectName, Callable[[], object]], object]
+"""Calls a function unless a state of an object is what a run for that key has just written."""
+
 _log = logging.getLogger("clientgo.operator.source")
 
 
@@ -51,7 +55,7 @@ class EventRouter:
         *,
         mapper: Mapper | None = None,
         predicate: Predicate | None = None,
-        is_echo: Callable[[Any, ObjectName], bool] | None = None,
+        unless_echo: UnlessEcho | None = None,
     ) -> None:
         self._source = source
         self._controller = controller
@@ -62,7 +66,7 @@ class EventRouter:
         self._clock = clock
         self._mapper = mapper
         self._predicate = predicate
-        self._is_echo = is_echo
+        self._unless_echo = unless_echo
         self._numbers = itertools.count()
         self._retried: dict[int, tuple[ChangeEvent, int]] = {}
         self._retries: Timers[int] = Timers(
@@ -102,6 +106,8 @@ class EventRouter:
     def _passes(self, event: ChangeEvent) -> bool:
         if self._predicate is None:
             return True
+        if isinstance(event, UpdateEvent) and event.resync:
+            event = CreateEvent(event.obj)  # nothing changed, which is no reason not to look
         try:
             return self._predicate.passes(event)
         except Exception:  # noqa: BLE001 - a look too many does no harm
@@ -124,8 +130,11 @@ class EventRouter:
         for key, priority in keys.items():
             if not self._is_watched(key):
                 continue
-            if self._is_echo is None or not self._is_echo(event.obj, key):
-                self._queue.trigger(key, priority or priority_of(event))
+            trigger = partial(self._queue.trigger, key, priority or priority_of(event))
+            if self._unless_echo is None:
+                trigger()
+            else:
+                self._unless_echo(event.obj, key, trigger)
 
     def _keep(self, event: ChangeEvent, attempt: int, error: Exception) -> None:
         self._metrics.source_error(self._source)

@@ -2,7 +2,8 @@
 
 Promises one method for each thing the API does, for every kind; what a write returns is remembered
 for the caches, so that what one has written one reads. Objects are sent as they came with the
-typed changes laid over them: fields that a type does not know survive.
+typed changes laid over them: fields that a type does not know survive, and so do those that a
+cache has left out.
 
 Does not retry, except where a method says so.
 
@@ -11,11 +12,12 @@ Source: controller-runtime pkg/client.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Mapping
+import builtins
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any, Literal, Self, TypeAlias, TypeVar
+from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
 
 from clientgo.cache import WatchStream
 from clientgo.client import Client, PatchKind, ResourceClient
@@ -23,8 +25,11 @@ from clientgo.meta import (
     APIResource,
     ForbiddenError,
     GroupVersion,
+    GroupVersionKind,
     ListOptions,
     NotFoundError,
+    PartialObjectMetadata,
+    StatusError,
     Unstructured,
     deep_copy,
     metadata_of,
@@ -40,7 +45,8 @@ S = TypeVar("S")
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 Selection: TypeAlias = str | Mapping[str, str]
 
-_log = logging.getLogger("clientgo.operator.client")
+AnyKind: TypeAlias = type[Any] | APIResource | GroupVersionKind
+"""A declared class, or a kind whose objects are unstructured."""
 
 
 class Change(Enum):
@@ -58,11 +64,12 @@ class ClientOptions:
     """What all requests of one client have in common.
 
     ``guard`` is asked before every write and raises where there must be none, as after leadership
-    was lost. ``intercept`` is told of each write by its verb and object, and may raise.
+    was lost. ``intercept`` is told of each call by its verb and its object or kind, and may raise.
     """
 
     namespace: str = ""
     field_manager: str = ""
+    field_validation: str = ""
     dry_run: bool = False
     guard: Callable[[], object] | None = None
     intercept: Callable[[str, Any], object] | None = None
@@ -74,8 +81,9 @@ class LiveClient:
     """Reads and writes at the API server. Immutable; safe for every thread.
 
     Methods block and raise :class:`~clientgo.meta.StatusError` for a refusal and
-    :class:`~clientgo.rest.TransportError` where there was no answer. Kinds are declared classes,
-    or an :class:`~clientgo.meta.APIResource` for unstructured objects.
+    :class:`~clientgo.rest.TransportError` where there was no answer. Kinds are declared classes;
+    an :class:`~clientgo.meta.APIResource` or :class:`~clientgo.meta.GroupVersionKind` gives
+    unstructured objects.
     """
 
     def __init__(
@@ -99,8 +107,13 @@ class LiveClient:
         """Writes are in the name of another field manager."""
         return self._with(field_manager=field_manager)
 
+    def strict(self) -> Self:
+        """Writes with fields that the API server does not know are refused."""
+        return self._with(field_validation="Strict")
+
     def intercepted(self, intercept: Callable[[str, Any], object]) -> Self:
-        """Each write is first told to a function, by verb and object; what it raises is raised."""
+        """Each call is first told to a function, as a verb and the object that is written or the
+        kind that is read; what it raises is raised."""
         return self._with(intercept=intercept)
 
     def written_by(self, writer: Callable[[], Any]) -> Self:
@@ -116,18 +129,35 @@ class LiveClient:
 
     # Reading
 
-    def get(self, kind: type[S], name: str, namespace: str = "") -> S:
-        """One object. Raises :class:`~clientgo.meta.NotFoundError`."""
-        found: S = self._of(kind, namespace).get(name)
-        return found
+    @overload
+    def get(self, kind: type[S], name: str, namespace: str = "") -> S: ...
 
-    def find(self, kind: type[S], name: str, namespace: str = "") -> S | None:
+    @overload
+    def get(
+        self, kind: APIResource | GroupVersionKind, name: str, namespace: str = ""
+    ) -> Unstructured: ...
+
+    def get(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
+        """One object. Raises :class:`~clientgo.meta.NotFoundError`."""
+        self._intercepted("get", kind)
+        return self._get(self._known(kind), name, namespace)
+
+    @overload
+    def find(self, kind: type[S], name: str, namespace: str = "") -> S | None: ...
+
+    @overload
+    def find(
+        self, kind: APIResource | GroupVersionKind, name: str, namespace: str = ""
+    ) -> Unstructured | None: ...
+
+    def find(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
         """Like :meth:`get`, with None for what is not there."""
         try:
             return self.get(kind, name, namespace)
         except NotFoundError:
             return None
 
+    @overload
     def list(
         self,
         kind: type[S],
@@ -136,19 +166,41 @@ class LiveClient:
         labels: Selection | None = None,
         fields: Mapping[str, str] | None = None,
         limit: int | None = None,
-    ) -> list[S]:
-        """Objects, in the API server's order. ``fields`` must be ones that it can select by."""
-        options = ListOptions(
-            label_selector=selector_text(labels),
-            field_selector=selector_text(fields),
-            limit=limit or 0,
-        )
-        return self._of(kind, namespace).list(options).items
+    ) -> builtins.list[S]: ...
+
+    @overload
+    def list(
+        self,
+        kind: APIResource | GroupVersionKind,
+        *,
+        namespace: str = "",
+        labels: Selection | None = None,
+        fields: Mapping[str, str] | None = None,
+        limit: int | None = None,
+    ) -> builtins.list[Unstructured]: ...
+
+    def list(
+        self,
+        kind: AnyKind,
+        *,
+        namespace: str = "",
+        labels: Selection | None = None,
+        fields: Mapping[str, str] | None = None,
+        limit: int | None = None,
+    ) -> builtins.list[Any]:
+        """Objects of a namespace, or of all.
+
+        ``labels`` and ``fields`` select; at the API server ``fields`` are what it can select by,
+        in a cache what is indexed.
+        """
+        self._intercepted("list", kind)
+        return self._list(self._known(kind), namespace, labels, fields, limit)
 
     def watch(
-        self, kind: type[Any], *, namespace: str = "", options: ListOptions | None = None
+        self, kind: AnyKind, *, namespace: str = "", options: ListOptions | None = None
     ) -> WatchStream:
         """What happens to objects, for whoever needs it besides sources."""
+        self._intercepted("watch", kind)
         return self._of(kind, namespace).watch(options)
 
     # Writing
@@ -159,22 +211,29 @@ class LiveClient:
         Raises :class:`~clientgo.operator.errors.NamespaceTerminatingError` where nothing can be
         created any more.
         """
-        self._before("create", obj)
-        try:
-            created: S = self._for(obj).create(obj, **self._write_options())
-        except ForbiddenError as error:
-            if any(cause.reason == "NamespaceTerminating" for cause in _causes(error)):
-                raise NamespaceTerminatingError(obj) from error
-            raise
-        return self._wrote(created)
+        with self._writing("create", obj) as acknowledge:
+            try:
+                created: S = self._for(obj).create(obj, **self._write_options())
+            except ForbiddenError as error:
+                if any(cause.reason == "NamespaceTerminating" for cause in _causes(error)):
+                    raise NamespaceTerminatingError(obj) from error
+                raise
+            return acknowledge(created)
 
     def update(self, obj: S, *, subresource: str = "") -> S:
-        """Replace an object, which must not have changed since it was read."""
-        self._before("update", obj)
-        updated: S = self._for(obj).update(
-            obj, name=metadata_of(obj).name, subresource=subresource, **self._write_options()
-        )
-        return self._wrote(updated) if not subresource or subresource == "status" else updated
+        """Replace an object, which must not have changed since it was read.
+
+        Of an object that a cache has left parts out of only the changes are sent.
+        """
+        partial = self._cache.partial(kind_of(obj), obj)
+        if partial is not None:
+            changes = merge_from(partial, obj, optimistic=True)
+            return self.patch(obj, changes, subresource=subresource)
+        with self._writing("update", obj, subresource) as acknowledge:
+            updated: S = self._for(obj).update(
+                obj, name=metadata_of(obj).name, subresource=subresource, **self._write_options()
+            )
+            return acknowledge(updated)
 
     def patch(
         self,
@@ -185,22 +244,32 @@ class LiveClient:
         subresource: str = "",
     ) -> S:
         """Change an object by a patch, as :func:`merge_from` makes one."""
-        self._before("patch", obj)
-        patched: S = self._for(obj).patch(
-            metadata_of(obj).name, patch, kind, subresource=subresource, **self._write_options()
-        )
-        return self._wrote(patched) if not subresource or subresource == "status" else patched
+        with self._writing("patch", obj, subresource) as acknowledge:
+            patched: S = self._for(obj).patch(
+                metadata_of(obj).name,
+                patch,
+                kind,
+                subresource=subresource,
+                **self._write_options(),
+            )
+            return acknowledge(patched)
 
-    def apply(self, obj: S, *, force: bool = True, subresource: str = "") -> S:
+    def apply(
+        self, obj: S, *, force: bool = True, optimistic: bool = False, subresource: str = ""
+    ) -> S:
         """Make the fields of ``obj`` so, as this field manager's (server-side apply).
 
-        Made of an object that was read, what only a server can know is left out.
+        Made of an object that was read, what only a server can know is left out; its version too,
+        unless ``optimistic``: it is a conflict then if the object has changed.
         """
-        self._before("apply", obj)
-        applied: S = self._for(obj).apply(
-            _to_apply(obj), force=force, subresource=subresource, **self._write_options()
-        )
-        return self._wrote(applied)
+        with self._writing("apply", obj, subresource) as acknowledge:
+            applied: S = self._for(obj).apply(
+                _to_apply(obj, optimistic=optimistic),
+                force=force,
+                subresource=subresource,
+                **self._write_options(),
+            )
+            return acknowledge(applied)
 
     def delete(
         self,
@@ -213,9 +282,10 @@ class LiveClient:
     ) -> None:
         """Delete an object; it is no error if it is gone already, unless you say so.
 
-        ``only_this``: not another object of the same name, nor a changed one.
+        ``only_this``: not another object of the same name, nor a changed one. ``grace`` is in
+        seconds.
         """
-        self._before("delete", obj)
+        self._before_write("delete", obj)
         metadata = metadata_of(obj)
         try:
             self._for(obj).delete(
@@ -229,24 +299,26 @@ class LiveClient:
         except NotFoundError:
             if not ignore_missing:
                 raise
-        if not self._options.dry_run and not metadata.finalizers:
-            cache = self._cache.peek(kind_of(obj))
-            if cache is not None and metadata.uid:
-                cache.own_writes.deleted(obj)
+        # The other two leave the object there until the garbage collector has done its work.
+        if not self._options.dry_run and propagation in (None, "Background"):
+            self._cache.deleted(kind_of(obj), obj)
 
     def delete_all_of(
         self,
-        kind: type[Any],
+        kind: AnyKind,
         *,
         namespace: str,
         labels: Selection | None = None,
+        fields: Mapping[str, str] | None = None,
         propagation: Propagation | None = None,
+        grace: int | None = None,
     ) -> None:
-        """Delete the objects of a kind in a namespace, those with the labels."""
-        self._before("delete_all_of", kind)
+        """Delete the objects of a kind in a namespace, those that are selected."""
+        self._before_write("delete_all_of", kind)
         self._of(kind, namespace).delete_collection(
-            ListOptions(label_selector=selector_text(labels)),
+            ListOptions(label_selector=selector_text(labels), field_selector=selector_text(fields)),
             propagation_policy=propagation or "",
+            grace_period_seconds=grace,
             dry_run=self._options.dry_run,
         )
 
@@ -260,14 +332,21 @@ class LiveClient:
         return Subresource(self, name)
 
     def create_or_update(
-        self, obj: S, mutate: Callable[[S], object] | None = None
+        self,
+        obj: S,
+        mutate: Callable[[S], object] | None = None,
+        *,
+        ask_server: bool = False,
     ) -> tuple[S, Change]:
         """Create an object, or bring the one that is there to what ``mutate`` makes of it.
 
         ``mutate`` is given the object that is there, or the new one, and changes it in place; the
         default makes what ``obj`` says so and leaves everything else, so that what the API server
-        filled in is no difference. Nothing is written if nothing differs. Raises ``ValueError`` if
-        ``mutate`` changes the name or the namespace.
+        filled in is no difference. Nothing is written if nothing differs. Where ``mutate`` puts
+        whole parts in place, which lack what the API server fills in, ``ask_server`` tries the
+        change first and drops it if it comes to nothing.
+
+        Raises ``ValueError`` if ``mutate`` changes the name or the namespace.
         """
         metadata = metadata_of(obj)
         existing = self.find(kind_of(obj), metadata.name, metadata.namespace or "")
@@ -275,36 +354,58 @@ class LiveClient:
             if mutate is not None:
                 _mutate(obj, mutate)
             return self.create(obj), Change.CREATED
-        before = to_plain(existing)
-        if mutate is None:
-            patch: Any = _missing_from(before, to_plain(obj))
-        else:
-            _mutate(existing, mutate)
-            patch = create_merge_patch(before, to_plain(existing))
-        if not patch:
-            return existing, Change.UNCHANGED
-        assert isinstance(patch, dict)
-        status = patch.pop("status", None)
-        result, change = existing, Change.STATUS_UPDATED
+        patch = _patch_for(existing, obj, mutate)
+        has_status = "status" in self._for(existing).resource.subresources
+        status = patch.pop("status", None) if has_status else None
+        if patch and ask_server and self._comes_to_nothing(existing, patch):
+            patch = {}
+        result, change = existing, Change.UNCHANGED
         if patch:
             result, change = self.patch(existing, patch), Change.UPDATED
-        if status is not None and "status" in self._for(existing).resource.subresources:
+        if status is not None:
             result = self.patch(result, {"status": status}, subresource="status")
             change = Change.BOTH if change is Change.UPDATED else Change.STATUS_UPDATED
         return result, change
 
+    def _comes_to_nothing(self, existing: Any, patch: dict[str, Any]) -> bool:
+        return _as_wanted(self.dry_run().patch(existing, patch)) == _as_wanted(existing)
+
+    # What a client that reads elsewhere overrides
+
+    def _get(self, kind: Any, name: str, namespace: str) -> Any:
+        return self._of(kind, namespace).get(name)
+
+    def _list(
+        self,
+        kind: Any,
+        namespace: str,
+        labels: Selection | None,
+        fields: Mapping[str, str] | None,
+        limit: int | None,
+    ) -> builtins.list[Any]:
+        options = ListOptions(
+            label_selector=selector_text(labels),
+            field_selector=selector_text(fields),
+            limit=limit or 0,
+        )
+        return self._of(kind, namespace).list(options).items
+
     # Inside
 
-    def _of(self, kind: Any, namespace: str) -> ResourceClient[Any]:
-        client: ResourceClient[Any] = self.base.resource(kind)
+    def _known(self, kind: AnyKind) -> type[Any] | APIResource:
+        """The kind with where it is served, which for a mere name only the API server knows."""
+        nameless = isinstance(kind, APIResource) and not kind.plural
+        if isinstance(kind, GroupVersionKind) or nameless:
+            return self.base.mapper.for_kind(kind.group, kind.kind, kind.version)
+        return kind
+
+    def _of(self, kind: AnyKind, namespace: str) -> ResourceClient[Any]:
+        client: ResourceClient[Any] = self.base.resource(self._known(kind))
         namespace = self._namespace(namespace)
         return client.namespace(namespace) if client.resource.namespaced and namespace else client
 
     def _for(self, obj: Any) -> ResourceClient[Any]:
-        kind = kind_of(obj)
-        if isinstance(kind, APIResource) and not kind.plural:
-            kind = self.base.mapper.for_kind(kind.group, kind.kind, kind.version)
-        return self._of(kind, metadata_of(obj).namespace or "")
+        return self._of(kind_of(obj), metadata_of(obj).namespace or "")
 
     def _namespace(self, namespace: str) -> str:
         own = self._options.namespace
@@ -315,23 +416,42 @@ class LiveClient:
         return namespace or own
 
     def _write_options(self) -> dict[str, Any]:
-        return {"field_manager": self._options.field_manager, "dry_run": self._options.dry_run}
+        options = self._options
+        return {
+            "field_manager": options.field_manager,
+            "field_validation": options.field_validation,
+            "dry_run": options.dry_run,
+        }
 
-    def _before(self, verb: str, obj: Any) -> None:
+    def _intercepted(self, verb: str, subject: Any) -> None:
+        if self._options.intercept is not None:
+            self._options.intercept(verb, subject)
+
+    def _before_write(self, verb: str, subject: Any) -> None:
+        if isinstance(subject, PartialObjectMetadata):
+            raise OperatorError(
+                f"{verb}: only the metadata of {subject.metadata.name!r} was read; write an object "
+                "of its own kind, or read the whole with client.live"
+            )
         if self._options.guard is not None:
             self._options.guard()
-        if self._options.intercept is not None:
-            self._options.intercept(verb, obj)
+        self._intercepted(verb, subject)
 
-    def _wrote(self, obj: S) -> S:
-        if not self._options.dry_run:
-            cache = self._cache.peek(kind_of(obj))
-            if cache is not None:
-                writer = self._options.writer
-                # The caller may go on to change what is returned; what is remembered must not.
-                remembered = deep_copy(obj)
-                cache.own_writes.wrote(remembered, None if writer is None else writer())
-        return obj
+    @contextmanager
+    def _writing(self, verb: str, obj: Any, subresource: str = "") -> Iterator[Callable[[S], S]]:
+        """The frame of one write: gives what the answer is to be passed through."""
+        self._before_write(verb, obj)
+        remembers = not self._options.dry_run and subresource in ("", "status")
+        writer = self._options.writer() if remembers and self._options.writer else None
+        kind = kind_of(obj)
+
+        def acknowledge(answer: S) -> S:
+            if remembers:
+                self._cache.wrote(kind, answer, writer)
+            return answer
+
+        with self._cache.writing(kind, writer):
+            yield acknowledge
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,8 +467,13 @@ class Subresource:
     def patch(self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE) -> S:
         return self.client.patch(obj, patch, kind, subresource=self.name)
 
-    def apply(self, obj: S, *, force: bool = True) -> S:
-        return self.client.apply(obj, force=force, subresource=self.name)
+    def apply(self, obj: S, *, force: bool = True, optimistic: bool = False) -> S:
+        return self.client.apply(obj, force=force, optimistic=optimistic, subresource=self.name)
+
+
+def ignore(*refusals: type[StatusError]) -> AbstractContextManager[None]:
+    """``with ignore(NotFoundError): ...``: such a refusal does not matter."""
+    return suppress(*refusals)
 
 
 def merge_from(base: Any, changed: Any, *, optimistic: bool = False) -> dict[str, Any]:
@@ -384,12 +509,29 @@ def selector_text(selection: Selection | None) -> str:
 _SERVER_SIDE = ("managedFields", "resourceVersion", "uid", "creationTimestamp", "generation")
 
 
-def _to_apply(obj: Any) -> dict[str, Any]:
+def _to_apply(obj: Any, *, optimistic: bool) -> dict[str, Any]:
+    plain = _as_wanted(obj)
+    if optimistic:
+        plain["metadata"]["resourceVersion"] = metadata_of(obj).resource_version
+    return plain
+
+
+def _as_wanted(obj: Any) -> dict[str, Any]:
+    """An object without what only a server can say."""
     plain = to_plain(obj)
     metadata = {
         name: value for name, value in plain["metadata"].items() if name not in _SERVER_SIDE
     }
     return plain | {"metadata": metadata}
+
+
+def _patch_for(existing: Any, obj: Any, mutate: Callable[[Any], object] | None) -> dict[str, Any]:
+    before = to_plain(existing)
+    if mutate is None:
+        return _missing_from(before, to_plain(obj)) or {}
+    changed = deep_copy(existing)
+    _mutate(changed, mutate)
+    return merge_from(existing, changed)
 
 
 def _mutate(obj: Any, mutate: Callable[[Any], object]) -> None:

@@ -2,9 +2,11 @@
 
 Promises: one informer for each watched namespace, or one for all; however many subscribe to a
 namespace it is listed and watched once, and no longer when the last has left; a subscriber is told
-of every object in its namespaces, and may change these while everything runs.
+of every object in its namespaces, and may change these while everything runs. The informers keep
+the order of versions, so that it is known at each moment how far the cache has come.
 
-Does not promise anything about namespaces that nobody subscribed to.
+Does not promise anything about namespaces that nobody subscribed to. A server that does not have
+the kind, or does not let it be listed, is asked again every ten seconds.
 
 Source: controller-runtime pkg/cache; Java Operator SDK InformerManager.
 """
@@ -14,11 +16,13 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from clientgo.cache import (
+    REAL_FIFO,
+    DeletedFinalStateUnknown,
     IndexFunc,
     ListerWatcher,
     Registration,
@@ -27,11 +31,20 @@ from clientgo.cache import (
     last_known_state,
 )
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import APIResource, ObjectName, metadata_of
+from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of
+from clientgo.meta.label_selectors import parse_label_selector
+from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.operator.cache.lister import NotingLister
+from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf, warn_if_numerous
 from clientgo.operator.cache.own_writes import OwnWrites
-from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, NamespaceSet
+from clientgo.operator.cache.scope import EVERYWHERE, KindScope, NamespaceSet
+from clientgo.operator.durations import seconds
+from clientgo.wait import Backoff, BackoffManager
 
 IndexFunction = Callable[[Any], Iterable[str]]
+
+_DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.0)
+"""Soon again at first; a kind that is missing is there ten seconds after somebody has made it."""
 
 _log = logging.getLogger("clientgo.operator.cache")
 
@@ -41,9 +54,14 @@ class _Watched:
     """One informer; ``users`` subscriptions are told by it."""
 
     informer: SharedIndexInformer[Any]
+    lister: NotingLister
+    shelf: Shelf
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None
     users: int = 0
+
+    def is_synced(self) -> bool:
+        return self.informer.has_synced()
 
 
 class Subscription:
@@ -57,24 +75,31 @@ class Subscription:
 
 
 class KindCache:
-    """See the module; thread-safe. ``source`` gives what lists and watches a namespace."""
+    """See the module; thread-safe. ``source`` gives what lists and watches a namespace.
+
+    ``project`` makes of an object that was written what the cache would have of it.
+    """
 
     def __init__(
         self,
         resource: APIResource,
         expected: Any,
         source: Callable[[str], ListerWatcher[Any]],
-        scope: CacheScope,
+        scope: KindScope,
         *,
         name: str,
+        project: Callable[[Any], Any] | None = None,
+        metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
         self.resource = resource
         self.scope = scope
-        self.own_writes = OwnWrites(name, clock=clock)
+        self.own_writes = OwnWrites(name, self, clock=clock)
         self.name = name
         self._expected = expected
         self._source = source
+        self._project = project
+        self._guard = MemoryGuard(name, metrics or default_provider())
         self._clock = clock
         self._lock = threading.Lock()
         self._watched: dict[str, _Watched] = {}
@@ -83,24 +108,34 @@ class KindCache:
         self._started = False
         self.index_errors = 0
 
+    @property
+    def shares(self) -> bool:
+        """Whether readers are given the cached objects themselves."""
+        return self.scope.general.copy == "shared"
+
     # Subscribing
 
     def subscribe(
         self, handler: ResourceEventHandler[Any], namespaces: NamespaceSet
     ) -> Subscription:
-        """Tell a handler of the objects in namespaces, from when the cache is started on."""
-        subscription = Subscription(handler, namespaces)
+        """Tell a handler of the objects in namespaces, from when the cache is started on.
+
+        Raises :class:`~clientgo.operator.errors.ConfigError` for namespaces outside of the scope.
+        """
+        subscription = Subscription(handler, self.scope.within(namespaces, self.name))
         with self._lock:
             self._subscriptions.append(subscription)
-            for namespace in namespaces:
+            for namespace in subscription.namespaces:
                 self._attach_locked(subscription, namespace)
         return subscription
 
     def change(self, subscription: Subscription, namespaces: NamespaceSet) -> None:
         """Tell the handler of other namespaces from now on; of what is lost it is not told.
 
-        Does not wait for the objects of new namespaces: :meth:`wait_synced` does.
+        Does not wait for the objects of new namespaces: :meth:`wait_synced` does. Raises
+        :class:`~clientgo.operator.errors.ConfigError` for namespaces outside of the scope.
         """
+        namespaces = self.scope.within(namespaces, self.name)
         with self._lock:
             for namespace in namespaces - subscription.namespaces:
                 self._attach_locked(subscription, namespace)
@@ -109,7 +144,7 @@ class KindCache:
                 for namespace in subscription.namespaces - namespaces
             ]
             subscription.namespaces = namespaces
-        _end(leaving)
+        self._end(leaving)
 
     def unsubscribe(self, subscription: Subscription) -> None:
         """Tell the handler nothing more; blocks until a call in progress has ended."""
@@ -121,28 +156,41 @@ class KindCache:
                 self._detach_locked(subscription, namespace)
                 for namespace in subscription.namespaces
             ]
-        _end(leaving)
+        self._end(leaving)
 
-    def is_synced(self, subscription: Subscription) -> bool:
-        """Whether the handler has been told of everything that was there."""
-        with self._lock:
-            registrations = list(subscription._registrations.values())
-        return all(
-            watched.informer.has_synced() and registration.has_synced()
-            for watched, registration in registrations
-        )
+    def wait_synced(
+        self, subscription: Subscription, timeout: float, *, optional: bool = False
+    ) -> bool:
+        """Block until the handler was told of all that is there, for so many real seconds at most.
 
-    def wait_synced(self, subscription: Subscription, timeout: float) -> bool:
-        """Block until :meth:`is_synced`, for at most so many seconds of real time."""
+        With ``optional`` a kind that the server does not have is not waited for.
+        """
         with self._lock:
-            registrations = [
-                registration for _, registration in subscription._registrations.values()
-            ]
+            attached = list(subscription._registrations.values())
         deadline = time.monotonic() + timeout
-        return all(
-            registration.has_synced_checker().done.wait(max(deadline - time.monotonic(), 0.0))
-            for registration in registrations
-        )
+        for watched, registration in attached:
+            if optional:
+                if not watched.lister.answered.wait(max(deadline - time.monotonic(), 0.0)):
+                    return False
+                if watched.lister.unserved:
+                    continue
+            synced = registration.has_synced_checker().done
+            if not synced.wait(max(deadline - time.monotonic(), 0.0)):
+                return False
+        return True
+
+    def trouble(self, subscription: Subscription, *, optional: bool = False) -> str | None:
+        """Why the handler does not know of all that is there, or None."""
+        with self._lock:
+            attached = dict(subscription._registrations)
+        for namespace, (watched, _) in attached.items():
+            if watched.informer.has_synced() or (optional and watched.lister.unserved):
+                continue
+            where = f" in {namespace}" if namespace else ""
+            return f"no list of {self.name}{where}: " + str(
+                watched.informer.last_error() or "waiting"
+            )
+        return None
 
     # Running
 
@@ -184,16 +232,14 @@ class KindCache:
 
     def get(self, key: ObjectName) -> Any | None:
         """The newest known state of an object, or None."""
-        stored = None
-        for informer in self._informers_for(key.namespace):
-            stored = informer.indexer.get_by_key(str(key))
-        return self.own_writes.laid_over(key, stored)
+        return self.own_writes.newest(key)
 
     def select(self, namespace: str = "", index: tuple[str, str] | None = None) -> list[Any]:
         """The newest known states in a namespace, or with ``""`` in all, ordered by key.
 
         ``index`` is the name of an index and the value to look up in it.
         """
+        written = self.own_writes.keys()  # before the store is read: it only gets newer
         found: dict[ObjectName, Any] = {}
         for informer in self._informers_for(namespace):
             if index is not None:
@@ -204,14 +250,58 @@ class KindCache:
             else:
                 objs = informer.indexer.list()
             found |= {ObjectName.of(obj): obj for obj in objs}
-        newest = self.own_writes.laid_over_all(found)
-        chosen = (
-            obj
-            for key, obj in newest.items()
-            if (not namespace or key.namespace == namespace)
-            and (index is None or self._has_value(obj, *index))
-        )
-        return sorted(chosen, key=ObjectName.of)
+        for key in written:
+            if namespace and key.namespace != namespace:
+                continue
+            newest = self.get(key)
+            if newest is None or (index is not None and not self.has_value(newest, *index)):
+                found.pop(key, None)
+            else:
+                found[key] = newest
+        return [found[key] for key in sorted(found)]
+
+    def stored(self, key: ObjectName) -> Any | None:
+        """What a watch has brought, own writes left out."""
+        for informer in self._informers_for(key.namespace):
+            return informer.indexer.get_by_key(str(key))
+        return None
+
+    def as_of(self, namespace: str) -> int:
+        """The version that a namespace is known as of; 0 if nothing is."""
+        for informer in self._informers_for(namespace):
+            version = informer.indexer.last_store_sync_resource_version()
+            return int(version) if version.isdecimal() else 0
+        return 0
+
+    # What this process does itself
+
+    def wrote(self, obj: Any, writer: Hashable = None) -> None:
+        """A write was acknowledged, with this object; see :class:`OwnWrites`."""
+        metadata = metadata_of(obj)
+        namespace = metadata.namespace or ""
+        if not self.covers(namespace):
+            return
+        scope = self.scope.of(namespace)
+        if scope.labels and not parse_label_selector(scope.labels).matches(metadata.labels or {}):
+            self.own_writes.deleted(obj)  # which is what the watch will say of it
+            return
+        # The caller may go on to change what the write returned; what is remembered must not.
+        cached = deep_copy(obj if self._project is None else self._project(obj))
+        if scope.transform is not None:
+            cached = scope.transform(cached)
+        self.own_writes.wrote(cached, writer)
+
+    def deleted(self, obj: Any) -> None:
+        """A deletion was acknowledged. ``obj`` need not be the newest state, nor have a uid."""
+        key, uid = ObjectName.of(obj), metadata_of(obj).uid
+        if bool(key.namespace) != self.resource.namespaced or not self.covers(key.namespace):
+            return
+        newest = self.get(key)
+        if newest is None or (uid and metadata_of(newest).uid != uid):
+            newest = obj
+        metadata = metadata_of(newest)
+        if metadata.uid and not metadata.finalizers:
+            self.own_writes.deleted(newest)
 
     # Indexes
 
@@ -227,7 +317,12 @@ class KindCache:
         with self._lock:
             return sorted(self._indexes)
 
-    def _has_value(self, obj: Any, name: str, value: str) -> bool:
+    def is_empty(self) -> bool:
+        """Whether nothing is cached yet."""
+        return not any(informer.indexer.list_keys() for informer in self.informers().values())
+
+    def has_value(self, obj: Any, name: str, value: str) -> bool:
+        """Whether an object has a value in an index."""
         return value in self._values(self._indexes[name], obj)
 
     def _values(self, function: IndexFunction, obj: Any) -> list[str]:
@@ -252,21 +347,25 @@ class KindCache:
 
     def _informers_for(self, namespace: str) -> list[SharedIndexInformer[Any]]:
         with self._lock:
-            everywhere = self._watched.get("")
             narrow = self._watched.get(namespace) if namespace else None
-            if everywhere is not None and (narrow is None or everywhere.informer.has_synced()):
-                return [everywhere.informer]
+            everywhere = self._watched.get("")
+            has_all = everywhere is not None and namespace not in self.scope.named
+            if everywhere is not None and has_all and (narrow is None or everywhere.is_synced()):
+                named = () if namespace else self.scope.named
+                apart = [self._watched[name] for name in named if name in self._watched]
+                return [everywhere.informer, *(watched.informer for watched in apart)]
             if namespace:
                 return [narrow.informer] if narrow is not None else []
             return [watched.informer for watched in self._watched.values()]
 
     def _attach_locked(self, subscription: Subscription, namespace: str) -> None:
-        watched = self._watched.get("") or self._watched.get(namespace)
+        everywhere = None if namespace in self.scope.named else self._watched.get("")
+        watched = everywhere or self._watched.get(namespace)
         if watched is None:
-            watched = self._watched[namespace] = self._new_watched_locked(namespace)
+            watched = self._watched[namespace] = self._new_watched(namespace)
         watched.users += 1
         handler = subscription.handler
-        if namespace and self._watched.get("") is watched:
+        if namespace and everywhere is watched:
             handler = _InNamespace(handler, namespace)
         registration = watched.informer.add_event_handler(handler)
         subscription._registrations[namespace] = watched, registration
@@ -283,19 +382,40 @@ class KindCache:
             self._watched = {ns: kept for ns, kept in self._watched.items() if kept is not watched}
         return watched, registration, unused
 
-    def _new_watched_locked(self, namespace: str) -> _Watched:
+    def _new_watched(self, namespace: str) -> _Watched:
+        scope = self.scope.of(namespace)
         indexers = {name: self._index_func(index) for name, index in self._indexes.items()}
         indexers[_BY_NAMESPACE] = self._index_func(lambda _: ("",))
+        lister = NotingLister(self._source(namespace), self.own_writes.forget_echoes)
         informer: SharedIndexInformer[Any] = SharedIndexInformer(
-            self._source(namespace),
+            lister,
             self._expected,
             name=f"informer-{self.name}{'-' + namespace if namespace else ''}",
             indexers=indexers,
-            transform=self.scope.transform,
+            transform=scope.transform,
+            resync_period=0.0 if scope.resync is None else seconds(scope.resync, "resync"),
+            queue=REAL_FIFO,
+            delays=BackoffManager(_DELAYS, 120.0, clock=self._clock),
             clock=self._clock,
         )
-        informer.add_event_handler(_Deletions(self.own_writes))
-        return _Watched(informer)
+        shelf = Shelf()
+        books = _Bookkeeping(self.own_writes, self._guard, shelf)
+        informer.add_event_handler(books, resync_period=0.0)
+        warn_if_numerous(
+            self.resource,
+            selective=bool(namespace or scope.labels or scope.fields or self._project is not None),
+        )
+        return _Watched(informer, lister, shelf)
+
+    def _end(self, leaving: list[tuple[_Watched, Registration, bool]]) -> None:
+        """Outside of the lock, because it waits for handlers."""
+        for watched, registration, unused in leaving:
+            watched.informer.shut_down_event_handler(registration)
+            if unused:
+                watched.stop.set()
+                if watched.thread is not None:
+                    watched.thread.join()
+                self._guard.cleared(watched.shelf)
 
     def _run_locked(self, watched: _Watched) -> None:
         if watched.thread is None:
@@ -332,26 +452,27 @@ class _InNamespace(ResourceEventHandler[Any]):
             self._handler.on_delete(obj)
 
 
-class _Deletions(ResourceEventHandler[Any]):
-    """Tells the own writes what is gone."""
+class _Bookkeeping(ResourceEventHandler[Any]):
+    """Tells the own writes how far the store has come, and the guard how full it is."""
 
-    def __init__(self, own_writes: OwnWrites) -> None:
+    def __init__(self, own_writes: OwnWrites, guard: MemoryGuard, shelf: Shelf) -> None:
         self._own_writes = own_writes
+        self._guard = guard
+        self._shelf = shelf
 
-    def on_delete(self, obj: Any) -> None:
+    def on_add(self, obj: Any, _is_in_initial_list: bool) -> None:
+        self._guard.changed(self._shelf, None, obj)
+        self._own_writes.saw(obj)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        self._guard.changed(self._shelf, old, new)
+        self._own_writes.saw(new)
+
+    def on_delete(self, obj: Any | DeletedFinalStateUnknown) -> None:
         state = last_known_state(obj)
         if state is not None:
-            self._own_writes.saw_deletion(state)
-
-
-def _end(leaving: list[tuple[_Watched, Registration, bool]]) -> None:
-    """Outside of the lock, because it waits for handlers."""
-    for watched, registration, unused in leaving:
-        watched.informer.shut_down_event_handler(registration)
-        if unused:
-            watched.stop.set()
-            if watched.thread is not None:
-                watched.thread.join()
+            self._guard.changed(self._shelf, state, None)
+            self._own_writes.saw(state)
 
 
 __all__ = ["EVERYWHERE", "KindCache", "Subscription"]

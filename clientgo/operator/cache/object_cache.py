@@ -10,17 +10,28 @@ Source: controller-runtime pkg/cache, whose reads start informers in silence unl
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any, Final, Literal, TypeAlias
 
+from clientgo.cache import ResourceEventHandler
 from clientgo.client import Client, ResourceListWatch, selecting
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of, resource_of
+from clientgo.meta import (
+    APIResource,
+    ObjectName,
+    PartialObjectMetadata,
+    deep_copy,
+    metadata_of,
+    resource_of,
+)
 from clientgo.meta.label_selectors import Selector, parse_label_selector, selector_from_labels
+from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import IndexFunction, KindCache
-from clientgo.operator.cache.scope import CacheScope
+from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, kind_scope
 from clientgo.operator.errors import (
     CacheNotStartedError,
+    CacheSyncTimeoutError,
     DeclarationError,
     IndexNotFoundError,
     KindNotCachedError,
@@ -32,9 +43,20 @@ Kind: TypeAlias = type[Any] | APIResource
 
 Projection: TypeAlias = Literal["full", "metadata"]
 
+IMPLICIT_TIMEOUT: Final = 120.0
+"""Seconds that a read waits for the first list of a kind that nobody declared."""
+
+
+_CacheName: TypeAlias = tuple[str, str]
+"""A group and a kind; its version does not matter."""
+
 
 class ObjectCache:
-    """The caches of one manager. Thread-safe."""
+    """The caches of one manager. Thread-safe.
+
+    With ``duplicates`` a kind may be cached whole and by its metadata; reads are of the whole then.
+    With ``implicit`` a read of a kind that nobody declared starts to cache it, and waits for that.
+    """
 
     def __init__(
         self,
@@ -42,16 +64,21 @@ class ObjectCache:
         *,
         default: CacheScope | None = None,
         by_kind: Mapping[Any, CacheScope] | None = None,
+        duplicates: bool = False,
+        implicit: bool = False,
+        metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
         self._client = client
         self._default = default or CacheScope()
         self._by_kind = {api_resource(kind).gvk: scope for kind, scope in (by_kind or {}).items()}
+        self._duplicates = duplicates
+        self._implicit = implicit
+        self._metrics = metrics
         self._clock = clock
         self._lock = threading.Lock()
-        self._caches: dict[tuple[str, str], KindCache] = {}
-        self._projections: dict[tuple[str, str], Projection] = {}
-        self._types: dict[tuple[str, str], Any] = {}
+        self._caches: dict[_CacheName, dict[Projection, KindCache]] = {}
+        self._types: dict[_CacheName, Any] = {}
         self._started = False
 
     # Declaring
@@ -62,25 +89,29 @@ class ObjectCache:
         Raises :class:`~clientgo.operator.errors.DeclarationError` if the kind is cached in another
         projection, or as another class.
         """
-        resource = api_resource(kind)
-        key = (resource.group, resource.kind or resource.plural)
+        name = _cache_name(kind)
         with self._lock:
-            cache = self._caches.get(key)
-            if cache is not None:
-                self._check_same_locked(key, kind, projection)
-                return cache
-            cache = self._caches[key] = self._new(kind, resource, projection)
-            self._projections[key], self._types[key] = projection, kind
-            if self._started:
-                cache.start()
+            caches = self._caches.setdefault(name, {})
+            self._check_same_locked(name, kind, projection)
+            cache = caches.get(projection)
+            if cache is None:
+                cache = caches[projection] = self._new(kind, api_resource(kind), projection)
+                self._types.setdefault(name, kind)
+                if self._started:
+                    cache.start()
             return cache
 
     def index(self, kind: Kind, name: str, function: IndexFunction) -> None:
         """Index the objects of a kind, so that lists can select by ``fields={name: value}``.
 
-        Raises :class:`~clientgo.operator.errors.DeclarationError` if the name is taken.
+        Raises :class:`~clientgo.operator.errors.DeclarationError` if the name is taken, and once
+        something is cached: controllers may have listed without it.
         """
         cache = self.declare(kind)
+        if self._started and not cache.is_empty():
+            raise DeclarationError(
+                f"declare index {name!r} of {_name(kind)} before the manager is started"
+            )
         if name in cache.index_names():
             raise DeclarationError(f"{_name(kind)} has an index {name!r} already")
         cache.add_index(name, function)
@@ -91,20 +122,17 @@ class ObjectCache:
         """Start every cache, those that are declared later too."""
         with self._lock:
             self._started = True
-            caches = list(self._caches.values())
-        for cache in caches:
+        for cache in self.caches():
             cache.start()
 
     def stop(self) -> None:
         """Stop all; blocks until every informer has ended."""
-        with self._lock:
-            caches = list(self._caches.values())
-        for cache in caches:
+        for cache in self.caches():
             cache.stop()
 
     def caches(self) -> list[KindCache]:
         with self._lock:
-            return list(self._caches.values())
+            return [cache for caches in self._caches.values() for cache in caches.values()]
 
     # Reading
 
@@ -112,7 +140,7 @@ class ObjectCache:
         """An object, or None. Raises what :meth:`cache_of` does."""
         cache = self.cache_of(kind, key.namespace)
         found = cache.get(key)
-        return found if found is None or cache.scope.copy == "shared" else deep_copy(found)
+        return found if found is None or cache.shares else deep_copy(found)
 
     def select(
         self,
@@ -140,7 +168,7 @@ class ObjectCache:
         indexed = [pair for pair in wanted if pair[0] not in _METADATA_FIELDS]
         found = cache.select(namespace, indexed[0] if indexed else None)
         for name, value in indexed[1:]:
-            found = [obj for obj in found if cache._has_value(obj, name, value)]
+            found = [obj for obj in found if cache.has_value(obj, name, value)]
         for name, value in wanted:
             if name in _METADATA_FIELDS:
                 found = [obj for obj in found if _METADATA_FIELDS[name](obj) == value]
@@ -149,7 +177,7 @@ class ObjectCache:
             found = [obj for obj in found if selector.matches(metadata_of(obj).labels or {})]
         if limit is not None:
             found = found[:limit]
-        return found if cache.scope.copy == "shared" else [deep_copy(obj) for obj in found]
+        return found if cache.shares else [deep_copy(obj) for obj in found]
 
     def cache_of(self, kind: Kind, namespace: str = "") -> KindCache:
         """The cache to read objects of a namespace from, or with ``""`` of all.
@@ -158,6 +186,8 @@ class ObjectCache:
         ``NamespaceNotCachedError``.
         """
         cache = self.peek(kind)
+        if cache is None and self._implicit and self._started:
+            return self._cached_from_now_on(kind)
         if cache is None:
             raise KindNotCachedError(
                 f"{_name(kind)} is not cached: declare it with owns, watches or "
@@ -177,23 +207,77 @@ class ObjectCache:
         return cache
 
     def peek(self, kind: Kind) -> KindCache | None:
-        """The cache of a kind if it is declared."""
-        resource = api_resource(kind)
+        """The cache of a kind if it is declared; of two that of whole objects."""
         with self._lock:
-            return self._caches.get((resource.group, resource.kind or resource.plural))
+            caches = self._caches.get(_cache_name(kind), {})
+            return caches.get("full") or caches.get("metadata")
+
+    # What this process writes
+
+    @contextmanager
+    def writing(self, kind: Kind, writer: Hashable) -> Iterator[None]:
+        """A request by ``writer`` is under way; see :class:`OwnWrites`."""
+        with ExitStack() as stack:
+            for cache in self._caches_of(kind) if writer is not None else ():
+                stack.enter_context(cache.own_writes.writing(writer))
+            yield
+
+    def partial(self, kind: Kind, obj: Any) -> Any | None:
+        """What a transform has left of an object, if that is where this one was read from."""
+        cache = self.peek(kind)
+        key, metadata = ObjectName.of(obj), metadata_of(obj)
+        if cache is None or cache.scope.of(key.namespace).transform is None:
+            return None
+        found = cache.get(key) if cache.covers(key.namespace) else None
+        if found is None or metadata_of(found).resource_version != metadata.resource_version:
+            return None
+        return found
+
+    def wrote(self, kind: Kind, obj: Any, writer: Hashable) -> None:
+        """A write was acknowledged, with this object."""
+        for cache in self._caches_of(kind):
+            cache.wrote(obj, writer)
+
+    def deleted(self, kind: Kind, obj: Any) -> None:
+        """A deletion was acknowledged."""
+        for cache in self._caches_of(kind):
+            cache.deleted(obj)
 
     # Inside
 
+    def _caches_of(self, kind: Kind) -> list[KindCache]:
+        with self._lock:
+            return list(self._caches.get(_cache_name(kind), {}).values())
+
+    def _cached_from_now_on(self, kind: Kind) -> KindCache:
+        cache = self.declare(kind)
+        subscription = cache.subscribe(ResourceEventHandler(), EVERYWHERE)
+        if not cache.wait_synced(subscription, IMPLICIT_TIMEOUT):
+            raise CacheSyncTimeoutError(
+                f"{_name(kind)} is read but not declared, and was not listed within "
+                f"{IMPLICIT_TIMEOUT:g} s: {cache.trouble(subscription)}"
+            )
+        return cache
+
     def _new(self, kind: Kind, resource: APIResource, projection: Projection) -> KindCache:
-        scope = self._by_kind.get(resource.gvk, self._default)
+        scope = kind_scope(
+            self._default,
+            self._by_kind.get(resource.gvk),
+            namespaced=resource.namespaced,
+            kind=_name(kind),
+        )
         client = (
             self._client.metadata(kind) if projection == "metadata" else self._client.resource(kind)
         )
-        tweak = selecting(labels=scope.labels, fields=scope.fields)
 
         def source(namespace: str) -> ResourceListWatch:
-            selects = scope.labels or scope.fields
-            return ResourceListWatch(client, namespace, tweak if selects else None)
+            of_it = scope.of(namespace)
+            fields = [of_it.fields] if of_it.fields else []
+            if not namespace:
+                fields += [f"metadata.namespace!={name}" for name in sorted(scope.named)]
+            selects = of_it.labels or fields
+            tweak = selecting(labels=of_it.labels, fields=",".join(fields)) if selects else None
+            return ResourceListWatch(client, namespace, tweak)
 
         expected = client.type if projection == "metadata" or isinstance(kind, type) else None
         return KindCache(
@@ -202,21 +286,35 @@ class ObjectCache:
             source,
             scope,
             name=resource.group_resource,
+            project=_header if projection == "metadata" else None,
+            metrics=self._metrics,
             clock=self._clock,
         )
 
-    def _check_same_locked(self, key: tuple[str, str], kind: Kind, projection: Projection) -> None:
-        if self._projections[key] != projection:
+    def _check_same_locked(self, name: _CacheName, kind: Kind, projection: Projection) -> None:
+        others = [other for other in self._caches[name] if other != projection]
+        if others and not self._duplicates:
             raise DeclarationError(
-                f"{_name(kind)} is cached as {self._projections[key]} and as {projection}; two "
-                "caches of a kind disagree: use one projection"
+                f"{_name(kind)} is cached as {others[0]} and as {projection}; two caches of a kind "
+                "may disagree: use one projection, or set allow_duplicate_projection"
             )
-        known = self._types[key]
+        known = self._types.get(name)
         if isinstance(known, type) and isinstance(kind, type) and known is not kind:
             raise DeclarationError(
                 f"{_name(kind)} is declared by two classes, {known.__module__}.{known.__name__} "
                 f"and {kind.__module__}.{kind.__name__}; use one of them"
             )
+
+
+def _cache_name(kind: Kind) -> _CacheName:
+    resource = api_resource(kind)
+    return resource.group, resource.kind or resource.plural
+
+
+def _header(obj: Any) -> PartialObjectMetadata:
+    """What a cache of metadata would have of an object."""
+    header: PartialObjectMetadata = PartialObjectMetadata(metadata=metadata_of(obj))
+    return header
 
 
 _METADATA_FIELDS: Mapping[str, Callable[[Any], str]] = {

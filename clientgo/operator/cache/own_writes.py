@@ -1,14 +1,16 @@
 """What this process has written and its watches have not brought back yet.
 
-Promises: a read that is laid over by this is never older than a write that was acknowledged
-before it; an object that was deleted here is not read again. An entry goes when the watch has
-caught up with it, or after a minute with a warning.
+Promises: a read is never older than a write that was acknowledged before it; an object that was
+deleted here is not read again. An entry goes when the store has come as far as the write, or after
+a minute with a warning. Whether an event is the echo of a write is decided only when the write has
+been answered, because a watch may well be faster than the answer.
 
-Does not promise anything about what others write.
+Does not promise anything about what others write, nor where resource versions are no numbers and
+cannot be compared.
 
-Differs from client-go's MutationCache: it covers deletions and lists, forgets by time and not by
-number, and says whether an event is the echo of a write, and by whom that was made. Versions that
-are no numbers are compared for equality only.
+Differs from client-go's MutationCache: it knows which version the store is as of, so that what was
+created here and deleted elsewhere is not taken for something that the watch has yet to bring; it
+covers deletions, forgets by time and not by number, and knows echoes.
 """
 
 from __future__ import annotations
@@ -16,8 +18,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName, metadata_of
@@ -28,11 +32,21 @@ TIME_TO_LIVE: Final = 60.0
 _log = logging.getLogger("clientgo.operator.cache")
 
 
+class Stored(Protocol):
+    """The store that lags behind the writes."""
+
+    def as_of(self, namespace: str) -> int:
+        """The version that it is as of in a namespace; 0 if it has nothing yet."""
+
+    def stored(self, key: ObjectName) -> Any | None:
+        """What it has."""
+
+
 @dataclass(slots=True)
 class _Entry:
     obj: Any
     """What the write returned; of a deletion, the last state that was known."""
-    version: int | None
+    version: int
     deleted: bool
     expires: float
 
@@ -42,140 +56,194 @@ class OwnWritesStatistics:
     """How often an entry answered a read, and how often the watch was late by a minute."""
 
     entries: int
+    echoes: int
     hits: int
     expired: int
 
 
 class OwnWrites:
-    """The writes of one process to the objects of one kind. Thread-safe."""
+    """The writes of one process to the objects of one kind, laid over ``store``. Thread-safe."""
 
-    def __init__(self, name: str, *, clock: Clock = REAL_CLOCK) -> None:
+    def __init__(self, name: str, store: Stored, *, clock: Clock = REAL_CLOCK) -> None:
         self._name = name
+        self._store = store
         self._clock = clock
         self._lock = threading.Lock()
-        self._entries: dict[ObjectName, _Entry] = {}
-        self._echoes: OrderedDict[tuple[str, str], tuple[Any, float]] = OrderedDict()
+        self._entries: OrderedDict[ObjectName, _Entry] = OrderedDict()
+        """In the order in which they expire."""
+        self._echoes: OrderedDict[tuple[str, str], tuple[Hashable, float]] = OrderedDict()
+        self._in_hand: dict[Hashable, list[list[Callable[[], object]]]] = {}
+        """By writer: for each write that is not answered yet, what waits for its answer."""
         self._hits = 0
         self._expired = 0
 
-    def wrote(self, obj: Any, writer: Any = None) -> None:
+    # Writing
+
+    @contextmanager
+    def writing(self, writer: Hashable) -> Iterator[None]:
+        """While a request is under way it is not decided which events are its echo."""
+        waiting: list[Callable[[], object]] = []
+        with self._lock:
+            self._in_hand.setdefault(writer, []).append(waiting)
+        try:
+            yield
+        finally:
+            with self._lock:
+                in_hand = self._in_hand[writer]
+                in_hand[:] = [other for other in in_hand if other is not waiting]
+                if not in_hand:
+                    del self._in_hand[writer]
+            for decide in waiting:
+                decide()
+
+    def wrote(self, obj: Any, writer: Hashable = None) -> None:
         """Remember what a write returned; ``writer`` is who will be told it is an echo."""
         metadata = metadata_of(obj)
-        key = ObjectName(metadata.namespace or "", metadata.name)
-        version = _number(metadata.resource_version)
-        now = self._clock.monotonic()
         with self._lock:
+            now = self._clock.monotonic()
             if writer is not None:
                 self._echoes[metadata.uid, metadata.resource_version] = writer, now + TIME_TO_LIVE
-                self._tidy_echoes_locked(now)
-            known = self._entries.get(key)
-            if known is not None and _is_newer(known, metadata.uid, version):
-                return
-            self._entries[key] = _Entry(obj, version, False, now + TIME_TO_LIVE)
+            self._tidy_locked(now)
+            self._remember_locked(obj, deleted=False, now=now)
 
     def deleted(self, obj: Any) -> None:
         """Remember that an object, in the state that is given, was deleted."""
-        key, version = ObjectName.of(obj), _number(metadata_of(obj).resource_version)
         with self._lock:
-            expires = self._clock.monotonic() + TIME_TO_LIVE
-            self._entries[key] = _Entry(obj, version, True, expires)
+            now = self._clock.monotonic()
+            self._tidy_locked(now)
+            self._remember_locked(obj, deleted=True, now=now)
 
-    def is_echo(self, obj: Any, writer: Any) -> bool:
-        """Whether this very state of the object was written by ``writer``."""
-        metadata = metadata_of(obj)
+    # Echoes
+
+    def unless_echo(self, obj: Any, writer: Hashable, act: Callable[[], object]) -> None:
+        """Call ``act`` unless this very state of the object was written by ``writer``.
+
+        At once or, while a write of that writer is under way, in its thread when it is answered.
+        """
         with self._lock:
+            in_hand = self._in_hand.get(writer)
+            if in_hand:
+                in_hand[-1].append(lambda: self.unless_echo(obj, writer, act))
+                return
+            metadata = metadata_of(obj)
             echo = self._echoes.get((metadata.uid, metadata.resource_version))
-            return echo is not None and echo[0] == writer
+        if echo is None or echo[0] != writer:
+            act()
 
-    def laid_over(self, key: ObjectName, stored: Any | None) -> Any | None:
-        """The newest known state of an object that the cache has, or has not."""
-        if not self._entries:
-            return stored
+    def forget_echoes(self) -> None:
+        """A list came: it may hide what others have done before a write of ours."""
         with self._lock:
-            return self._newest_locked(key, stored)
+            self._echoes.clear()
 
-    def laid_over_all(self, stored: dict[ObjectName, Any]) -> dict[ObjectName, Any]:
-        """The newest known states, given all objects that the cache has; what is returned may
-        have more objects, or fewer."""
-        if not self._entries:
-            return stored
+    # Reading
+
+    def newest(self, key: ObjectName) -> Any | None:
+        """The newest known state of an object, whether stored or written; None if it is gone."""
+        # The entry first: if it goes meanwhile then because the store has come as far.
+        entry = self._entries.get(key)
+        if entry is None:
+            return self._store.stored(key)
+        as_of = self._store.as_of(key.namespace)
+        stored = self._store.stored(key)
         with self._lock:
-            for key in list(self._entries):
-                newest = self._newest_locked(key, stored.get(key))
-                if newest is None:
-                    stored.pop(key, None)
-                else:
-                    stored[key] = newest
-            return stored
+            return self._newer_locked(key, entry, stored, as_of)
 
-    def saw_deletion(self, obj: Any) -> None:
-        """The watch brought a deletion: what was written before it is history."""
-        key, metadata = ObjectName.of(obj), metadata_of(obj)
+    def keys(self) -> list[ObjectName]:
+        """The objects of which reads may be answered by more than the store."""
+        if not self._entries:
+            return []
+        with self._lock:
+            return list(self._entries)
+
+    def saw(self, obj: Any) -> None:
+        """The store has changed: what was written before that is history."""
+        if not self._entries:
+            return
+        key = ObjectName.of(obj)
+        as_of = self._store.as_of(key.namespace)
+        stored = self._store.stored(key)
         with self._lock:
             entry = self._entries.get(key)
-            if entry is None:
-                return
-            number = _number(metadata.resource_version)
-            older = entry.version is None or number is None or number >= entry.version
-            if metadata_of(entry.obj).uid == metadata.uid or older:
+            if entry is not None and _is_history(entry, stored, as_of):
                 del self._entries[key]
-
-    def forget(self) -> None:
-        """Forget everything, as after the cache was filled anew."""
-        with self._lock:
-            self._entries.clear()
 
     def statistics(self) -> OwnWritesStatistics:
         with self._lock:
-            return OwnWritesStatistics(len(self._entries), self._hits, self._expired)
+            self._tidy_locked(self._clock.monotonic())
+            return OwnWritesStatistics(
+                len(self._entries), len(self._echoes), self._hits, self._expired
+            )
 
-    def _newest_locked(self, key: ObjectName, stored: Any | None) -> Any | None:
-        entry = self._entries.get(key)
-        if entry is None:
+    # Inside
+
+    def _remember_locked(self, obj: Any, *, deleted: bool, now: float) -> None:
+        key, metadata = ObjectName.of(obj), metadata_of(obj)
+        version = _number(metadata.resource_version)
+        if version is None:
+            return
+        known = self._entries.get(key)
+        if known is not None:
+            same = metadata_of(known.obj).uid == metadata.uid
+            if deleted and same:
+                version = max(version, known.version)
+            elif known.version > version or (same and known.deleted):
+                return  # acknowledged late; what came after it is known
+        entry = _Entry(obj, version, deleted, now + TIME_TO_LIVE)
+        as_of = self._store.as_of(key.namespace)
+        if _is_history(entry, self._store.stored(key), as_of):
+            self._entries.pop(key, None)
+        else:
+            self._entries[key] = entry
+            self._entries.move_to_end(key)
+
+    def _newer_locked(
+        self, key: ObjectName, entry: _Entry, stored: Any | None, as_of: int
+    ) -> Any | None:
+        entry = self._entries.get(key, entry)
+        if _is_history(entry, stored, as_of):
+            if self._entries.get(key) is entry:
+                del self._entries[key]
             return stored
         if self._clock.monotonic() >= entry.expires:
-            del self._entries[key]
-            self._expired += 1
-            _log.warning(
-                "%s: the watch has not brought back the write of %s for %g s; reading the cache",
-                self._name,
-                key,
-                TIME_TO_LIVE,
-            )
+            if self._entries.get(key) is entry:
+                self._expire_locked(key)
             return stored
-        if stored is not None and not _is_newer_than(entry, stored):
-            del self._entries[key]
-            return stored
-        if entry.deleted and stored is None:
-            del self._entries[key]
-            return None
         self._hits += 1
         return None if entry.deleted else entry.obj
 
-    def _tidy_echoes_locked(self, now: float) -> None:
+    def _tidy_locked(self, now: float) -> None:
+        while self._entries:
+            key = next(iter(self._entries))
+            if self._entries[key].expires > now:
+                break
+            self._expire_locked(key)
         while self._echoes:
-            first = next(iter(self._echoes))
-            if self._echoes[first][1] > now:
-                return
-            del self._echoes[first]
+            echo = next(iter(self._echoes))
+            if self._echoes[echo][1] > now:
+                break
+            del self._echoes[echo]
+
+    def _expire_locked(self, key: ObjectName) -> None:
+        del self._entries[key]
+        self._expired += 1
+        _log.warning(
+            "%s: the watch has not brought back the write of %s for %g s; reading the cache",
+            self._name,
+            key,
+            TIME_TO_LIVE,
+        )
 
 
-def _is_newer_than(entry: _Entry, stored: Any) -> bool:
-    """Whether what was written is ahead of what the cache has."""
-    metadata, written = metadata_of(stored), metadata_of(entry.obj)
-    number = _number(metadata.resource_version)
-    if entry.deleted:
-        return bool(metadata.uid == written.uid)
-    if number is None or entry.version is None:
-        return bool(metadata.resource_version != written.resource_version)
-    return number < entry.version
-
-
-def _is_newer(entry: _Entry, uid: str, version: int | None) -> bool:
-    """Whether a known write is ahead of another one that was acknowledged later."""
-    if metadata_of(entry.obj).uid != uid or entry.version is None or version is None:
+def _is_history(entry: _Entry, stored: Any | None, as_of: int) -> bool:
+    """Whether the store has come as far as what was written."""
+    if as_of < entry.version:
         return False
-    return entry.deleted or entry.version > version
+    if not entry.deleted or stored is None:
+        return True
+    # A deletion has no version of its own: it is history when the object is gone, or another one,
+    # or turns out to be deleted only when its finalizers or its grace period have ended.
+    metadata = metadata_of(stored)
+    return metadata.uid != metadata_of(entry.obj).uid or bool(metadata.deletion_timestamp)
 
 
 def _number(version: str) -> int | None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from clientgo.operator.durations import Duration
 from clientgo.operator.errors import ConfigError
 
 NAMESPACE_FILE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -85,17 +86,105 @@ def namespaces_from_env(name: str = "WATCH_NAMESPACE") -> Namespaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheScope:
-    """What of a kind is cached, and how.
+    """What of a kind is cached, and how; what is left out is as in the manager's default.
 
-    ``namespaces`` None: as the manager says; a mapping gives namespaces scopes of their own.
-    ``labels`` and ``fields`` are selectors, which the API server applies. ``transform`` changes
-    each object, a private copy, before it is stored; see ``strip_managed_fields``. ``copy``:
-    readers get a copy of their own (``"clone"``) or the cached object itself (``"shared"``), which
-    they must not change.
+    ``namespaces`` limits whatever controllers and sources ask for; empty means all of them. A
+    mapping gives namespaces scopes of their own, ``"*"`` those that it does not name. ``labels``
+    and ``fields`` are selectors, which the API server applies: an object that leaves the selection
+    is gone, as if it were deleted. ``transform`` changes each object, a private copy, before it is
+    stored; see :mod:`clientgo.operator.cache.transforms`. ``copy``: readers get a copy of their own
+    (``"clone"``) or the cached object itself (``"shared"``), which they must not change.
+    ``resync`` is how often controllers are told of everything once more; by default never.
     """
 
     namespaces: Namespaces | Mapping[str, CacheScope | None] | None = None
     labels: str = ""
     fields: str = ""
     transform: Callable[[Any], Any] | None = None
-    copy: Literal["clone", "shared"] = "clone"
+    copy: Literal["", "clone", "shared"] = ""
+    resync: Duration | None = None
+
+    def over(self, other: CacheScope) -> CacheScope:
+        """This scope, and the other one's where this leaves something out."""
+        return CacheScope(
+            namespaces=other.namespaces if self.namespaces is None else self.namespaces,
+            labels=self.labels or other.labels,
+            fields=self.fields or other.fields,
+            transform=self.transform or other.transform,
+            copy=self.copy or other.copy,
+            resync=other.resync if self.resync is None else self.resync,
+        )
+
+
+OTHERS: Final = "*"
+"""In a mapping of namespaces: all that it does not name."""
+
+
+@dataclass(frozen=True, slots=True)
+class KindScope:
+    """What of one kind is cached in each namespace; :func:`kind_scope` makes it."""
+
+    general: CacheScope
+    """For what ``named`` does not have."""
+    named: Mapping[str, CacheScope]
+    everywhere: bool
+    """Whether namespaces are cached that are not named."""
+
+    def of(self, namespace: str) -> CacheScope:
+        return self.named.get(namespace, self.general)
+
+    def within(self, wanted: NamespaceSet, kind: str) -> NamespaceSet:
+        """The namespaces to watch for somebody who wants these.
+
+        Raises :class:`~clientgo.operator.errors.ConfigError` for one that lies outside.
+        """
+        if wanted == EVERYWHERE:
+            return frozenset(self.named) | EVERYWHERE if self.everywhere else frozenset(self.named)
+        outside = frozenset() if self.everywhere else wanted - frozenset(self.named)
+        if outside:
+            raise ConfigError(
+                f"{kind} is cached in {', '.join(sorted(self.named))} only, not in "
+                f"{', '.join(sorted(outside))}; widen the namespaces of its CacheScope"
+            )
+        return wanted
+
+
+def kind_scope(
+    default: CacheScope, own: CacheScope | None, *, namespaced: bool, kind: str
+) -> KindScope:
+    """What a kind's own scope and the manager's default come to.
+
+    What is said of a namespace of the kind counts most, then of the kind, of a namespace in
+    general, of everything. Raises :class:`~clientgo.operator.errors.ConfigError`.
+    """
+    own = own or CacheScope()
+    if not namespaced:
+        if own.namespaces is not None:
+            raise ConfigError(f"{kind} has no namespaces; leave them out of its CacheScope")
+        return KindScope(own.over(default), {}, everywhere=True)
+    of_kind, of_default = _by_namespace(own), _by_namespace(default)
+    names = of_default if own.namespaces is None else of_kind
+
+    def merged(name: str) -> CacheScope:
+        scopes = of_kind.get(name), own, of_default.get(name), default
+        found = CacheScope()
+        for scope in scopes:
+            found = found.over(scope or CacheScope())
+        return found
+
+    return KindScope(
+        merged(OTHERS),
+        {name: merged(name) for name in names if name != OTHERS},
+        everywhere=not names or OTHERS in names,
+    )
+
+
+def _by_namespace(scope: CacheScope) -> Mapping[str, CacheScope | None]:
+    """What a scope says of namespaces; nothing, if it means all."""
+    if scope.namespaces is None or scope.namespaces is Scope.ALL:
+        return {}
+    if isinstance(scope.namespaces, Mapping):
+        return scope.namespaces
+    if not isinstance(scope.namespaces, Scope | str) and not list(scope.namespaces):
+        return {}
+    return dict.fromkeys(namespace_set(scope.namespaces))
