@@ -39,6 +39,12 @@ def positive_seconds(duration: Duration, name: str = "a duration") -> float:
     return length
 
 
+def instant(moment: float) -> float:
+    """A sum of times as a clock shows it, in whole nanoseconds: what is due then is due, and not
+    a rounding error later."""
+    return round(moment, 9)
+
+
 def parse_duration(text: str, name: str = "a duration") -> float:
     """Read ``2000ms``, ``1.5s``, ``10h`` or ``1h30m``. Raises :class:`ConfigError`."""
     parts = _PART.findall(text)

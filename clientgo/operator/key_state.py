@@ -21,6 +21,7 @@ import enum
 from dataclasses import dataclass
 from typing import Any, Final
 
+from clientgo.operator.durations import instant
 from clientgo.operator.errors import Retry, TerminalError
 from clientgo.operator.rate_limit import RunWindow
 from clientgo.operator.retry import (
@@ -93,6 +94,10 @@ class FailedRun:
     obj: Any = None
 
 
+def _timer(kind: TimerKind, now: float, length: float) -> Timer:
+    return Timer(kind, instant(now + length))
+
+
 class KeyState:
     """One object of one controller. Not thread-safe: its controller's lock guards it."""
 
@@ -106,6 +111,7 @@ class KeyState:
         "exhausted",
         "failed_generation",
         "first_failure",
+        "held_until",
         "last_error",
         "last_failed",
         "pending",
@@ -129,6 +135,8 @@ class KeyState:
         self.last_failed = 0.0
         self.blocked_until: float | None = None
         """Set while an event-caused run has to wait, see `wait_until`."""
+        self.held_until: float | None = None
+        """Set while a run is put off: by the guard above, a rate limit, or to gather events."""
         self.timer: Timer | None = None
         self.timer_priority = 0
         self.cause: TimerKind | None = None
@@ -151,17 +159,24 @@ class KeyState:
         known = self.pending_priority
         self.pending_priority = priority if known is None else max(known, priority)
 
-    def trigger_later(self, due: float, priority: int) -> bool:
-        """Somebody asks for a run at an instant; tells whether none is due before."""
-        if self.timer is not None and self.timer.due <= due:
-            return False
-        self.timer, self.timer_priority = Timer(TimerKind.REQUEUE, due), priority
-        return True
+    def trigger_later(self, due: float, priority: int) -> None:
+        """Somebody asks for a run at an instant, unless one is due before."""
+        if self.timer is None or due < self.timer.due:
+            self.timer, self.timer_priority = Timer(TimerKind.REQUEUE, due), priority
 
     def ask_for(self, due: float, priority: int) -> None:
         """Like :meth:`trigger_later`, while a run is in hand: its own timer is set first."""
         if self.asked is None or due < self.asked[0]:
             self.asked = due, priority
+
+    def next_look(self) -> float | None:
+        """The instant at which to look at this object if nothing happens before."""
+        if self.held_until is not None:
+            return self.held_until
+        return None if self.timer is None else self.timer.due
+
+    def next_priority(self) -> int:
+        return self.timer_priority if self.pending_priority is None else self.pending_priority
 
     # Before a run
 
@@ -174,15 +189,13 @@ class KeyState:
             self.blocked_until = (
                 self.timer.due
                 if self.timer is not None and pending
-                else self.last_failed + _WAIT_WITHOUT_RETRY
+                else instant(self.last_failed + _WAIT_WITHOUT_RETRY)
             )
         return self.blocked_until if self.blocked_until > now else None
 
     def begin(self, now: float) -> int:
         """A run begins; its priority is returned."""
-        timer, priority = self.timer, self.pending_priority
-        if priority is None:
-            priority = self.timer_priority
+        timer, priority = self.timer, self.next_priority()
         self.cause = timer.kind if timer is not None and timer.due <= now else None
         if self.cause is TimerKind.RETRY:
             self.attempt += 1
@@ -190,6 +203,7 @@ class KeyState:
             self.timer = None
         self.pending = False
         self.pending_priority = None
+        self.held_until = None
         self.running = True
         return priority
 
@@ -224,10 +238,10 @@ class KeyState:
         if self.last_error is not None:
             self._forget_failures()
         if delay is None:
-            self.timer = Timer(TimerKind.SAFETY, now + max_interval) if max_interval else None
+            self.timer = _timer(TimerKind.SAFETY, now, max_interval) if max_interval else None
         else:
             length = min(delay, max_interval) if max_interval else delay
-            self.timer = Timer(TimerKind.REQUEUE, now + length)
+            self.timer = _timer(TimerKind.REQUEUE, now, length)
 
     def failed(
         self,
@@ -252,11 +266,11 @@ class KeyState:
         delay, kind = self._next_delay(run, policy, now, wall)
         if delay is None:
             self.exhausted = True
-            safe = max_interval and safety_timer_after_exhaustion(policy)
-            self.timer = Timer(TimerKind.SAFETY, now + max_interval) if safe else None  # type: ignore[operator]
+            safe = max_interval if safety_timer_after_exhaustion(policy) else None
+            self.timer = _timer(TimerKind.SAFETY, now, safe) if safe else None
         else:
             self.exhausted = False
-            self.timer = Timer(kind, now + max(delay, run.at_least))
+            self.timer = _timer(kind, now, max(delay, run.at_least))
 
     def _next_delay(
         self, run: FailedRun, policy: RetryPolicy, now: float, wall: float

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Final, NamedTuple
 
-from clientgo.operator.durations import Duration, positive_seconds, seconds
+from clientgo.operator.durations import Duration, instant, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
 
 SHORTEST_POSTPONEMENT: Final = 0.05
@@ -48,11 +48,11 @@ class RunWindow:
     def admits_at(self, now: float, limit: RateLimit) -> float:
         """The earliest instant for the next run: ``now``, or later if the window is full."""
         per = float(limit.per)  # type: ignore[arg-type]  # checked() made it seconds
-        while self._began and self._began[0] <= now - per:
+        while self._began and instant(self._began[0] + per) <= now:
             self._began.popleft()
         if len(self._began) < limit.runs:
             return now
-        return max(self._began[0] + per, now + SHORTEST_POSTPONEMENT)
+        return instant(max(self._began[0] + per, now + SHORTEST_POSTPONEMENT))
 
     def began(self, now: float) -> None:
         self._began.append(now)

@@ -12,7 +12,7 @@ EventProcessor.
 
 from __future__ import annotations
 
-import logging
+import contextvars
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,14 +21,13 @@ from typing import Final, TypeAlias
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
+from clientgo.operator.durations import instant
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.key_state import FailedRun, KeyState, RetryInfo, Timer, TimerKind
 from clientgo.operator.rate_limit import RateLimit, RunWindow
 from clientgo.operator.retry import RetryPolicy
 from clientgo.operator.timers import Timers
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
-
-_log = logging.getLogger("clientgo.operator")
 
 _AGEING: Final = 0.6
 """Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
@@ -96,9 +95,13 @@ class Run:
     def again(self, echo_version: str = "") -> None:
         """This pass is over and another follows at once; the event of our own write, known by its
         version, asks for no third."""
-        with self._queue._lock:
-            self._state.echo_version = echo_version
-        self._queue.trigger(self.key, self.priority)
+        queue, state = self._queue, self._state
+        with queue._lock:
+            state.echo_version = echo_version
+            state.held_until = None
+            state.trigger(self.priority)
+            queue._states.setdefault(self.key, state)
+            queue._queue.add(self.key, priority=self.priority)
 
     def initialised(self, generation: int) -> int:
         """Count an initialisation of a generation; returns how many that makes in a row."""
@@ -120,12 +123,14 @@ Work: TypeAlias = Callable[[Run], object]
 
 @dataclass(frozen=True, slots=True)
 class RunQueueStatistics:
-    """A run queue at one instant: objects known, ready, in hand, and with a timer."""
+    """A run queue at one instant: objects known, ready, in a worker's hand, and with a timer,
+    the first of which ends at ``next_due``."""
 
     known: int
     ready: int
     running: int
     waiting: int
+    next_due: float | None
     exhausted: int
     paused: bool
 
@@ -155,7 +160,6 @@ class RunQueue:
         self._on_crash = on_crash
         self._clock = clock
         self._lock = threading.Lock()
-        self._resumed = threading.Condition(self._lock)
         self._states: dict[ObjectName, KeyState] = {}
         self._queue: PriorityQueue[ObjectName] = PriorityQueue(
             ageing=_AGEING, name=name, metrics=metrics, clock=clock
@@ -164,8 +168,9 @@ class RunQueue:
             self._timer_due, name=f"{name}-timers", clock=clock
         )
         self._threads: list[threading.Thread] = []
-        self._running = 0
         self._paused = False
+        self._parked: dict[ObjectName, None] = {}
+        """Objects whose turn came during a pause, in that order."""
 
     # What asks for runs
 
@@ -179,16 +184,14 @@ class RunQueue:
             if state is None:
                 state = self._states[key] = KeyState()
             if after <= 0:
-                state.trigger(priority)
-                self._queue.add(key, priority=priority)
+                self._trigger_locked(key, state, priority)
                 return
-            due = self._clock.monotonic() + after
+            due = instant(self._clock.monotonic() + after)
             if state.running:
                 state.ask_for(due, priority)
-                return
-            if not state.trigger_later(due, priority):
-                return
-        self._timers.set(key, due)
+            else:
+                state.trigger_later(due, priority)
+                self._arm_locked(key, state)
 
     def is_echo(self, key: ObjectName, version: str) -> bool:
         """Whether an event brings nothing but our own last write; asks once for each."""
@@ -205,26 +208,32 @@ class RunQueue:
             state = self._states.get(key)
             if state is not None and not state.pending:
                 del self._states[key]
-        self._timers.cancel(key)
+                self._timers.cancel(key)
 
     def forget_if(self, condition: Callable[[ObjectName], bool]) -> None:
         """Forget all objects that a condition holds for, those that wait in the queue too."""
         with self._lock:
-            keys = [key for key in self._states if condition(key)]
-            for key in keys:
+            for key in [key for key in self._states if condition(key)]:
                 del self._states[key]
-        for key in keys:
-            self._timers.cancel(key)
+                self._timers.cancel(key)
 
     # Running
 
     def start(self, workers: int) -> None:
-        """Start so many worker threads. Raises ``AlreadyStartedError``."""
+        """Start so many worker threads, which have the context variables of this one.
+
+        Raises ``AlreadyStartedError``.
+        """
         with self._lock:
             if self._threads:
                 raise AlreadyStartedError(f"the workers of {self.name} run already")
             self._threads = [
-                threading.Thread(target=self._run, name=f"{self.name}-worker-{n}", daemon=True)
+                threading.Thread(
+                    target=contextvars.copy_context().run,
+                    args=(self._run,),
+                    name=f"{self.name}-worker-{n}",
+                    daemon=True,
+                )
                 for n in range(1, workers + 1)
             ]
         for thread in self._threads:
@@ -236,15 +245,18 @@ class RunQueue:
             self._paused = True
 
     def resume(self) -> None:
+        """Go on: what was triggered during the pause runs now, each object once."""
         with self._lock:
             self._paused = False
-            self._resumed.notify_all()
+            parked, self._parked = self._parked, {}
+            for key in parked:
+                state = self._states.get(key)
+                if state is not None:
+                    self._queue.add(key, priority=state.next_priority())
 
     def begin_stop(self) -> None:
         """Tell runs in hand to end, begin none; does not block."""
         self.cancelled.set()
-        with self._lock:
-            self._resumed.notify_all()
 
     def stop(self, timeout: float | None = None) -> list[str]:
         """Stop, wait for what is in hand, and return the names of threads that did not end."""
@@ -263,17 +275,44 @@ class RunQueue:
     def statistics(self) -> RunQueueStatistics:
         with self._lock:
             exhausted = sum(state.exhausted for state in self._states.values())
-            known, running, paused = len(self._states), self._running, self._paused
-        ready = self._queue.statistics().ready
-        return RunQueueStatistics(known, ready, running, len(self._timers), exhausted, paused)
+            known, paused = len(self._states), self._paused
+        timers, queue = self._timers.statistics(), self._queue.statistics()
+        return RunQueueStatistics(
+            known=known,
+            ready=queue.ready + timers.due,
+            running=queue.processing,
+            waiting=timers.waiting,
+            next_due=timers.next_due,
+            exhausted=exhausted,
+            paused=paused,
+        )
 
     # Inside
+
+    def _trigger_locked(self, key: ObjectName, state: KeyState, priority: int) -> None:
+        limit, first = self.settings.rate_limit, not state.pending
+        state.trigger(priority)
+        if first and limit is not None and limit.debounce and state.held_until is None:
+            state.held_until = instant(self._clock.monotonic() + float(limit.debounce))  # type: ignore[arg-type]  # checked() made it seconds
+            if not state.running:
+                self._arm_locked(key, state)
+        elif state.held_until is None:
+            self._queue.add(key, priority=priority)
+
+    def _arm_locked(self, key: ObjectName, state: KeyState) -> None:
+        """Make the object's timer that of its next look. Under the lock, so that of two threads
+        the one that decides later also sets the timer later."""
+        look = state.next_look()
+        if look is None:
+            self._timers.cancel(key)
+        else:
+            self._timers.set(key, look)
 
     def _timer_due(self, key: ObjectName) -> None:
         with self._lock:
             state = self._states.get(key)
             if state is not None:
-                self._queue.add(key, priority=state.timer_priority)
+                self._queue.add(key, priority=state.next_priority())
 
     def _run(self) -> None:
         while True:
@@ -300,33 +339,32 @@ class RunQueue:
             self._work(run)
         finally:
             with self._lock:
-                self._running -= 1
                 state.ended()
-                current = self._states.get(key) is state
-                timer = state.timer if current and not state.pending else None
-            if timer is not None:
-                self._timers.set(key, timer.due)
+                waits = not state.pending or state.held_until is not None
+                if waits and self._states.get(key) is state:
+                    self._arm_locked(key, state)
 
     def _begin(self, key: ObjectName) -> Run | None:
         """Take an object in hand; None if it is not its time, or nobody's any more."""
         with self._lock:
-            while self._paused and not self.cancelled.is_set():
-                self._resumed.wait()
             state = self._states.get(key)
             if self.cancelled.is_set() or state is None:
                 return None
+            if self._paused:
+                self._parked[key] = None
+                return None
             now = self._clock.monotonic()
-            postponed = self._postponed_until(state, now)
-            if postponed is None:
-                run = Run(self, key, state, state.begin(now))
-                self._running += 1
-        if postponed is not None:
-            self._timers.set(key, postponed)
-            return None
-        self._timers.cancel(key)
-        return run
+            state.held_until = self._held_until(state, now)
+            if state.held_until is not None:
+                self._arm_locked(key, state)
+                return None
+            self._timers.cancel(key)
+            return Run(self, key, state, state.begin(now))
 
-    def _postponed_until(self, state: KeyState, now: float) -> float | None:
+    def _held_until(self, state: KeyState, now: float) -> float | None:
+        """The instant until which a run has to wait; None if it begins now."""
+        if state.held_until is not None and state.held_until > now:
+            return state.held_until
         until = state.wait_until(now)
         limit = self.settings.rate_limit
         if limit is None or until is not None:

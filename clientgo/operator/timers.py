@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
@@ -19,6 +20,16 @@ from clientgo.workqueue import DueHeap
 K = TypeVar("K", bound=Hashable)
 
 _log = logging.getLogger("clientgo.operator")
+
+
+@dataclass(frozen=True, slots=True)
+class TimersStatistics:
+    """Timers at one instant: how many wait, the instant of the first of them, and how many are due
+    without their callback having returned; of those unseen as yet only one is counted."""
+
+    waiting: int
+    due: int
+    next_due: float | None
 
 
 class Timers(Generic[K]):
@@ -32,6 +43,7 @@ class Timers(Generic[K]):
         self._changed = threading.Condition(self._lock)
         self._heap: DueHeap[K] = DueHeap()
         self._thread: threading.Thread | None = None
+        self._delivering = 0
         self._stopped = False
 
     def set(self, key: K, instant: float) -> None:
@@ -52,9 +64,16 @@ class Timers(Generic[K]):
         with self._lock:
             self._heap.discard(key)
 
-    def __len__(self) -> int:
+    def statistics(self) -> TimersStatistics:
+        now_ns = nanoseconds(self._clock.monotonic())
         with self._lock:
-            return len(self._heap)
+            first = self._heap.first_due_ns()
+            unseen = first is not None and first <= now_ns
+            return TimersStatistics(
+                waiting=len(self._heap),
+                due=self._delivering + unseen,
+                next_due=None if first is None else first / 1e9,
+            )
 
     def stop(self) -> None:
         """Drop all timers and end the thread; blocks until it has ended. Idempotent."""
@@ -76,6 +95,7 @@ class Timers(Generic[K]):
                     self._due(key)
                 except Exception:  # noqa: BLE001 - one key's callback must not end all timers
                     _log.exception("%s: the timer of %s failed", self._name, key)
+            self._delivering = 0
 
     def _wait_for_due(self) -> list[K] | None:
         """Block until something is due; None when stopped."""
@@ -86,6 +106,7 @@ class Timers(Generic[K]):
                 while (first := self._heap.first_due_ns()) is not None and first <= now_ns:
                     due.append(self._heap.pop())
                 if due:
+                    self._delivering = len(due)
                     return due
                 self._clock.wait_until(self._changed, None if first is None else first / 1e9)
             return None

@@ -1,0 +1,304 @@
+"""The engine of a controller: which object runs next, and when."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from clientgo.meta import ObjectName
+from clientgo.operator import RateLimit, retry
+from clientgo.operator.errors import AlreadyStartedError, ConfigError
+from clientgo.operator.key_state import FailedRun
+from clientgo.operator.run_queue import Run, RunQueue, RunSettings
+from clientgo.testing import FakeClock
+
+START = 100.0
+LOW = -100
+A, B = ObjectName("default", "a"), ObjectName("default", "b")
+
+Answer = Callable[[Run], object]
+
+
+class Engine:
+    """A run queue on a fake clock; ``answer`` ends each run, and ``runs`` has instant and name."""
+
+    def __init__(self, answer: Answer | None = None, **settings: Any) -> None:
+        self.clock = FakeClock(start=START)
+        self.runs: list[tuple[float, str]] = []
+        self.priorities: list[int] = []
+        self._answer = answer or (lambda run: run.succeeded())
+        settings.setdefault("retry", retry.generic())
+        self.queue = RunQueue("test", self._work, RunSettings(**settings), clock=self.clock)
+
+    def start(self, workers: int = 1) -> Engine:
+        self.queue.start(workers)
+        return self
+
+    def settle(self) -> None:
+        """Block until nothing more happens unless time goes on."""
+        self.clock.wait_for(self.at_rest)
+
+    def at_rest(self) -> bool:
+        statistics = self.queue.statistics()
+        next_due, next_wait = statistics.next_due, self.clock.next_deadline()
+        timers_wait = next_due is None or (next_wait is not None and next_wait <= next_due)
+        return timers_wait and statistics.ready == statistics.running == 0
+
+    def run_for(self, seconds: float) -> None:
+        self.clock.run_for(seconds, self.at_rest)
+
+    def instants(self, name: str = "a") -> list[float]:
+        """When an object ran, in seconds since the start."""
+        return [round(when - START, 6) for when, who in self.runs if who == name]
+
+    def _work(self, run: Run) -> None:
+        self.runs.append((self.clock.monotonic(), run.key.name))
+        self.priorities.append(run.priority)
+        self._answer(run)
+
+
+@pytest.fixture
+def engine() -> Iterator[Callable[..., Engine]]:
+    """Makes engines that end with the test."""
+    engines: list[Engine] = []
+
+    def make(answer: Answer | None = None, **settings: Any) -> Engine:
+        engines.append(Engine(answer, **settings))
+        return engines[-1]
+
+    yield make
+    for made in engines:
+        made.queue.stop()
+
+
+def fail(run: Run) -> None:
+    run.failed(FailedRun(ValueError("no")))
+
+
+def test_what_is_triggered_twice_before_it_runs_runs_once(engine: Callable[..., Engine]) -> None:
+    """OP-QUE-01: one entry for each key, with the higher of the priorities."""
+    queue = engine()
+    queue.queue.trigger(A, LOW)
+    queue.queue.trigger(A, 5)
+    queue.start().settle()
+    assert (len(queue.runs), queue.priorities) == (1, [5])
+
+
+def test_the_important_comes_first_and_equals_in_their_order(
+    engine: Callable[..., Engine],
+) -> None:
+    """OP-QUE-02: highest priority first, then first come first served."""
+    queue = engine()
+    for name, priority in (("low", LOW), ("first", 0), ("second", 0), ("high", 10)):
+        queue.queue.trigger(ObjectName("", name), priority)
+    queue.start().settle()
+    assert [name for _, name in queue.runs] == ["high", "first", "second", "low"]
+
+
+def test_waiting_counts_so_that_nothing_starves(engine: Callable[..., Engine]) -> None:
+    """OP-QUE-04: a minute of waiting is worth a hundred levels of priority."""
+    queue = engine()
+    queue.queue.trigger(ObjectName("", "patient"), LOW)
+    queue.clock.step(61)
+    queue.queue.trigger(ObjectName("", "late"), 0)
+    queue.start().settle()
+    assert [name for _, name in queue.runs] == ["patient", "late"]
+
+
+def test_a_failure_keeps_the_priority(engine: Callable[..., Engine]) -> None:
+    """OP-QUE-05"""
+    queue = engine(fail).start()
+    queue.queue.trigger(A, 7)
+    queue.run_for(5)
+    assert queue.priorities == [7, 7, 7]
+
+
+def test_a_result_gives_the_next_run_another_priority(engine: Callable[..., Engine]) -> None:
+    """OP-QUE-03: without one the requeue keeps the run's own, and a safety run waits its turn."""
+    answers = iter([(1.0, 9), (1.0, None), (None, None)])
+
+    def answer(run: Run) -> None:
+        delay, priority = next(answers, (None, None))
+        run.succeeded(delay, priority)
+
+    queue = engine(answer, max_interval=50.0).start()
+    queue.queue.trigger(A, 3)
+    queue.run_for(60)
+    assert queue.priorities == [3, 9, 9, LOW]
+
+
+def test_an_event_ends_a_timer_and_the_run_sets_a_new_one(engine: Callable[..., Engine]) -> None:
+    """OP-RES-05: one timer for each object; no run comes from one that was replaced."""
+    queue = engine(lambda run: run.succeeded(10.0)).start()
+    queue.queue.trigger(A)
+    queue.run_for(6)
+    queue.queue.trigger(A)
+    queue.run_for(20)
+    assert queue.instants() == [0, 6, 16, 26]
+
+
+def test_a_delayed_trigger_survives_that_the_object_is_forgotten_first(
+    engine: Callable[..., Engine],
+) -> None:
+    """OP-QUE-06, OP-RTY-24: what is forgotten never runs; what is asked for afterwards does."""
+    queue = engine().start()
+    queue.queue.trigger(A, after=5)
+    queue.queue.forget(A)
+    assert queue.queue.statistics().waiting == 0
+    queue.queue.trigger(A, after=7)
+    queue.run_for(20)
+    assert queue.instants() == [7]
+
+
+def test_two_of_a_kind_run_at_a_time_and_never_the_same(engine: Callable[..., Engine]) -> None:
+    """OP-CTL-02: different objects beside each other, one object never in two threads."""
+    both, in_hand, most = threading.Barrier(2, timeout=5), [], []
+
+    def work(run: Run) -> None:
+        in_hand.append(run.key)
+        most.append(in_hand.count(run.key))
+        if len(most) <= 2:
+            both.wait()
+            queue.queue.trigger(run.key)
+        in_hand.remove(run.key)
+        run.succeeded()
+
+    queue = engine(work).start(workers=4)
+    queue.queue.trigger(A)
+    queue.queue.trigger(B)
+    queue.settle()
+    assert (len(queue.runs), max(most)) == (4, 1)
+
+
+def test_a_pause_keeps_what_happens_meanwhile(engine: Callable[..., Engine]) -> None:
+    """OP-CTL-10: triggers are merged, nothing runs; afterwards each object runs once."""
+    queue = engine().start()
+    queue.queue.pause()
+    for _ in range(3):
+        queue.queue.trigger(A)
+        queue.queue.trigger(B)
+    queue.queue.trigger(A, after=1)
+    queue.clock.step(2)
+    assert (queue.runs, queue.queue.statistics().paused) == ([], True)
+    queue.queue.resume()
+    queue.settle()
+    assert sorted(name for _, name in queue.runs) == ["a", "b"]
+
+
+def test_workers_have_the_context_of_whoever_started_them(engine: Callable[..., Engine]) -> None:
+    """OP-CTL-11: what tracing keeps in context variables; each worker has a copy."""
+    variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
+    seen = []
+
+    def work(run: Run) -> None:
+        seen.append(variable.get("nothing"))
+        variable.set("changed")
+        run.succeeded()
+
+    variable.set("given")
+    queue = engine(work).start()
+    queue.queue.trigger(A)
+    queue.settle()
+    assert (seen, variable.get()) == (["given"], "given")
+
+
+def test_a_stop_begins_nothing_and_waits_for_what_is_in_hand(
+    engine: Callable[..., Engine],
+) -> None:
+    """OP-CTL-08: what is ready or delayed is dropped; what runs is told so and awaited."""
+    begun = threading.Event()
+
+    def work(run: Run) -> None:
+        begun.set()
+        assert queue.queue.cancelled.wait(5)
+        ended.append(run.key)
+
+    ended: list[ObjectName] = []
+    queue = engine(work).start()
+    queue.queue.trigger(A)
+    queue.queue.trigger(B)
+    queue.queue.trigger(ObjectName("", "c"), after=1)
+    assert begun.wait(5)
+    assert queue.queue.stop() == []
+    assert ended == [A]
+    assert queue.queue.statistics().waiting == 0
+
+
+def test_workers_start_once(engine: Callable[..., Engine]) -> None:
+    queue = engine().start()
+    with pytest.raises(AlreadyStartedError):
+        queue.queue.start(1)
+
+
+def test_no_object_runs_more_often_than_its_limit_allows(engine: Callable[..., Engine]) -> None:
+    """OP-RL-01, OP-RL-02: in no stretch of ten seconds more than three times."""
+    queue = engine(rate_limit=RateLimit(3, 10.0)).start()
+    for _ in range(40):
+        queue.queue.trigger(A)
+        queue.run_for(1)
+    instants = queue.instants()
+    assert instants[:4] == [0, 1, 2, 10], "the fourth waited for the first to be ten seconds old"
+    assert all(later - sooner >= 10 for sooner, later in zip(instants, instants[3:], strict=False))
+
+
+def test_without_a_limit_every_event_runs(engine: Callable[..., Engine]) -> None:
+    """OP-RL-01: off unless asked for."""
+    queue = engine().start()
+    for _ in range(40):
+        queue.queue.trigger(A)
+        queue.settle()
+    assert len(queue.runs) == 40
+
+
+def test_a_limit_comes_before_retries_and_timers(engine: Callable[..., Engine]) -> None:
+    """OP-RL-03: a retry that is due waits like an event; the wait uses up no attempt."""
+    queue = engine(fail, rate_limit=RateLimit(1, 10.0)).start()
+    queue.queue.trigger(A)
+    queue.run_for(35)
+    assert queue.instants() == [0, 10, 20, 30]
+    assert queue.queue._states[A].attempt == 3
+
+
+def test_a_limit_holds_one_object_and_no_other(engine: Callable[..., Engine]) -> None:
+    """OP-RL-01: it is for each object."""
+    queue = engine(rate_limit=RateLimit(1, 10.0)).start()
+    for _ in range(2):
+        queue.queue.trigger(A)
+        queue.settle()
+    queue.queue.trigger(B)
+    queue.run_for(1)
+    assert (queue.instants("a"), queue.instants("b")) == ([0], [0])
+
+
+def test_what_a_limit_holds_is_not_lost_when_the_object_is_forgotten(
+    engine: Callable[..., Engine],
+) -> None:
+    """OP-RL-03: there may be another object of the name by then."""
+    queue = engine(rate_limit=RateLimit(1, 10.0)).start()
+    for _ in range(2):
+        queue.queue.trigger(A)
+        queue.settle()
+    queue.queue.forget(A)
+    queue.run_for(10)
+    assert queue.instants() == [0, 10]
+
+
+def test_events_that_come_close_together_are_one_run(engine: Callable[..., Engine]) -> None:
+    """OP-RL-04: those within the debounce of the first; during a run, too."""
+    queue = engine(rate_limit=RateLimit(100, 10.0, debounce=2.0)).start()
+    for _ in range(5):
+        queue.queue.trigger(A)
+        queue.run_for(0.5)
+    queue.run_for(10)
+    assert queue.instants() == [2, 4]
+
+
+@pytest.mark.parametrize("limit", [RateLimit(0), RateLimit(1, 0), RateLimit(1, 1, -1)])
+def test_a_limit_that_makes_no_sense_is_refused(limit: RateLimit) -> None:
+    """OP-RL-01"""
+    with pytest.raises(ConfigError):
+        limit.checked()
