@@ -137,7 +137,9 @@ def create_api(project: Project, names: KindNames, *, force: bool = False) -> li
     Raises :class:`FilesExistError`.
     """
     said = _said(project, names)
-    is_new = force or not (project.root / _path("{package}/controllers/{kind}.py", said)).exists()
+    has_reconciler = (project.root / _path("{package}/controllers/{kind}.py", said)).exists()
+    has_version = (project.root / _path("{package}/api/{module}.py", said)).exists()
+    is_new = has_version or not has_reconciler
     said["storage"] = str(is_new)
     written = _write(project.root, _rendered(_API if is_new else _NEW_VERSION, said), force=force)
     if not is_new:

@@ -40,6 +40,8 @@ class OldShop(Resource):
 
 @resource(group="example.com", version="v1", plural="notes")
 class Note(Resource):
+    """Written by people."""
+
     spec: ShopSpec = ShopSpec()
 
 
