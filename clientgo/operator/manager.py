@@ -28,6 +28,7 @@ from typing import Any, Self, TypeVar
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
+from clientgo.operator.api_warnings import warning_once
 from clientgo.operator.builder import ControllerBuilder
 from clientgo.operator.cache.kind_cache import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache, api_resource
@@ -93,16 +94,19 @@ class Manager:
         **settings: Any,
     ) -> None:
         self.config = replace(config or ManagerConfig(), **settings).checked()
-        self.base = cluster if isinstance(cluster, Client) else Client(cluster)
+        self.base = cluster if isinstance(cluster, Client) else Client(warning_once(cluster))
+        self.metrics_provider, page = metrics_of(self.config.metrics, metrics_provider)
         self.cache = ObjectCache(
             self.base,
             default=self.config.cache,
             by_kind=self.config.cache_by_kind,
+            duplicates=self.config.allow_duplicate_projection,
+            implicit=self.config.implicit_informers,
+            metrics=self.metrics_provider,
             clock=clock,
         )
         self.elected = threading.Event()
         """Set when what needs leadership has been started; at once without an election."""
-        self.metrics_provider, page = metrics_of(self.config.metrics, metrics_provider)
         self._clock = clock
         self._servers = Servers(
             health=self.config.health,
@@ -200,11 +204,8 @@ class Manager:
     def index(self, kind: Kind, name: str, function: IndexFunction) -> None:
         """Index a kind, so that cached lists can select by ``fields={name: value}``.
 
-        Raises ``DeclarationError`` after the start: what is cached already would not be found.
+        Raises ``DeclarationError`` for a name that is taken, and once the kind is cached.
         """
-        with self._lock:
-            if self._phase is not _Phase.NEW:
-                raise DeclarationError(f"declare index {name!r} before the manager is started")
         self.cache.index(kind, name, function)
 
     # Running

@@ -61,7 +61,9 @@ class ManagerConfig:
     ``namespaces``: what is watched unless a controller says otherwise. ``metrics`` and ``health``
     are addresses (``:8080``), ``"0"`` for none, port 0 for a free one; ``webhook`` is where and how
     webhooks are served, if there are any. ``cache`` and
-    ``cache_by_kind``: what is cached, and how. ``workers_by_kind`` has numbers of workers by
+    ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a kind be cached
+    both whole and by its metadata, ``implicit_informers`` lets reads begin to cache a kind that
+    nobody declared. ``workers_by_kind`` has numbers of workers by
     ``Kind.group``. ``graceful_shutdown`` is how long a stop may take, None for ever, 0 not at all.
     ``check_crds`` makes missing kinds an error of the start instead of something to wait for.
     ``values`` is handed to all reconcilers as ``ctx.values``.
@@ -75,6 +77,8 @@ class ManagerConfig:
     leader_election: LeaderElection | None = None
     cache: CacheScope | None = None
     cache_by_kind: Mapping[Any, CacheScope] = field(default_factory=dict)
+    allow_duplicate_projection: bool = False
+    implicit_informers: bool = False
     workers: int = 1
     workers_by_kind: Mapping[str, int] = field(default_factory=dict)
     graceful_shutdown: Duration | None = 30.0
