@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of
 from clientgo.operator.cache.kind_cache import KindCache
@@ -29,6 +29,7 @@ from clientgo.operator.controller_config import AUTOMATIC, ControllerConfig
 from clientgo.operator.controller_metrics import ControllerMetrics
 from clientgo.operator.cycle import Cycle
 from clientgo.operator.declaration import Declaration
+from clientgo.operator.dependents.workflow import Workflow
 from clientgo.operator.errors import (
     CacheSyncTimeoutError,
     ConfigError,
@@ -39,6 +40,7 @@ from clientgo.operator.finalizers import checked_finalizer, default_finalizer
 from clientgo.operator.mappers import MapContext, by_name, mapped_keys
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
 from clientgo.operator.reconciler import Shape
+from clientgo.operator.result import Result
 from clientgo.operator.run_deadlines import RunDeadlines
 from clientgo.operator.run_fields import current_run
 from clientgo.operator.run_queue import RunQueue, RunQueueStatistics, RunSettings
@@ -51,6 +53,9 @@ P = TypeVar("P")
 
 PRIMARY = "primary"
 """The name of the source of the primaries themselves."""
+
+_DELETION_PERIOD: Final = 5.0
+"""Seconds between looks at dependents that are being deleted, besides their events."""
 
 _log = logging.getLogger("clientgo.operator.controller")
 
@@ -84,7 +89,14 @@ class Controller(Generic[P]):
         self.primary: APIResource = api_resource(declaration.primary)
         self.name = config.name
         self.has_status = "status" in self.primary.subresources
-        self.finalizer = _finalizer_of(self.primary, shape, config)
+        self._workflow = Workflow(declaration.dependents, self.primary, self.name, services.clock)
+        if self._workflow and shape.reconcile is None:
+            raise DeclarationError(
+                f"controller {self.name}: dependents are described for an object; write "
+                "reconcile(self, ctx, obj), not reconcile_key"
+            )
+        cleans_up = shape.cleanup is not None or self._workflow.needs_finalizer
+        self.finalizer = _finalizer_of(self.primary, config) if cleans_up else None
         self.observer = GenerationObserver(_class_of(self.kind, config), self.name)
         self.metrics = ControllerMetrics(self.name, services.metrics)
         self.recorder = services.recorder(self.name)
@@ -283,12 +295,18 @@ class Controller(Generic[P]):
         return [deep_copy(obj) for obj in source.cache.select(namespace, (index, str(key)))]
 
     def clean_up(self, ctx: Any, obj: Any) -> Any:
-        """What ``cleanup`` answers."""
-        assert self.shape.cleanup is not None
-        return self.shape.cleanup(ctx, obj)
+        """What ``cleanup`` answers and, once that is done, what is left of the dependents."""
+        answer = None if self.shape.cleanup is None else self.shape.cleanup(ctx, obj)
+        if isinstance(answer, Result) and answer.keeps_finalizer:
+            return answer
+        if not self._workflow or self._workflow.clean_up(self, ctx, obj):
+            return answer
+        return Result.requeue(_DELETION_PERIOD).keep_finalizer()
 
     def before_reconcile(self, ctx: Any, obj: Any) -> None:
         """Called with every valid, initialised object, before ``reconcile``."""
+        if self._workflow:
+            ctx.dependents = self._workflow.reconcile(self, ctx, obj)
 
     def gave_up(self, ctx: Any, obj: Any, error: Exception) -> bool:
         """Whether the clean-up of an object has failed for too long; its finalizer is off then."""
@@ -323,7 +341,8 @@ class Controller(Generic[P]):
             )
             for kind in self.declaration.reads
         ]
-        for source in (*self.declaration.sources, *reads, *extra):
+        declared = [*self.declaration.sources, *reads, *extra]
+        for source in (*declared, *self._workflow.sources(declared)):
             self._add_locked(source, self._router_of(source))
 
     def _add_locked(self, source: Source, router: Any) -> None:
@@ -450,13 +469,11 @@ class _PrimaryRouter:
         self._router.stop()
 
 
-def _finalizer_of(primary: APIResource, shape: Shape, config: ControllerConfig) -> str | None:
-    if shape.cleanup is None:
-        return None
+def _finalizer_of(primary: APIResource, config: ControllerConfig) -> str:
     if config.finalizer is None:
         raise DeclarationError(
-            f"controller {config.name}: without a finalizer cleanup would never be called; leave "
-            "finalizer=... out, or remove cleanup"
+            f"controller {config.name}: without a finalizer nothing would be cleaned up; leave "
+            "finalizer=... out, or remove cleanup and the dependents that have to be deleted"
         )
     if config.finalizer == AUTOMATIC:
         return default_finalizer(primary)

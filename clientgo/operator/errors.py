@@ -146,3 +146,7 @@ class DependentErrors(OperatorError):  # noqa: N818 - it holds several
     def __init__(self, errors: dict[str, Exception]) -> None:
         super().__init__("; ".join(f"{name}: {error}" for name, error in sorted(errors.items())))
         self.errors = errors
+
+
+class TerminalDependentErrors(DependentErrors, TerminalError):
+    """Some dependents of an object failed, and no retry can cure any of them."""

@@ -1,0 +1,92 @@
+"""A dependent: one kind of object that belongs to a primary, and what it should be.
+
+Promises that everything but ``kind`` and ``desired`` has a default, that which of the conditions a
+class has is found out when its controller is declared, and that nothing is asked twice in one run.
+
+Differs from Java Operator SDK in that there is one class for Kubernetes objects, with conditions as
+methods. What lives outside of the cluster is for ``reconcile``, ``cleanup`` and a ``poll`` source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from clientgo.operator.cache.object_cache import Kind
+
+if TYPE_CHECKING:
+    from clientgo.operator.context import Context
+
+S = TypeVar("S")
+P = TypeVar("P")
+
+
+class Dependent(Generic[S, P]):
+    """Subclass it; the class or an instance is what a controller declares. Keep no state in it:
+    one instance serves all workers.
+
+    ::
+
+        class PageConfig(Dependent[ConfigMap, WebPage]):
+            kind = ConfigMap
+
+            def desired(self, ctx, page):
+                return ConfigMap(metadata=..., data={"index.html": page.spec.html})
+
+    Of its kind, all objects that the primary controls are this dependent's: what is not desired is
+    deleted. Give ``labels`` where others are about, such as a second dependent of the kind.
+    """
+
+    kind: ClassVar[Kind]
+    name: ClassVar[str] = ""
+    """What messages and errors call it; by default the name of the class."""
+    depends_on: ClassVar[Sequence[type[Dependent[Any, Any]]]] = ()
+    """Those that have to be ready before this one is looked after."""
+    labels: ClassVar[Mapping[str, str]] = {}
+    """Its objects have these; objects without them are not its own."""
+    owned: ClassVar[bool] = True
+    """Whether the primary is the owner, so that the garbage collector deletes what is left. Say
+    False for objects in other namespaces. Objects without a namespace, of a primary that has one,
+    cannot be owned in any case. Those that are not owned have the primary's name in their
+    annotations, and are deleted before the primary goes, for which it gets a finalizer."""
+    creates: ClassVar[bool] = True
+    updates: ClassVar[bool] = True
+    deletes: ClassVar[bool] = True
+    """What is done to its objects. What is not deleted is not owned either."""
+
+    def desired(self, ctx: Context[P], primary: P) -> S | Mapping[str, S] | None:
+        """The object as it should be; several, by names for messages; None for none at all.
+
+        A namespace that is left out is that of the primary.
+        """
+        raise NotImplementedError(f"{type(self).__name__} needs desired(self, ctx, primary)")
+
+    def matches(self, actual: S, desired: S) -> bool | None:
+        """Whether an object is as desired; None leaves that to the framework."""
+        return None
+
+    def active(self, ctx: Context[P], primary: P) -> bool:
+        """Whether there is such a thing at all, on this cluster, say: until it is, the kind is not
+        watched, so that it may be missing. What depends on it is not wanted."""
+        return True
+
+    def wanted(self, ctx: Context[P], primary: P) -> bool:
+        """Whether there should be objects; if not they are deleted, and what depends on them
+        first."""
+        return True
+
+    def ready(self, ctx: Context[P], primary: P, actual: S) -> bool:
+        """Whether what depends on it may be looked after. Every object is asked about."""
+        return True
+
+    def gone(self, ctx: Context[P], primary: P) -> bool:
+        """When its objects are deleted for a primary that goes: whether what they stand for is gone
+        too. Looked at every few seconds."""
+        return True
+
+    def __str__(self) -> str:
+        return self.name or type(self).__name__
+
+    def has(self, condition: str) -> bool:
+        """Whether the class has a condition of its own, by the name of the method."""
+        return getattr(type(self), condition) is not getattr(Dependent, condition)

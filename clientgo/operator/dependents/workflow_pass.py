@@ -1,0 +1,194 @@
+"""One pass over the dependents of one primary.
+
+Promises: one that depends on another is not touched before that is ready, and is deleted before
+that is; what fails holds up only what depends on it, and everything that failed is told in one
+error; requests of dependents that do not depend on each other are made at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import copy_context
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from clientgo.meta import ObjectName, metadata_of
+from clientgo.operator.dependents.declared_dependents import Node
+from clientgo.operator.dependents.objects_of_primary import ObjectsOfPrimary
+from clientgo.operator.dependents.outcome import ALL_READY, DependentsOutcome
+from clientgo.operator.errors import DependentErrors, TerminalDependentErrors, TerminalError
+
+if TYPE_CHECKING:
+    from clientgo.operator.context import Context
+    from clientgo.operator.controller import Controller
+    from clientgo.operator.dependents.workflow import Workflow
+
+MOST_REQUESTS: Final = 8
+"""At the same time, for one primary."""
+
+_Request: TypeAlias = Callable[[], object]
+
+
+class WorkflowPass:
+    """For the thread of the run; made anew for each."""
+
+    def __init__(
+        self, workflow: Workflow, controller: Controller[Any], ctx: Context[Any], obj: Any
+    ) -> None:
+        self._workflow = workflow
+        self._controller = controller
+        self._ctx = ctx
+        self._obj = obj
+        self._objects: dict[str, ObjectsOfPrimary] = {}
+        self._failed: dict[str, Exception] = {}
+        self._waiting: list[str] = []
+        self._unwanted: list[Node] = []
+        self._inactive: list[Node] = []
+
+    def keep(self, level: Sequence[Node]) -> None:
+        """Look after dependents that do not depend on each other; those before them have been."""
+        kept = [node for node in level if self._is_to_be_kept(node)]
+        requests: list[tuple[Node, _Request]] = []
+        for node in kept:
+            with self._failures_of(node):
+                requests += [(node, request) for request in self._requests(node)]
+        self._make(requests)
+        for node in kept:
+            with self._failures_of(node):
+                if node.name not in self._failed and not self._is_ready(node):
+                    self._waiting.append(node.name)
+
+    def want_nothing(self) -> None:
+        """The primary goes: nothing is wanted that somebody has to delete."""
+        for node in self._workflow.nodes:
+            with self._failures_of(node):
+                if node.is_deleted_by_us and self._is_active(node):
+                    self._unwanted.append(node)
+
+    def remove_unwanted(self) -> None:
+        """Delete what is not wanted, that which depends on others before those."""
+        for node in reversed(self._workflow.nodes):
+            if node not in self._unwanted or node in self._inactive:
+                continue
+            if any(self._is_held_up(other) for other in node.needed_by):
+                self._waiting.append(node.name)
+                continue
+            with self._failures_of(node):
+                if not self._is_removed(node):
+                    self._waiting.append(node.name)
+
+    def outcome(self) -> DependentsOutcome:
+        """Raises :class:`~clientgo.operator.errors.DependentErrors` if any of them failed."""
+        if self._failed:
+            only_terminal = all(isinstance(e, TerminalError) for e in self._failed.values())
+            kind = TerminalDependentErrors if only_terminal else DependentErrors
+            raise kind(self._failed) from next(iter(self._failed.values()))
+        return DependentsOutcome(tuple(self._waiting)) if self._waiting else ALL_READY
+
+    # Deciding
+
+    def _is_to_be_kept(self, node: Node) -> bool:
+        if any(needed in self._unwanted for needed in node.needs):
+            self._unwanted.append(node)
+            with self._failures_of(node):
+                self._is_active(node)
+            return False
+        if any(self._is_held_up(needed) for needed in node.needs):
+            self._waiting.append(node.name)
+            return False
+        with self._failures_of(node):
+            if self._is_active(node) and node.dependent.wanted(self._ctx, self._obj):
+                return True
+            self._unwanted.append(node)
+        return False
+
+    def _is_active(self, node: Node) -> bool:
+        if not node.dependent.has("active"):
+            return True
+        if not node.dependent.active(self._ctx, self._obj):
+            self._inactive.append(node)
+            return False
+        self._workflow.watch_late(node, self._controller)
+        return True
+
+    def _is_held_up(self, node: Node) -> bool:
+        return node.name in self._waiting or node.name in self._failed
+
+    def _requests(self, node: Node) -> Iterator[_Request]:
+        """What has to be sent so that the objects of a dependent are as desired."""
+        dependent, objects = node.dependent, self._objects_of(node)
+        upkeep, client = self._workflow.upkeep_of(node), self._controller.client
+        desired = objects.desired(dependent.desired(self._ctx, self._obj))
+        for key, wanted in desired.items():
+            actual = objects.actual(key)
+            if not (dependent.creates if actual is None else dependent.updates):
+                continue
+            if actual is not None and metadata_of(actual).deletion_timestamp:
+                continue
+            write = upkeep.due(actual, wanted, self._controller.name)
+            if write is not None:
+                yield lambda write=write: objects.stored(write(client))  # type: ignore[misc]
+        if dependent.deletes:
+            for extra in objects.not_among(desired):
+                yield self._deletion(node, extra)
+
+    def _is_ready(self, node: Node) -> bool:
+        objects = self._objects_of(node)
+        return all(
+            actual is not None
+            and not metadata_of(actual).deletion_timestamp
+            and node.dependent.ready(self._ctx, self._obj, actual)
+            for actual in objects.wanted()
+        )
+
+    def _is_removed(self, node: Node) -> bool:
+        if not node.dependent.deletes:
+            return True
+        self._make([(node, self._deletion(node, obj)) for obj in self._objects_of(node).existing()])
+        if node.name in self._failed:
+            return False
+        left = ObjectsOfPrimary(node, self._controller, self._ctx, self._obj).existing()
+        return not left and node.dependent.gone(self._ctx, self._obj)
+
+    # Doing
+
+    def _deletion(self, node: Node, obj: Any) -> _Request:
+        def delete() -> None:
+            if not metadata_of(obj).deletion_timestamp:
+                self._controller.client.delete(obj, only_this=True)
+            self._workflow.upkeep_of(node).forget(ObjectName.of(obj))
+
+        return delete
+
+    def _make(self, requests: Sequence[tuple[Node, _Request]]) -> None:
+        """Make requests, several at the same time."""
+        if len(requests) < 2:
+            for node, request in requests:
+                with self._failures_of(node):
+                    request()
+            return
+        with ThreadPoolExecutor(
+            min(len(requests), MOST_REQUESTS), f"{self._controller.name}-dependents"
+        ) as pool:
+            # Each with the fields of this run, by which log lines and own writes are known.
+            started = [
+                (node, pool.submit(copy_context().run, request)) for node, request in requests
+            ]
+        for node, future in started:
+            with self._failures_of(node):
+                future.result()
+
+    def _objects_of(self, node: Node) -> ObjectsOfPrimary:
+        found = self._objects.get(node.name)
+        if found is None:
+            found = ObjectsOfPrimary(node, self._controller, self._ctx, self._obj)
+            self._objects[node.name] = found
+        return found
+
+    @contextmanager
+    def _failures_of(self, node: Node) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 - kept, and told with the others
+            self._failed.setdefault(node.name, error)
