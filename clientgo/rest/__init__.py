@@ -5,7 +5,7 @@
     load_config() ──► RestConfig ──► RestClient ──► Request ──► Result, Answer, HTTPWatchStream
      kubeconfig,                        │  limiter, retries
      in-cluster, URL                    ▼
-                                    Transport ◄── HTTPTransport: pooled connections, credentials, TLS
+                                  Transport ◄── HTTPTransport: connections, credentials, TLS
 
 Most programs use :mod:`clientgo.client`, which knows objects; this room knows paths and bytes.
 Failures are :class:`~clientgo.meta.StatusError` where the server answered and
