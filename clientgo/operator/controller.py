@@ -472,7 +472,7 @@ class _PrimaryRouter:
 def _finalizer_of(primary: APIResource, config: ControllerConfig) -> str:
     if config.finalizer is None:
         raise DeclarationError(
-            f"controller {config.name}: without a finalizer nothing would be cleaned up; leave "
+            f"controller {config.name}: without a finalizer the clean-up would never be called; leave "
             "finalizer=... out, or remove cleanup and the dependents that have to be deleted"
         )
     if config.finalizer == AUTOMATIC:

@@ -59,6 +59,34 @@ class Piece(Dependent[Part, Gadget]):
         return Part(metadata=ObjectMeta(name=name), spec=GadgetSpec(size=primary.spec.size))
 
 
+class Notes(list[Any]):
+    """What a test's own code was told; the test waits for so many entries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._changed = threading.Condition()
+
+    def append(self, entry: Any) -> None:
+        with self._changed:
+            super().append(entry)
+            self._changed.notify_all()
+
+    def wait_for(self, count: int) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: len(self) >= count, PATIENCE), self
+
+
+class Telling(Recording):
+    """Notes what its runs fail with."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.errors = Notes()
+
+    def on_error(self, ctx: Context[Gadget], obj: Gadget, error: Exception) -> None:
+        self.errors.append(error)
+
+
 def start(world: World, *dependents: Any, answer: Any = None, **options: Any) -> Recording:
     recording = Recording(answer)
     builder = world.manager.controller(Gadget).dependents(*dependents).options(**options)
@@ -328,23 +356,17 @@ def test_what_belongs_to_somebody_else_is_not_touched(world: World) -> None:
     }
     world.create(Part(metadata=ObjectMeta(name="a", namespace="default")))
     world.patch(world.get(Part), {"metadata": {"ownerReferences": [owner]}})
-    errors: list[Exception] = []
-
-    class Unlucky(Recording):
-        def on_error(self, ctx: Any, obj: Any, error: Exception) -> None:
-            errors.append(error)
 
     class OnlyA(Piece):
         def desired(self, ctx: Context[Gadget], primary: Gadget) -> Any:
             return super().desired(ctx, primary) if ctx.key.name == "a" else None
 
-    recording = Unlucky()
-    world.manager.controller(Gadget).dependents(OnlyA).build(recording)
+    telling = Telling()
+    world.manager.controller(Gadget).dependents(OnlyA).build(telling)
     with world.running():
-        settle(world, recording)
-        world.clock.wait_for(lambda: bool(errors))
-    assert isinstance(errors[0], DependentErrors)
-    assert "controlled by Gadget 'other'" in str(errors[0])
+        telling.errors.wait_for(1)
+    assert isinstance(telling.errors[0], DependentErrors)
+    assert "controlled by Gadget 'other'" in str(telling.errors[0])
     assert world.writes() == []
 
 
@@ -453,7 +475,7 @@ def test_an_object_in_another_namespace_is_deleted_explicitly(world: World) -> N
 
 def test_cleanup_comes_first_and_may_keep_the_dependents(world: World) -> None:
     """OP-DEP-03, OP-DEP-06: the reverse of what happens before reconcile."""
-    stars: list[int] = []
+    stars = Notes()
 
     class Careful(Recording):
         def cleanup(self, ctx: Context[Gadget], obj: Gadget) -> Result | None:
@@ -466,7 +488,7 @@ def test_cleanup_comes_first_and_may_keep_the_dependents(world: World) -> None:
     with world.running():
         settle(world, recording)
         world.delete(gadget())
-        world.clock.wait_for(lambda: len(stars) == 1)
+        stars.wait_for(1)
         world.wait_for_timer()
         world.clock.step(60)
         assert seen(world, Gadget, lambda found: not found)
@@ -576,19 +598,20 @@ def test_a_kind_that_is_not_there_is_not_watched_until_it_is_active(world: World
 
 def test_the_primary_stays_until_what_an_object_stands_for_is_gone(world: World) -> None:
     """OP-DEP-05: ``gone`` is asked again every few seconds."""
-    left = [True, True, False]
+    asked = Notes()
 
     class Slow(Piece):
         def gone(self, ctx: Context[Gadget], primary: Gadget) -> bool:
-            return not left.pop(0)
+            asked.append(ctx.key)
+            return len(asked) > 2
 
     recording = start(world, Slow)
     world.create(gadget())
     with world.running():
         settle(world, recording)
         world.delete(gadget())
-        for remaining in (2, 1):
-            world.clock.wait_for(lambda remaining=remaining: len(left) == remaining)  # type: ignore[misc]
+        for times in (1, 2):
+            asked.wait_for(times)
             world.wait_for_timer()
             world.clock.step(5)
         assert seen(world, Gadget, lambda found: not found)
@@ -605,18 +628,13 @@ class Broken(Settings):
 
 def failing(world: World, *dependents: Any) -> list[Exception]:
     """What a gadget's run fails with."""
-    errors: list[Exception] = []
-
-    class Telling(Recording):
-        def on_error(self, ctx: Any, obj: Any, error: Exception) -> None:
-            errors.append(error)
-
-    world.manager.controller(Gadget).dependents(*dependents).build(Telling())
+    telling = Telling()
+    world.manager.controller(Gadget).dependents(*dependents).build(telling)
     world.create(gadget())
     with world.running():
-        world.clock.wait_for(lambda: bool(errors))
+        telling.errors.wait_for(1)
         world.wait_for_timer()
-    return errors
+    return telling.errors
 
 
 def test_a_failure_holds_up_only_what_depends_on_it(world: World) -> None:
