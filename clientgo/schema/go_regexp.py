@@ -1,13 +1,16 @@
-"""Regular expressions in Go's syntax (RE2), run by Python's ``re``.
+"""Regular expressions in Go's syntax (RE2), which neither a pattern nor a text can make slow.
 
-Promises: `compile_go_regexp` gives a compiled pattern that matches what Go's ``regexp`` matches,
-and refuses what Go refuses: look-around, back-references, possessive quantifiers, unknown escapes.
+Promises: `compile_go_regexp` gives a pattern that matches what Go's ``regexp`` matches, and refuses
+what Go refuses: look-around, back-references, possessive quantifiers, unknown escapes. Matching
+takes a second or two at the very most.
 
-Does not promise: RE2's linear time; a pathological pattern can be slow here. Unicode classes by
-script (``\\p{Greek}``) are refused; those by category (``\\p{Lu}``) work.
+Does not promise: Unicode classes by script (``\\p{Greek}``), which are refused; those by category
+(``\\p{Lu}``) work. Case is ignored in ASCII only.
 
-The two syntaxes agree but for a handful of constructs, so a pattern is translated while being read
-once, rather than interpreted.
+The two syntaxes agree but for a handful of constructs, so a pattern is translated for Python's
+``re`` while being read once. That is fast, but tries one way to match after the other. So it is
+used for texts on which there are at most `_MAX_WAYS` of them, counted from the repeats and choices
+of the pattern; longer ones are left to `linear_matcher`.
 """
 
 from __future__ import annotations
@@ -16,8 +19,10 @@ import functools
 import re
 import sys
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final
+
+from .linear_matcher import LinearMatcher, copies, is_anchored, parse, ways_to_match
 
 _POSIX_CLASSES: Final = {
     "alnum": "0-9A-Za-z",
@@ -36,6 +41,8 @@ _POSIX_CLASSES: Final = {
     "xdigit": "0-9A-Fa-f",
 }
 _MAX_REPEAT = 1000
+_MAX_WAYS = 100_000
+_LENGTHS = tuple(2**power for power in range(17, 3, -1))
 _SAME_ESCAPES = frozenset("abBdDfnrsStvwWA")
 _REPEAT = re.compile(r"\{(\d+)(?:,(\d*))?\}")
 _GROUP_FLAGS = re.compile(r"\(\?([ims]*(?:-[ims]+)?)([:)])")
@@ -49,18 +56,83 @@ class GoRegexpError(ValueError):
     """The pattern is not a regular expression in Go's syntax, or uses a part not supported here."""
 
 
-@functools.lru_cache(maxsize=1024)
-def compile_go_regexp(pattern: str) -> re.Pattern[str]:
+class GoRegexp:
+    """A compiled pattern, which `compile_go_regexp` makes. May be used by any number of threads."""
+
+    def __init__(self, translated: str) -> None:
+        self._python = re.compile(translated, re.ASCII)
+        self._parsed = parsed = parse(translated)
+        if copies(parsed) > _MAX_REPEAT:
+            raise GoRegexpError(f"error parsing regexp: invalid repeat count: `{translated}`")
+        starts = 0 if is_anchored(parsed) else 1
+        self._longest_for_python = next(
+            (
+                length
+                for length in _LENGTHS
+                if (length + 1) ** starts * ways_to_match(parsed, length) <= _MAX_WAYS
+            ),
+            0,
+        )
+
+    @functools.cached_property
+    def _linear(self) -> LinearMatcher:
+        return LinearMatcher(self._parsed)
+
+    @property
+    def pattern(self) -> str:
+        """The pattern in Python's syntax."""
+        return self._python.pattern
+
+    def matches(self, text: str) -> bool:
+        """Tell whether the pattern matches somewhere in the text.
+
+        Raises:
+            MatchLimitError: the pattern is so large that this would take too long.
+        """
+        if len(text) <= self._longest_for_python:
+            return self._python.search(text) is not None
+        return self._linear.matches(text)
+
+    def find_all(self, text: str) -> Iterator[str]:
+        """Yield the matches in the text, as they are found; an empty one right after another
+        match is none.
+
+        Raises:
+            MatchLimitError: the pattern is so large that this would take too long.
+        """
+        position, last_end = 0, -1
+        while position <= len(text):
+            found = self._find(text, position)
+            if found is None:
+                return
+            start, end = found
+            if start < end or start != last_end:
+                yield text[start:end]
+            last_end = end
+            position = end if end > position else position + 1
+
+    def _find(self, text: str, position: int) -> tuple[int, int] | None:
+        if len(text) > self._longest_for_python:
+            return self._linear.find(text, position)
+        found = self._python.search(text, position)
+        return found.span() if found is not None else None
+
+
+@functools.lru_cache(maxsize=256)
+def compile_go_regexp(pattern: str) -> GoRegexp:
     """Compile a pattern written for Go.
 
     Raises:
         GoRegexpError: Go would refuse the pattern, or it names a Unicode script.
     """
-    translated = _Translator(pattern).translate()
     try:
-        return re.compile(translated, re.ASCII)
+        return GoRegexp(_Translator(pattern).translate())
     except (re.error, OverflowError) as error:
         raise GoRegexpError(f"error parsing regexp: {error}: `{pattern}`") from error
+    except RecursionError:
+        raise GoRegexpError(
+            f"error parsing regexp: expression nests too deeply: `{pattern}`"
+        ) from None
 
 
 class _Translator:

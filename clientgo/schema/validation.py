@@ -25,6 +25,7 @@ from .formats import format_check
 from .go_regexp import compile_go_regexp
 from .json_schema import JSONSchema
 from .json_value import MISSING, is_number, is_whole, json_equal, type_name
+from .linear_matcher import MatchLimitError
 from .old_items import OldItems
 
 _MAX_FLOAT32 = 3.4028235677973366e38
@@ -104,9 +105,18 @@ def _check_text(value: str, schema: JSONSchema, path: str, errors: list[FieldErr
     elif schema.min_length is not None and len(value) < schema.min_length:
         detail = f"{path} in body should be at least {schema.min_length} chars long"
         errors.append(FieldError.invalid(path, value, detail))
-    elif schema.pattern and not compile_go_regexp(schema.pattern).search(value):
-        detail = f"{path} in body should match '{schema.pattern}'"
-        errors.append(FieldError.invalid(path, value, detail))
+    elif schema.pattern:
+        _check_pattern(value, schema.pattern, path, errors)
+
+
+def _check_pattern(value: str, pattern: str, path: str, errors: list[FieldError]) -> None:
+    try:
+        if compile_go_regexp(pattern).matches(value):
+            return
+        detail = f"{path} in body should match '{pattern}'"
+    except MatchLimitError as error:
+        detail = f"{path} in body could not be matched with '{pattern}': {error}"
+    errors.append(FieldError.invalid(path, value, detail))
 
 
 def _check_format(value: str, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:

@@ -35,7 +35,7 @@ MATCHES = [
 
 @pytest.mark.parametrize(("pattern", "text"), MATCHES)
 def test_matches(pattern: str, text: str) -> None:
-    assert compile_go_regexp(pattern).search(text)
+    assert compile_go_regexp(pattern).matches(text)
 
 
 DIFFERS = [
@@ -52,17 +52,45 @@ DIFFERS = [
 
 @pytest.mark.parametrize(("pattern", "text"), DIFFERS)
 def test_does_not_match(pattern: str, text: str) -> None:
-    assert not compile_go_regexp(pattern).search(text)
+    assert not compile_go_regexp(pattern).matches(text)
 
 
 @pytest.mark.parametrize(
     "pattern",
     [
         *("(?=a)", "(?!a)", "(?<=a)", "(?<!a)", "(?>a)", "(?#a)", r"(a)\1", r"\Z", r"\y", "\\"),
-        *("a**", "a++", "a?+", "a{2}{3}", "a{1001}", "a{3,2}", "(", ")", "[", "[b-a]", "*a"),
-        *("[[:nope:]]", r"\p{Nope}", r"\x{110000}"),
+        *(
+            "a**",
+            "a++",
+            "a?+",
+            "a{2}{3}",
+            "a{1001}",
+            "a{3,2}",
+            "(a{50}){50}",
+            "(",
+            ")",
+            "[",
+            "[b-a]",
+            "*a",
+        ),
+        *("[[:nope:]]", r"\p{Nope}", r"\x{110000}", "(" * 5000 + ")" * 5000),
     ],
 )
 def test_is_refused(pattern: str) -> None:
     with pytest.raises(GoRegexpError):
         compile_go_regexp(pattern)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "found"),
+    [
+        ("a*", "baac", ["", "aa", ""]),
+        ("a|ab", "ab", ["a"]),
+        ("a+?", "aa", ["a", "a"]),
+        (r"\bx", "x xx", ["x", "x"]),
+        ("$", "ab", [""]),
+    ],
+)
+def test_finds_all(pattern: str, text: str, found: list[str]) -> None:
+    """As ``FindAllString`` of Go does, which knows no empty match right after another."""
+    assert list(compile_go_regexp(pattern).find_all(text)) == found

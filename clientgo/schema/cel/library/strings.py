@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ... import go_format
-from ...go_regexp import GoRegexpError, compile_go_regexp
+from ...go_regexp import GoRegexp, GoRegexpError, compile_go_regexp
+from ...linear_matcher import MatchLimitError
 from ..errors import CelEvaluationError
 from ..functions import Overload, function, method
 from ..types import BOOL, BYTES, DYN, INT, STRING, list_of
@@ -20,10 +21,13 @@ _DIRECTIVE = re.compile(r"%(?:%|(?:\.(\d+))?(.))", re.DOTALL)
 
 def matches(text: str, pattern: str) -> bool:
     """Tell whether a pattern in Go's syntax matches somewhere in the text."""
-    return compiled(pattern).search(text) is not None
+    try:
+        return compiled(pattern).matches(text)
+    except MatchLimitError as error:
+        raise CelEvaluationError(str(error)) from error
 
 
-def compiled(pattern: str) -> re.Pattern[str]:
+def compiled(pattern: str) -> GoRegexp:
     """Compile a pattern that an expression computed."""
     try:
         return compile_go_regexp(pattern)
