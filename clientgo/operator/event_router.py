@@ -102,6 +102,7 @@ class EventRouter:
     def stop(self) -> None:
         """Drop what waits for another try of its mapper."""
         self._retries.stop()
+        self._retried.clear()
 
     def _passes(self, event: ChangeEvent) -> bool:
         if self._predicate is None:
@@ -154,8 +155,9 @@ class EventRouter:
         self._retries.set(number, self._clock.monotonic() + MAPPER_RETRY_DELAY)
 
     def _retry(self, number: int) -> None:
-        event, attempt = self._retried.pop(number)
-        self._route(event, attempt)
+        kept = self._retried.pop(number, None)
+        if kept is not None:
+            self._route(*kept)
 
     def _is_watched(self, key: ObjectName) -> bool:
         if not self._context.primary.namespaced:

@@ -15,7 +15,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from clientgo.meta import APIResource, GroupVersion, ObjectName, metadata_of, to_plain
+from clientgo.meta import (
+    APIResource,
+    GroupVersion,
+    ObjectName,
+    metadata_of,
+    resource_of,
+    to_plain,
+)
 
 Key: TypeAlias = ObjectName
 """Namespace and name of a primary."""
@@ -56,6 +63,17 @@ def by_owner(*, controller_only: bool = True) -> Mapper:
                 yield ObjectName(namespace, reference.name)
 
     return owners
+
+
+def owner_index(owner: type[Any] | APIResource) -> tuple[str, Callable[[Any], list[str]]]:
+    """Name and function of an index of objects by the name of the primary that controls them.
+
+    ``manager.index(Job, *owner_index(CronJob))`` makes
+    ``client.list(Job, namespace=..., fields={".metadata.controller": "nightly"})`` quick.
+    """
+    resource = owner if isinstance(owner, APIResource) else resource_of(owner)
+    context, mapper = MapContext(resource, None), by_owner()
+    return ".metadata.controller", lambda obj: [key.name for key in mapper(context, obj)]
 
 
 def by_name() -> Mapper:

@@ -1,7 +1,7 @@
 """Sources that are told: by a webhook, a message broker, another thread.
 
-Promises that what is told before the start is not lost, and that a primary nobody knows is
-ignored, with a line at DEBUG.
+Promises that what is told before the start is not lost, that a primary nobody knows is ignored,
+with a line at DEBUG, and that nothing is kept of a primary that is gone.
 
 Source: Java Operator SDK SimpleInboundEventSource, CachingInboundEventSource; controller-runtime
 pkg/source Channel and Func.
@@ -12,16 +12,18 @@ from __future__ import annotations
 import logging
 import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 from clientgo.meta import ObjectName
-from clientgo.operator.cache.kind_cache import KindCache
+from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.change_events import GenericEvent
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.sources.item_cache import ItemCache, ItemId
+from clientgo.operator.sources.primary_watch import PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext
 
 _log = logging.getLogger("clientgo.operator.source")
@@ -31,7 +33,10 @@ RESTART_DELAY: Final = 1.0
 
 
 class InboundSource:
-    """Somebody says which primaries deserve a look; :func:`inbound` makes it. Thread-safe."""
+    """Somebody says which primaries deserve a look; :func:`inbound` makes it. Thread-safe.
+
+    What is told before the start is kept until then.
+    """
 
     def __init__(self, *, cached: bool, item_id: ItemId | None, kind: Any, name: str) -> None:
         self.name = name
@@ -40,55 +45,80 @@ class InboundSource:
         self._cache = ItemCache(item_id)
         self._lock = threading.Lock()
         self._early: dict[ObjectName, None] = {}
-        self._started: tuple[Sink, KindCache] | None = None
+        self._started: tuple[Sink, PrimaryWatch] | None = None
 
     # For whoever tells
 
     def notify(self, key: ObjectName) -> None:
         """Run a primary. Never blocks."""
-        with self._lock:
-            started = self._started
-            if started is None:
-                self._early[key] = None
-                return
-        _pass_on(self.name, key, *started)
+        if self._is_known(key):
+            self._wake(key)
 
     def put(self, key: ObjectName, item: Any) -> None:
         """Something belongs to a primary, which runs if that is news. Needs ``cached=True``."""
         self._check_cached()
-        if self._cache.put(key, item):
-            self.notify(key)
+        if self._is_known(key) and self._cache.put(key, item):
+            self._wake(key)
 
     def remove(self, key: ObjectName, item_id: Hashable) -> None:
         """Something does not belong to a primary any more. Needs ``cached=True``."""
         self._check_cached()
         if self._cache.remove(key, item_id):
-            self.notify(key)
+            self._wake(key)
 
     # For the controller
 
     def start(self, context: SourceContext, sink: Sink) -> None:
-        cache = context.cache.peek(context.primary)
-        assert cache is not None, "a controller declares its primary first"
         with self._lock:
             if self._started is not None:
                 raise AlreadyStartedError(f"source {self.name} runs already")
-            self._started = sink, cache
-            early, self._early = list(self._early), {}
-        for key in early:
-            # The primary may not be cached yet; a key too many does no harm.
-            sink.enqueue(key)
+            self._started = sink, PrimaryWatch(context, self._cache.forget)
 
-    def wait_synced(self, _timeout: float) -> bool:
+    def wait_synced(self, timeout: float) -> bool:
+        """The primaries are known, and so is which of them was told of before."""
+        started = self._started
+        if started is None or not started[1].wait_synced(timeout):
+            return False
+        with self._lock:
+            early, self._early = self._early, {}
+        self._cache.forget_if(lambda key: not self._is_known(key))
+        for key in early:
+            self.notify(key)
         return True
+
+    def change_namespaces(self, namespaces: NamespaceSet) -> None:
+        """The controller's namespaces are others now; nothing is kept of those that are left."""
+        started = self._started
+        if started is not None:
+            started[1].change_namespaces(namespaces)
+            if namespaces != EVERYWHERE:
+                self._cache.forget_if(lambda key: key.namespace not in namespaces)
 
     def stop(self) -> None:
         with self._lock:
-            self._started = None
+            started, self._started = self._started, None
+        if started is not None:
+            started[1].stop()
 
     def secondaries(self, key: ObjectName) -> list[Any]:
         """What was said to belong to a primary."""
         return self._cache.items(key)
+
+    def _wake(self, key: ObjectName) -> None:
+        with self._lock:
+            started = self._started
+            if started is None:
+                self._early[key] = None
+                return
+        started[0].enqueue(key)
+
+    def _is_known(self, key: ObjectName) -> bool:
+        """Whether there is such a primary; before the start nobody can say that there is not."""
+        started = self._started
+        if started is None or started[1].get(key) is not None:
+            return True
+        _log.debug("source %s: there is no primary %s; ignored", self.name, key)
+        return False
 
     def _check_cached(self) -> None:
         if not self._cached:
@@ -106,51 +136,69 @@ def inbound(
     return InboundSource(cached=cached, item_id=item_id, kind=kind, name=name)
 
 
-def _pass_on(source: str, key: ObjectName, sink: Sink, primaries: KindCache) -> None:
-    if primaries.get(key) is None:
-        _log.debug("source %s: there is no primary %s; ignored", source, key)
-        return
-    sink.enqueue(key)
-
-
 class ChannelSource:
-    """Events of any kind from other threads, in order; :func:`channel` makes it. Thread-safe."""
+    """Events of any kind from other threads, in order; :func:`channel` makes it. Thread-safe.
+
+    What is put before the start, or is left when it stops, waits for the next start.
+    """
 
     def __init__(self, mapper: Mapper, predicate: Predicate | None, buffer: int, name: str) -> None:
         self.name = name
         self.mapper = mapper
         self.predicate = predicate
-        self._events: queue.Queue[Any] = queue.Queue(buffer)
+        self._buffer = buffer
+        self._events: deque[GenericEvent] = deque()
+        self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
+        self._stopped = False
 
     def put(self, obj: Any, *, timeout: float | None = None) -> None:
         """Tell of an object. Blocks while the buffer is full; raises ``queue.Full`` after
-        ``timeout`` seconds."""
-        self._events.put(GenericEvent(obj), timeout=timeout)
+        ``timeout`` seconds, and where nobody will ever make room, because the source has stopped.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._stopped or self._has_room_locked(), timeout)
+            if not self._has_room_locked():
+                raise queue.Full(f"source {self.name} holds {self._buffer} events already")
+            self._events.append(GenericEvent(obj))
+            self._changed.notify_all()
 
     def start(self, _context: SourceContext, sink: Sink) -> None:
-        if self._thread is not None:
-            raise AlreadyStartedError(f"source {self.name} runs already")
-        self._thread = threading.Thread(
-            target=self._run, args=(sink,), name=f"channel-{self.name}", daemon=True
-        )
-        self._thread.start()
+        with self._changed:
+            if self._thread is not None:
+                raise AlreadyStartedError(f"source {self.name} runs already")
+            self._stopped = False
+            self._thread = threading.Thread(
+                target=self._run, args=(sink,), name=f"channel-{self.name}", daemon=True
+            )
+            self._thread.start()
 
     def wait_synced(self, _timeout: float) -> bool:
         return True
 
     def stop(self) -> None:
-        thread, self._thread = self._thread, None
+        with self._changed:
+            thread, self._thread = self._thread, None
+            self._stopped = True
+            self._changed.notify_all()
         if thread is not None:
-            self._events.put(None)
             thread.join()
 
     def healthy(self) -> str | None:
         thread = self._thread
         return None if thread is not None and thread.is_alive() else "its thread does not run"
 
+    def _has_room_locked(self) -> bool:
+        return len(self._events) < self._buffer
+
     def _run(self, sink: Sink) -> None:
-        while (event := self._events.get()) is not None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._stopped or self._events)
+                if self._stopped:
+                    return
+                event = self._events.popleft()
+                self._changed.notify_all()
             sink.emit(event)
 
 

@@ -61,12 +61,27 @@ class ItemCache:
     def remove(self, key: ObjectName, item_id: Hashable) -> bool:
         """Remove one item; tell whether it was there."""
         with self._lock:
-            return self._items.get(key, {}).pop(item_id, None) is not None
+            items = self._items.get(key, {})
+            if item_id not in items:
+                return False
+            del items[item_id]
+            return True
 
     def forget(self, key: ObjectName) -> None:
         """The primary is gone."""
         with self._lock:
             self._items.pop(key, None)
+
+    def forget_if(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Primaries that a condition holds for are gone."""
+        for key in self.keys():
+            if condition(key):
+                self.forget(key)
+
+    def keys(self) -> list[ObjectName]:
+        """The primaries that anything is known of."""
+        with self._lock:
+            return list(self._items)
 
     def known(self, key: ObjectName) -> bool:
         """Whether anything is known of a primary, be it that there is nothing."""

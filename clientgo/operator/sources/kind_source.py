@@ -37,6 +37,7 @@ class KindSource:
         project: Projection = "full",
         name: str = "",
         owned: bool = False,
+        optional: bool = False,
         before_others: bool = False,
     ) -> None:
         self.kind = kind
@@ -46,6 +47,7 @@ class KindSource:
         self.follow_namespaces = follow_namespaces
         self.project = project
         self.owned = owned
+        self.optional = optional
         self.before_others = before_others
         self.name = name or api_resource(kind).kind.lower() or api_resource(kind).plural
         self._namespaces = None if namespaces is None else namespace_set(namespaces)
@@ -62,7 +64,7 @@ class KindSource:
 
     def wait_synced(self, timeout: float) -> bool:
         cache, subscription = self._started()
-        return cache.wait_synced(subscription, timeout)
+        return cache.wait_synced(subscription, timeout, optional=self.optional)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         """The controller's namespaces are others now."""
@@ -76,15 +78,11 @@ class KindSource:
             self._subscription = None
 
     def healthy(self) -> str | None:
-        """What is wrong with the informers, or None."""
-        if self.cache is None:
+        """Why not all objects are known, or None."""
+        if self._subscription is None:
             return "not started"
-        for namespace, informer in self.cache.informers().items():
-            if not informer.has_synced():
-                return f"no first list{' of ' + namespace if namespace else ''}: " + str(
-                    informer.last_error() or "waiting"
-                )
-        return None
+        cache, subscription = self._started()
+        return cache.trouble(subscription, optional=self.optional)
 
     def namespaces_within(self, controllers: NamespaceSet) -> NamespaceSet:
         """Where the objects are, for a controller that is limited to those namespaces."""
@@ -109,6 +107,7 @@ def watch(
     namespaces: Namespaces | None = None,
     follow_namespaces: bool = False,
     project: Projection = "full",
+    optional: bool = False,
     before_others: bool = False,
     name: str = "",
 ) -> KindSource:
@@ -116,7 +115,9 @@ def watch(
 
     ``locate`` tells which objects belong to a primary where owners do not; ``namespaces`` limits
     the source, ``follow_namespaces`` gives it those of the controller. ``project="metadata"``
-    caches names, labels and owners only.
+    caches names, labels and owners only. ``optional``: the API server need not have the kind; once
+    it does its objects are told of. ``before_others``: the controller's other sources start when
+    these objects are known.
     """
     return KindSource(
         kind,
@@ -126,6 +127,7 @@ def watch(
         namespaces=namespaces,
         follow_namespaces=follow_namespaces,
         project=project,
+        optional=optional,
         before_others=before_others,
         name=name,
     )

@@ -14,12 +14,12 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, overload
 
-from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler, last_known_state
 from clientgo.meta import ObjectName
-from clientgo.operator.cache.kind_cache import KindCache, Subscription
+from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.durations import Duration, positive_seconds
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.sources.item_cache import ItemCache, ItemId
+from clientgo.operator.sources.primary_watch import PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext
 from clientgo.workqueue import DelayingQueue
 
@@ -153,8 +153,10 @@ class PerResourcePollingSource:
         self._when = when
         self._poller = _Poller(self._ask, concurrency)
         self._sink: Sink | None = None
-        self._primaries: tuple[KindCache, Subscription] | None = None
+        self._primaries: PrimaryWatch | None = None
         self._lock = threading.Lock()
+        self._asked: set[ObjectName] = set()
+        """The primaries of which a question is under way, or has its time."""
         self._troubles: dict[ObjectName, str] = {}
 
     def start(self, context: SourceContext, sink: Sink) -> None:
@@ -162,27 +164,25 @@ class PerResourcePollingSource:
             raise AlreadyStartedError(f"source {self.name} runs already")
         self._sink = sink
         self._poller.start(context, self.name)
-        cache = context.cache.peek(context.primary)
-        assert cache is not None, "a controller declares its primary first"
-        subscription = cache.subscribe(_Primaries(self), context.namespaces)
-        self._primaries = cache, subscription
+        self._primaries = PrimaryWatch(context, self._disappeared, self._appeared)
 
     def wait_synced(self, timeout: float) -> bool:
         """Every primary is known; the answers about them are fetched when they are read."""
-        assert self._primaries is not None
-        cache, subscription = self._primaries
-        return cache.wait_synced(subscription, timeout)
+        return self._primaries is not None and self._primaries.wait_synced(timeout)
 
-    def change_namespaces(self, namespaces: Any) -> None:
+    def change_namespaces(self, namespaces: NamespaceSet) -> None:
+        """The controller's namespaces are others now; nothing is kept of those that are left."""
         if self._primaries is not None:
-            cache, subscription = self._primaries
-            cache.change(subscription, namespaces)
+            self._primaries.change_namespaces(namespaces)
+            if namespaces != EVERYWHERE:
+                self.cache.forget_if(lambda key: key.namespace not in namespaces)
 
     def stop(self) -> None:
         if self._primaries is not None:
-            cache, subscription = self._primaries
-            cache.unsubscribe(subscription)
+            self._primaries.stop()
         self._poller.stop()
+        with self._lock:
+            self._asked.clear()
         self._sink, self._primaries = None, None
 
     def healthy(self) -> str | None:
@@ -196,36 +196,37 @@ class PerResourcePollingSource:
         if not self.cache.known(key):
             primary = self._primary(key)
             if primary is not None:
-                self.cache.replace(key, self._answer(primary)[0])
+                self._learn(key, self._answer(primary)[0])
         return self.cache.items(key)
 
-    def wrote(self, key: ObjectName, item: Any) -> None:
-        """The reconciler itself has just made this; it need not run again for it."""
-        self.cache.put(key, item)
-
-    def appeared(self, key: ObjectName, primary: Any) -> None:
+    def _appeared(self, key: ObjectName, primary: Any) -> None:
         """A primary is there, or has changed."""
-        wanted = self._when is None or self._when(primary)
-        if wanted and not self.cache.known(key):
-            self._poller.ask_now(key)
+        if self._when is not None and not self._when(primary):
+            return
+        with self._lock:
+            if key in self._asked:
+                return
+            self._asked.add(key)
+        self._poller.ask_now(key)
 
-    def disappeared(self, key: ObjectName) -> None:
+    def _disappeared(self, key: ObjectName) -> None:
         self.cache.forget(key)
         with self._lock:
             self._troubles.pop(key, None)
 
     def _ask(self, key: ObjectName) -> float:
         assert self._sink is not None
+        with self._lock:
+            self._asked.discard(key)  # before the primary is looked at: what changes then asks anew
         primary = self._primary(key)
-        if primary is None:
-            self.disappeared(key)
+        if primary is None or (self._when is not None and not self._when(primary)):
+            self._disappeared(key)
             return 0.0
-        if self._when is not None and not self._when(primary):
-            self.cache.forget(key)
-            return 0.0
+        with self._lock:
+            self._asked.add(key)
         try:
             items, period = self._answer(primary)
-            if self.cache.replace(key, items):
+            if self._learn(key, items):
                 self._sink.enqueue(key)
         except Exception as error:  # noqa: BLE001 - the next question may be answered
             with self._lock:
@@ -236,6 +237,13 @@ class PerResourcePollingSource:
             self._troubles.pop(key, None)
         return period
 
+    def _learn(self, key: ObjectName, items: list[Any]) -> bool:
+        """Keep an answer; tell whether it is news. The primary may be gone meanwhile."""
+        changed = self.cache.replace(key, items)
+        if self._primary(key) is None:
+            self.cache.forget(key)
+        return changed
+
     def _answer(self, primary: Any) -> tuple[list[Any], float]:
         """The items, and how long to wait until the next question."""
         answer = self._fetch(primary)
@@ -245,23 +253,7 @@ class PerResourcePollingSource:
         return list(answer), self._period
 
     def _primary(self, key: ObjectName) -> Any | None:
-        return None if self._primaries is None else self._primaries[0].get(key)
-
-
-class _Primaries(ResourceEventHandler[Any]):
-    def __init__(self, source: PerResourcePollingSource) -> None:
-        self._source = source
-
-    def on_add(self, obj: Any, _is_in_initial_list: bool) -> None:
-        self._source.appeared(ObjectName.of(obj), obj)
-
-    def on_update(self, _old: Any, new: Any) -> None:
-        self._source.appeared(ObjectName.of(new), new)
-
-    def on_delete(self, obj: Any | DeletedFinalStateUnknown) -> None:
-        state = last_known_state(obj)
-        if state is not None:
-            self._source.disappeared(ObjectName.of(state))
+        return None if self._primaries is None else self._primaries.get(key)
 
 
 @overload
