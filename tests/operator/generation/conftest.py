@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,11 +17,16 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
     """The current directory is empty; what is imported from below it is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    known = set(sys.modules)
     yield tmp_path
-    for name in set(sys.modules) - known:
-        if str(getattr(sys.modules[name], "__file__", None) or "").startswith(str(tmp_path)):
+    forget_modules(tmp_path)
+
+
+def forget_modules(folder: Path) -> None:
+    """Have what was imported from below a folder imported anew, as by a new process."""
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None) or "").startswith(str(folder)):
             del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 @pytest.fixture
