@@ -472,8 +472,8 @@ class _PrimaryRouter:
 def _finalizer_of(primary: APIResource, config: ControllerConfig) -> str:
     if config.finalizer is None:
         raise DeclarationError(
-            f"controller {config.name}: without a finalizer the clean-up would never be called; leave "
-            "finalizer=... out, or remove cleanup and the dependents that have to be deleted"
+            f"controller {config.name}: without a finalizer the clean-up would never be called; "
+            "leave finalizer=... out, or remove cleanup and the dependents that have to be deleted"
         )
     if config.finalizer == AUTOMATIC:
         return default_finalizer(primary)
