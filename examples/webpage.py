@@ -105,14 +105,14 @@ def labels(page: WebPage) -> dict[str, str]:
     return {"app": page.metadata.name}
 
 
-def demo() -> None:
+def demo(reconciler: object) -> None:
     from clientgo.testing.observer import Observer
     from clientgo.testing.workloads import WorkloadSimulator
     from examples.embedded import embedded, manager_of, see
 
     with embedded(WebPage) as client:
         manager = manager_of(client, "webpage")
-        manager.register(WebPageReconciler())
+        manager.register(reconciler)
         manager.add_runnable(WorkloadSimulator(client))
         with manager, Observer(client, WebPage, Deployment) as seen:
             pages = client.resource(WebPage).namespace("default")
@@ -140,7 +140,7 @@ def demo() -> None:
 
 if __name__ == "__main__":
     if "--demo" in sys.argv:
-        demo()
+        demo(WebPageReconciler())
     else:
         operator = Manager(name="webpage", workers=2)
         operator.register(WebPageReconciler())

@@ -33,6 +33,14 @@ def demonstrated(example: str) -> list[str]:
             ],
         ),
         (
+            "webpage_dependents",
+            [
+                "the page is served by two pods",
+                "a new text makes new pods",
+                "without the page nothing is left of it",
+            ],
+        ),
+        (
             "secret_routes",
             [
                 "three routes use the first certificate",
