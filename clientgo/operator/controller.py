@@ -38,6 +38,7 @@ from clientgo.operator.errors import (
 from clientgo.operator.event_router import EventRouter, UnlessEcho
 from clientgo.operator.finalizers import checked_finalizer, default_finalizer
 from clientgo.operator.mappers import MapContext, by_name, mapped_keys
+from clientgo.operator.namespace_changes import NamespaceChanges
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.result import Result
@@ -122,10 +123,11 @@ class Controller(Generic[P]):
         self._cycle = Cycle(self)
         self._lock = threading.RLock()
         self._namespaces = _namespaces_of(self.primary, config, services.namespaces)
+        self._namespace_changes = NamespaceChanges(self)
         self._context = MapContext(self.primary, services.client)
         self._sources: dict[str, tuple[Source, EventRouter]] = {}
-        self._primary_cache: KindCache = services.cache.declare(self.kind, declaration.projection)
-        self.shares_cached = self._primary_cache.shares
+        self.primary_cache: KindCache = services.cache.declare(self.kind, declaration.projection)
+        self.shares_cached = self.primary_cache.shares
         self._started = False
         self._stop = threading.Event()
         self._declare_sources()
@@ -231,34 +233,24 @@ class Controller(Generic[P]):
     def resume(self) -> None:
         self.queue.resume()
 
-    def change_namespaces(self, namespaces: Namespaces) -> None:
+    def change_namespaces(self, namespaces: Namespaces, *, drain: bool = False) -> None:
         """Look after the primaries of other namespaces from now on.
 
         Blocks until those of the new ones are known. Of the namespaces that are left nothing is
         kept: no timer, no failure, no cached object; no deletion is told and no clean-up run.
+        With ``drain`` they are left only when no primary in them has this controller's finalizer,
+        or after two minutes.
+
         Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError`, with the namespaces as
         before, and ``ConfigError`` for a kind that has no namespaces.
         """
         wanted = namespace_set(namespaces)
         if not self.primary.namespaced:
             raise ConfigError(f"{self.name}: {self.primary.kind} has no namespaces to choose from")
-        with self._lock:
-            before = self._namespaces
-            if wanted == before:
-                return
-            self.queue.pause()
-            try:
-                self._follow(wanted)
-                try:
-                    self.wait_synced(_seconds(self.config.cache_sync_timeout))
-                except CacheSyncTimeoutError:
-                    self._follow(before)
-                    raise
-                if wanted != EVERYWHERE:
-                    self.queue.forget_if(lambda key: key.namespace not in wanted)
-            finally:
-                self.queue.resume()
-        _log.info("%s: watches %s now", self.name, ", ".join(sorted(wanted)) or "everything")
+        if self._started:
+            self._namespace_changes.change(wanted, drain=drain)
+        else:
+            self._namespaces = wanted
 
     def health(self) -> ControllerHealth:
         troubles = {source.name: _trouble_of(source) for source in self.sources()}
@@ -274,7 +266,7 @@ class Controller(Generic[P]):
 
     def read_primary(self, key: ObjectName) -> Any | None:
         """The newest known state of a primary, shared with everybody."""
-        return self._primary_cache.get(key)
+        return self.primary_cache.get(key)
 
     def secondaries(
         self, kind: Any, key: ObjectName, primary: Any, source_name: str | None
@@ -289,10 +281,8 @@ class Controller(Generic[P]):
             found = [source.cache.get(name) for name in located]
             return [deep_copy(obj) for obj in found if obj is not None]
         index = f"primaries of {self.name} by {source.name}"
-        if index not in source.cache.index_names():
-            source.cache.add_index(index, self._primaries_of(source))
-        namespace = "" if source.cache.is_everywhere() else key.namespace
-        return [deep_copy(obj) for obj in source.cache.select(namespace, (index, str(key)))]
+        source.cache.ensure_index(index, self._primaries_of(source))
+        return [deep_copy(obj) for obj in source.cache.select("", (index, str(key)))]
 
     def clean_up(self, ctx: Any, obj: Any) -> Any:
         """What ``cleanup`` answers and, once that is done, what is left of the dependents."""
@@ -351,7 +341,8 @@ class Controller(Generic[P]):
                 f"controller {self.name} has two sources called {source.name!r}; name one of them"
             )
         if isinstance(source, KindSource):
-            self.services.cache.declare(source.kind, source.project)
+            cache = self.services.cache.declare(source.kind, source.project)
+            cache.scope.within(source.namespaces_within(self._namespaces), cache.name)
         self._sources[source.name] = source, router
 
     def _router_of(self, source: Source) -> EventRouter:
@@ -402,7 +393,8 @@ class Controller(Generic[P]):
         )
         source.start(context, self._sources[source.name][1])
 
-    def _follow(self, namespaces: NamespaceSet) -> None:
+    def follow(self, namespaces: NamespaceSet) -> None:
+        """Let every source that minds have these namespaces; does not wait for their objects."""
         self._namespaces = namespaces
         for source in self.sources():
             follow = getattr(source, "change_namespaces", None)

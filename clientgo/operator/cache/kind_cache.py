@@ -104,6 +104,8 @@ class KindCache:
         self._lock = threading.Lock()
         self._watched: dict[str, _Watched] = {}
         self._indexes: dict[str, IndexFunction] = {}
+        self._adding_index = threading.Lock()
+        self._complete_indexes: set[str] = set()
         self._subscriptions: list[Subscription] = []
         self._started = False
         self.index_errors = 0
@@ -137,8 +139,10 @@ class KindCache:
         """
         namespaces = self.scope.within(namespaces, self.name)
         with self._lock:
+            # Who leaves "everywhere" must not keep it all the same, for the sake of a namespace.
+            shares = not ("" in subscription.namespaces and "" not in namespaces)
             for namespace in namespaces - subscription.namespaces:
-                self._attach_locked(subscription, namespace)
+                self._attach_locked(subscription, namespace, shares=shares)
             leaving = [
                 self._detach_locked(subscription, namespace)
                 for namespace in subscription.namespaces - namespaces
@@ -313,6 +317,15 @@ class KindCache:
         for informer in informers:
             informer.add_indexers({name: self._index_func(function)})
 
+    def ensure_index(self, name: str, function: IndexFunction) -> None:
+        """Add an index unless it is there; blocks while another thread adds it."""
+        if name in self._complete_indexes:
+            return
+        with self._adding_index:
+            if name not in self._complete_indexes:
+                self.add_index(name, function)
+                self._complete_indexes.add(name)
+
     def index_names(self) -> list[str]:
         with self._lock:
             return sorted(self._indexes)
@@ -358,8 +371,11 @@ class KindCache:
                 return [narrow.informer] if narrow is not None else []
             return [watched.informer for watched in self._watched.values()]
 
-    def _attach_locked(self, subscription: Subscription, namespace: str) -> None:
-        everywhere = None if namespace in self.scope.named else self._watched.get("")
+    def _attach_locked(
+        self, subscription: Subscription, namespace: str, *, shares: bool = True
+    ) -> None:
+        apart = not shares or namespace in self.scope.named
+        everywhere = None if apart else self._watched.get("")
         watched = everywhere or self._watched.get(namespace)
         if watched is None:
             watched = self._watched[namespace] = self._new_watched(namespace)

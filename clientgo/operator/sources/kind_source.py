@@ -68,8 +68,9 @@ class KindSource:
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         """The controller's namespaces are others now."""
-        cache, subscription = self._started()
-        cache.change(subscription, self.namespaces_within(namespaces))
+        if self._subscription is not None:
+            cache, subscription = self._started()
+            cache.change(subscription, self.namespaces_within(namespaces))
 
     def stop(self) -> None:
         if self._subscription is not None:

@@ -1,0 +1,118 @@
+"""Other namespaces for a controller that runs.
+
+Promises: while the namespaces change nothing is reconciled; afterwards all primaries of the new
+ones are known, and have been asked for once, with low priority; of those that were left nothing is
+remembered. If the new ones cannot be listed in time everything is as before. One change at a time.
+
+Does not promise to clean up what is left behind, unless it is told to wait for that.
+
+Source: Java Operator SDK RegisteredController.changeNamespaces.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
+from clientgo.meta import ObjectName
+from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
+from clientgo.operator.finalizers import has_finalizer
+
+if TYPE_CHECKING:
+    from clientgo.operator.controller import Controller
+
+DRAIN_LIMIT: Final = 120.0
+"""Real seconds that the finalizers of a namespace are waited for."""
+
+_log = logging.getLogger("clientgo.operator.controller")
+
+
+class NamespaceChanges:
+    """Those of one controller. Thread-safe."""
+
+    def __init__(self, controller: Controller[Any]) -> None:
+        self._controller = controller
+        self._lock = threading.Lock()
+
+    def change(self, wanted: NamespaceSet, *, drain: bool) -> None:
+        """See :meth:`~clientgo.operator.controller.Controller.change_namespaces`."""
+        controller = self._controller
+        with self._lock:
+            before = controller.namespaces
+            if wanted == before:
+                return
+            if drain:
+                self._drain(wanted)
+            paused_already = controller.queue.statistics().paused
+            controller.queue.pause()
+            try:
+                self._change(before, wanted)
+            finally:
+                if not paused_already:
+                    controller.queue.resume()
+        _log.info("%s: watches %s now", controller.name, ", ".join(sorted(wanted)) or "everything")
+
+    def _change(self, before: NamespaceSet, wanted: NamespaceSet) -> None:
+        controller = self._controller
+        # The new ones first: then a failure costs nothing of what is known of the old ones.
+        together = wanted if EVERYWHERE in (before, wanted) else before | wanted
+        try:
+            controller.follow(together)
+            controller.wait_synced(float(controller.config.cache_sync_timeout))  # type: ignore[arg-type]
+        except BaseException:
+            controller.follow(before)
+            raise
+        if together != wanted:
+            controller.follow(wanted)
+        if wanted != EVERYWHERE:
+            controller.queue.forget_if(lambda key: key.namespace not in wanted)
+
+    def _drain(self, wanted: NamespaceSet) -> None:
+        """Wait until no primary that is left behind has a finalizer of the controller's."""
+        controller, finalizer = self._controller, self._controller.finalizer
+        if finalizer is None or wanted == EVERYWHERE:
+            return
+        changed = threading.Event()
+        cache = controller.primary_cache
+        subscription = cache.subscribe(_Calling(changed.set), controller.namespaces)
+        deadline = time.monotonic() + DRAIN_LIMIT
+        try:
+            while True:
+                changed.clear()
+                held = [
+                    ObjectName.of(obj)
+                    for obj in cache.select()
+                    if obj.metadata.namespace not in wanted and has_finalizer(obj, finalizer)
+                ]
+                if not held:
+                    return
+                if not changed.wait(max(deadline - time.monotonic(), 0.0)):
+                    _log.warning(
+                        "%s: leaves %d objects with its finalizer behind, %s among them",
+                        controller.name,
+                        len(held),
+                        held[0],
+                    )
+                    return
+        finally:
+            cache.unsubscribe(subscription)
+
+
+class _Calling(ResourceEventHandler[Any]):
+    """Calls a function whatever happens."""
+
+    def __init__(self, function: Callable[[], object]) -> None:
+        self._function = function
+
+    def on_add(self, _obj: Any, _is_in_initial_list: bool) -> None:
+        self._function()
+
+    def on_update(self, _old: Any, _new: Any) -> None:
+        self._function()
+
+    def on_delete(self, _obj: Any | DeletedFinalStateUnknown) -> None:
+        self._function()
