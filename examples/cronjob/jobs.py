@@ -79,14 +79,12 @@ def _began(job: Job) -> float:
 
 def new_job(cron_job: CronJob, due: datetime) -> Job:
     """The Job that was due at a time. Its name tells the time, so that nobody makes it twice."""
-    template = deep_copy(cron_job.spec.job_template)
+    template = cron_job.spec.job_template
+    said = template.metadata
     metadata = ObjectMeta(
         name=f"{cron_job.metadata.name}-{int(due.timestamp())}",
         namespace=cron_job.metadata.namespace,
-        labels=dict(template.metadata.labels),
-        annotations={
-            **template.metadata.annotations,
-            SCHEDULED_AT: format_time(due.timestamp()),
-        },
+        labels=dict(said.labels),
+        annotations={**said.annotations, SCHEDULED_AT: format_time(due.timestamp())},
     )
-    return Job(metadata=metadata, spec=template.spec)
+    return Job(metadata=metadata, spec=deep_copy(template.spec))

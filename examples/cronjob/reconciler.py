@@ -27,7 +27,6 @@ from clientgo.operator import (
     OperatorError,
     Result,
     controller,
-    merge_from,
 )
 from clientgo.operator.errors import AlreadyOwnedError, OwnershipError
 from clientgo.operator.generation import rbac
@@ -117,11 +116,10 @@ class CronJobReconciler:
             successful=len(jobs.successful),
             failed=len(jobs.failed),
         )
-        before = deep_copy(cron_job)
+        before = deep_copy(cron_job.status)
         self._observe(ctx, cron_job, jobs)
-        patch = merge_from(before, cron_job, optimistic=True)
-        if patch:
-            written = ctx.client.status.patch(cron_job, patch)
+        if cron_job.status != before:
+            written = ctx.client.status.update(cron_job)
             cron_job.metadata.resource_version = written.metadata.resource_version
 
     def _observe(self, ctx: Context[CronJob], cron_job: CronJob, jobs: Jobs) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -66,7 +67,6 @@ class Workbench:
         self.clock = FakeClock(wall=at(now).timestamp())
         self.jobs: dict[str, Job] = {}
         self.requests: list[str] = []
-        self.patches: list[Any] = []
         self.failures: dict[str, Exception] = {}
         self.warnings: list[str] = []
         self.stale = False
@@ -118,8 +118,11 @@ class Workbench:
 
     def reconcile(self) -> Result:
         """One run as the framework makes it; returns its result."""
-        obj = deep_copy(self.cron_job)
-        self.obj = obj
+        obj = self.obj = CronJob(
+            metadata=copy.copy(self.cron_job.metadata),
+            spec=self.cron_job.spec,
+            status=deep_copy(self.cron_job.status),
+        )
         result = self.reconciler.reconcile(self._context(), obj)
         if result.write is Write.STATUS:
             self._write_status(result.obj)
@@ -151,7 +154,7 @@ class Workbench:
             create=self._create,
             delete=self._delete,
             live=SimpleNamespace(get=self._get),
-            status=SimpleNamespace(patch=self._patch_status),
+            status=SimpleNamespace(update=self._update_status),
         )
         return SimpleNamespace(
             client=client,
@@ -175,7 +178,7 @@ class Workbench:
         assert (kind, namespace, index) == (Job, "default", OWNER_INDEX)
         if self.stale:
             return []
-        return [deep_copy(job) for job in self.jobs.values() if name in owner_name(job)]
+        return [job for job in self.jobs.values() if name in owner_name(job)]
 
     def _get(self, kind: type, name: str, namespace: str) -> Job:
         if name not in self.jobs:
@@ -187,7 +190,7 @@ class Workbench:
         if job.metadata.name in self.jobs:
             raise AlreadyExistsError.of("it is there", name=job.metadata.name)
         job.metadata.uid = f"j-{job.metadata.name}"
-        self.jobs[job.metadata.name] = deep_copy(job)
+        self.jobs[job.metadata.name] = job
         due = datetime.fromisoformat(job.metadata.annotations[SCHEDULED_AT])
         self.requests.append(f"create {due:%H:%M}")
         return job
@@ -198,17 +201,17 @@ class Workbench:
         self.requests.append(f"delete {job.metadata.name}")
         self.jobs.pop(job.metadata.name, None)
 
-    def _patch_status(self, obj: CronJob, patch: Any) -> CronJob:
+    def _update_status(self, obj: CronJob) -> CronJob:
         self._fail("status")
-        self.patches.append(patch)
+        assert obj.metadata.resource_version == self.cron_job.metadata.resource_version
         self.requests.append("status")
-        self.cron_job.status = deep_copy(obj).status
+        self.cron_job.status = deep_copy(obj.status)
         version = str(int(self.cron_job.metadata.resource_version) + 1)
         self.cron_job.metadata.resource_version = version
-        return deep_copy(self.cron_job)
+        return self.cron_job
 
     def _write_status(self, obj: CronJob) -> None:
         assert obj.metadata.resource_version == self.cron_job.metadata.resource_version
         if obj.status != self.cron_job.status:
             self.requests.append("status")
-            self.cron_job.status = deep_copy(obj).status
+            self.cron_job.status = obj.status
