@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from clientgo.cli import operator_cluster, operator_run
 from clientgo.client import NoMatchError
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import StatusError
@@ -58,9 +59,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parts = parser.add_subparsers(required=True, metavar="PART")
     _add_scaffolding(parts)
     _add_generation(parts)
-    # The rest talks to clusters; what it imports is loaded when it is asked for.
-    from clientgo.cli import operator_cluster, operator_run
-
     operator_cluster.configure(parts, project_part)
     operator_run.configure(parts, project_part)
 
@@ -211,7 +209,7 @@ def _gen_definitions(args: argparse.Namespace) -> int:
     generated = definition_files(definitions_of(kinds), kinds, args.max_desc_len)
     _warn(generated)
     out = args.out or Path("config/crd")
-    _tell(generated_files.write(out, generated.files, ("",), force=args.force))
+    _tell(generated_files.write(out, generated.files, (), force=args.force))
     return 0
 
 
