@@ -1,0 +1,131 @@
+"""Events about the object in hand, for the people who look at it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from clientgo.api.events_v1 import Event
+from clientgo.meta import Codec
+from clientgo.operator import Context
+from clientgo.operator.event_outlet import EventOutlet
+from clientgo.operator.object_events import ObjectEvents
+from clientgo.testing import FakeClient
+from clientgo.testing.fake_clock import FakeClock
+from tests.operator.world import Gadget, Planet, Recording, World, gadget, part
+
+
+def recorded(client: FakeClient) -> list[Event]:
+    """The events that were created, in order."""
+    created = [a for a in client.actions() if a.verb == "create"]
+    return [_event(action.body) for action in created]
+
+
+def _event(plain: dict[str, Any]) -> Event:
+    return Codec(Event).decode(msgspec.json.encode(plain))
+
+
+@pytest.fixture
+def client() -> FakeClient:
+    return FakeClient()
+
+
+@pytest.fixture
+def outlet(client: FakeClient) -> EventOutlet:
+    return EventOutlet(client, FakeClock())
+
+
+def about(outlet: EventOutlet, obj: Any, controller: str = "gadgets") -> ObjectEvents:
+    return ObjectEvents(outlet.recorder(controller), obj)
+
+
+def test_an_event_says_what_happened_to_whom(client: FakeClient, outlet: EventOutlet) -> None:
+    """OP-EVT-01, OP-EVT-04, BP-12: by which controller, and what it did."""
+    events = about(outlet, gadget(uid="1"))
+    events.normal("Synced", "all is well")
+    events.warning("ErrResourceExists", "it is taken", related=part(uid="2"), action="Create")
+    outlet.shutdown()
+    first, second = sorted(recorded(client), key=lambda event: event.reason or "", reverse=True)
+    assert (first.type, first.reason, first.note, first.action) == (
+        "Normal",
+        "Synced",
+        "all is well",
+        "Reconcile",
+    )
+    assert (first.regarding.kind, first.regarding.name) == ("Gadget", "a")
+    assert first.reporting_controller == "gadgets"
+    assert first.reporting_instance
+    assert (second.type, second.action) == ("Warning", "Create")
+    assert second.related is not None
+    assert second.related.name == "p"
+
+
+def test_an_event_may_be_about_another_object(client: FakeClient, outlet: EventOutlet) -> None:
+    """OP-EVT-01: regarding="""
+    about(outlet, gadget(uid="1")).normal("Made", "a part", regarding=part(uid="2"))
+    outlet.shutdown()
+    assert recorded(client)[0].regarding.name == "p"
+
+
+def test_an_event_of_a_cluster_scoped_object_is_in_the_default_namespace(
+    client: FakeClient, outlet: EventOutlet
+) -> None:
+    """OP-EVT-04"""
+    earth = Planet()
+    earth.metadata.name, earth.metadata.uid = "earth", "1"
+    about(outlet, earth).normal("Turning", "still")
+    outlet.shutdown()
+    assert recorded(client)[0].metadata.namespace == "default"
+
+
+def test_a_long_name_of_a_controller_is_cut(client: FakeClient, outlet: EventOutlet) -> None:
+    """OP-EVT-04: to the 128 letters that the API server takes."""
+    about(outlet, gadget(uid="1"), "c" * 200).normal("Synced", "ok")
+    outlet.shutdown()
+    assert recorded(client)[0].reporting_controller == "c" * 128
+
+
+@pytest.mark.parametrize(("note", "size"), [("x" * 2000, 1024), ("é" * 600, 1023), ("ok", 2)])
+def test_a_long_note_is_cut_between_letters(
+    client: FakeClient, outlet: EventOutlet, note: str, size: int
+) -> None:
+    """OP-EVT-06: at 1024 bytes."""
+    about(outlet, gadget(uid="1")).normal("Synced", note)
+    outlet.shutdown()
+    written = recorded(client)[0].note or ""
+    assert len(written.encode()) == size
+    assert written == note or written.endswith("...")
+
+
+def test_equal_events_are_counted_and_not_repeated(client: FakeClient, outlet: EventOutlet) -> None:
+    """OP-EVT-03: a hundred of them are one Event, which becomes a series."""
+    events = about(outlet, gadget(uid="1"))
+    for _ in range(100):
+        events.normal("Synced", "ok")
+    outlet.shutdown()
+    assert len(recorded(client)) == 1
+
+
+def test_an_event_that_cannot_be_made_fails_nobody(client: FakeClient, outlet: EventOutlet) -> None:
+    """OP-EVT-02: nor does one that comes after the end."""
+    about(outlet, object()).normal("Synced", "about nothing")
+    outlet.shutdown()
+    about(outlet, gadget(uid="1")).normal("Synced", "too late")
+    assert recorded(client) == []
+
+
+def test_a_reconciler_records_events_about_its_object(world: World) -> None:
+    """OP-EVT-01, OP-MGR-10: what was recorded is written before the manager has stopped."""
+    world.create(gadget())
+
+    def tell(ctx: Context[Any], _obj: Gadget) -> None:
+        ctx.events.normal("Synced", "100 % done")
+
+    recording = Recording(tell)
+    world.register(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+    (event,) = world.client.resource(Event).namespace("default").list().items
+    assert (event.note, event.regarding.name) == ("100 % done", "a")
