@@ -80,3 +80,10 @@ def test_the_page_shows_the_reconciler_as_it_is() -> None:
 
     assert f"```python\n{example.read_text()}```" in page
     assert len(example.read_text().splitlines()) < 80
+
+
+def test_every_example_is_listed() -> None:
+    page = (ROOT / "examples" / "README.md").read_text()
+    parts = {path.stem for path in (ROOT / "examples").glob("*.py")} | {"cronjob", "foo_operator"}
+
+    assert [name for name in sorted(parts - {"embedded"}) if name not in page] == []
