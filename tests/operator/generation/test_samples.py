@@ -21,6 +21,7 @@ class DemandingSpec(Model):
     colour: Literal["red", "green"]
     ports: Annotated[list[Port], Meta(min_length=2)]
     since: Annotated[str, Format("date-time")]
+    above: Annotated[int, Meta(gt=4)]
     odd: Annotated[int, Meta(gt=4, multiple_of=5)]
     share: Annotated[int, Meta(le=0)]
     either: int | str
@@ -60,6 +61,7 @@ def test_everything_that_must_be_given_is_and_nothing_else() -> None:
             "colour": "red",
             "ports": [{"number": 1024}, {"number": 1024}],
             "since": "2026-01-01T00:00:00Z",
+            "above": 5,
             "odd": 5,
             "share": 0,
             "either": 1,
