@@ -31,7 +31,12 @@ from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import ControllerConfig
 from clientgo.operator.declaration import controller
 from clientgo.operator.errors import OperatorError, Retry, TerminalError
-from clientgo.operator.finalizers import add_finalizer, has_finalizer, remove_finalizer
+from clientgo.operator.finalizers import (
+    Finalizers,
+    add_finalizer,
+    has_finalizer,
+    remove_finalizer,
+)
 from clientgo.operator.live_client import Change, LiveClient, merge_from
 from clientgo.operator.manager import Manager
 from clientgo.operator.manager_config import LeaderElection, ManagerConfig
@@ -72,6 +77,11 @@ from clientgo.operator.status import (
     ObservedGeneration,
     object_reference,
     set_condition,
+)
+from clientgo.operator.status_report import (
+    BestPracticeReporter,
+    ReconcileStatus,
+    StatusReporter,
 )
 
 __all__ = [
@@ -132,10 +142,14 @@ __all__ = [
     "remove_owner_reference",
     "has_owner_reference",
     "controller_of",
+    "Finalizers",
     "add_finalizer",
     "has_finalizer",
     "remove_finalizer",
     "ObservedGeneration",
+    "ReconcileStatus",
+    "StatusReporter",
+    "BestPracticeReporter",
     "Condition",
     "Conditioned",
     "set_condition",

@@ -48,6 +48,7 @@ class Context(Generic[P]):
     """
 
     __slots__ = (
+        "_client",
         "_controller",
         "_id",
         "_run",
@@ -71,6 +72,7 @@ class Context(Generic[P]):
         self._controller = controller
         self._run = run
         self._id = ""
+        self._client: CachedClient | None = None
         self.key: ObjectName = run.key
         self.obj: Any = None
         """The primary as it was read, which events are about unless told otherwise."""
@@ -109,8 +111,14 @@ class Context(Generic[P]):
 
     @property
     def client(self) -> CachedClient:
-        """Reads from the caches and writes to the API server; ``client.live`` reads there too."""
-        return self._controller.client
+        """Reads from the caches and writes to the API server; ``client.live`` reads there too.
+
+        A request that is under way when the run is told to end raises
+        :class:`~clientgo.operator.errors.CancelledError`.
+        """
+        if self._client is None:
+            self._client = self._controller.client.until(self.cancelled)
+        return self._client
 
     @property
     def log(self) -> BoundLogger:
@@ -170,6 +178,10 @@ class Context(Generic[P]):
         """Sleep; False if the run was cancelled meanwhile. A result that asks to look again is
         usually better: it does not occupy a worker."""
         return not self.clock.sleep(seconds(delay, "ctx.wait"), self.cancelled)
+
+    def time_is_up(self) -> bool:
+        """Whether the run goes on longer than its controller allows."""
+        return self.deadline is not None and self.clock.monotonic() >= self.deadline
 
     def check(self) -> None:
         """Raise :class:`~clientgo.operator.errors.CancelledError` if the run should end."""

@@ -48,7 +48,7 @@ from clientgo.operator.run_queue import RunQueue, RunQueueStatistics, RunSetting
 from clientgo.operator.services import Services
 from clientgo.operator.sources.kind_source import KindSource
 from clientgo.operator.sources.source import Source, SourceContext
-from clientgo.operator.status import GenerationObserver
+from clientgo.operator.status_notes import StatusNotes
 
 P = TypeVar("P")
 
@@ -96,9 +96,12 @@ class Controller(Generic[P]):
                 f"controller {self.name}: dependents are described for an object; write "
                 "reconcile(self, ctx, obj), not reconcile_key"
             )
+        _check_deletion(shape, config)
         cleans_up = shape.cleanup is not None or self._workflow.needs_finalizer
         self.finalizer = _finalizer_of(self.primary, config) if cleans_up else None
-        self.observer = GenerationObserver(_class_of(self.kind, config), self.name)
+        self.finalizers = _all_finalizers(shape, self.finalizer)
+        """All that an object must have before it is reconciled."""
+        self.notes = StatusNotes(self.kind, config)
         self.metrics = ControllerMetrics(self.name, services.metrics)
         self.recorder = services.recorder(self.name)
         self.client = services.client.as_manager(self.name).written_by(current_run)
@@ -106,7 +109,7 @@ class Controller(Generic[P]):
             self.name,
             lambda run: self._cycle(run),
             RunSettings(
-                retry=config.retry,
+                retry=config.retry,  # type: ignore[arg-type]  # checked() made it a policy
                 max_interval=_seconds(config.max_interval),
                 rate_limit=config.rate_limit,
             ),
@@ -284,8 +287,11 @@ class Controller(Generic[P]):
         source.cache.ensure_index(index, self._primaries_of(source))
         return [deep_copy(obj) for obj in source.cache.select("", (index, str(key)))]
 
-    def clean_up(self, ctx: Any, obj: Any) -> Any:
-        """What ``cleanup`` answers and, once that is done, what is left of the dependents."""
+    def clean_up(self, finalizer: str, ctx: Any, obj: Any) -> Any:
+        """What the clean-up of a finalizer answers; for the controller's own what ``cleanup`` does
+        and, once that is done, what is left of the dependents."""
+        if finalizer != self.finalizer:
+            return self.shape.finalizers.clean_up(finalizer, ctx, obj)
         answer = None if self.shape.cleanup is None else self.shape.cleanup(ctx, obj)
         if isinstance(answer, Result) and answer.keeps_finalizer:
             return answer
@@ -297,18 +303,6 @@ class Controller(Generic[P]):
         """Called with every valid, initialised object, before ``reconcile``."""
         if self._workflow:
             ctx.dependents = self._workflow.reconcile(self, ctx, obj)
-
-    def gave_up(self, ctx: Any, obj: Any, error: Exception) -> bool:
-        """Whether the clean-up of an object has failed for too long; its finalizer is off then."""
-        return False
-
-    def reported_success(self, ctx: Any, obj: Any) -> None:
-        if self.config.reporter is not None:
-            self.config.reporter.success(ctx, obj)
-
-    def reported_failure(self, ctx: Any, obj: Any, error: Exception) -> None:
-        if self.config.reporter is not None and obj is not None:
-            self.config.reporter.failure(ctx, obj, error)
 
     # Inside
 
@@ -374,7 +368,7 @@ class Controller(Generic[P]):
     def _primary_predicate(self) -> Predicate | None:
         parts: list[Predicate] = []
         if self.config.default_filter and self.config.generation_aware:
-            parts.append(worth_a_reconcile(minds_finalizers=self.finalizer is not None))
+            parts.append(worth_a_reconcile(minds_finalizers=bool(self.finalizers)))
         if self.config.labels:
             parts.append(label_selector(self.config.labels))
         parts += self.declaration.primary_predicates
@@ -442,6 +436,8 @@ class _PrimaryRouter:
         if isinstance(event, DeleteEvent):
             if controller.shape.reconcile_key is not None:
                 self._router.emit(event)
+            elif controller.config.on_deleted and self._router.passes(event):
+                controller.queue.deleted(key, event.obj)
             else:
                 controller.queue.forget(key)
             return
@@ -459,6 +455,23 @@ class _PrimaryRouter:
 
     def stop(self) -> None:
         self._router.stop()
+
+
+def _check_deletion(shape: Shape, config: ControllerConfig) -> None:
+    if config.on_deleted and (shape.cleanup is not None or shape.reconcile is None):
+        raise DeclarationError(
+            f"controller {config.name}: on_deleted calls reconcile(self, ctx, obj) with what is "
+            "gone already; it goes together neither with cleanup nor with reconcile_key"
+        )
+
+
+def _all_finalizers(shape: Shape, own: str | None) -> tuple[str, ...]:
+    named = shape.finalizers.names()
+    if own is None:
+        return named
+    if own in named:
+        raise DeclarationError(f"finalizer {own!r} is that of cleanup; register another name")
+    return (*named, own)
 
 
 def _finalizer_of(primary: APIResource, config: ControllerConfig) -> str:
@@ -480,10 +493,6 @@ def _namespaces_of(
     if not primary.namespaced:
         raise ConfigError(f"controller {config.name}: {primary.kind} has no namespaces")
     return namespace_set(config.namespaces)
-
-
-def _class_of(kind: Any, config: ControllerConfig) -> type[Any]:
-    return kind if isinstance(kind, type) and config.generation_aware else object
 
 
 def _seconds(duration: Any) -> float:

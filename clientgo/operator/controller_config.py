@@ -18,7 +18,8 @@ from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.rate_limit import RateLimit
-from clientgo.operator.retry import RetryPolicy, generic
+from clientgo.operator.retry import RetryPolicy, generic, policy_of
+from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 
 TEN_HOURS: Final = 36000.0
 
@@ -37,11 +38,12 @@ class ControllerConfig:
     ``finalizer`` is used if the reconciler has ``cleanup``; ``give_up_after`` is how long after its
     deletion a clean-up may keep failing. ``generation_aware``: status updates are not worth a run;
     ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
-    the object is gone. ``retry``, ``rate_limit``: see those modules. ``max_interval``: every
-    object is looked at this often at least, None for never. ``reconcile_timeout``: a run that takes
-    longer has failed. ``recover`` False: an exception stops the manager. ``needs_leadership``: runs
-    in one process only; ``warmup``: but its caches are filled before. ``reporter`` writes success
-    and failure into the status. ``extra`` is for retry policies that are built from settings.
+    the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see
+    that module. ``max_interval``: every object is looked at this often at least, None for never.
+    ``reconcile_timeout``: a run that takes longer has failed. ``recover`` False: an exception stops
+    the manager. ``needs_leadership``: runs in one process only; ``warmup``: but its caches are
+    filled before. ``reporter`` tells users how runs end, None: nobody does. ``extra`` is for retry
+    policies that are built from settings.
     """
 
     name: str = ""
@@ -53,7 +55,7 @@ class ControllerConfig:
     generation_aware: bool = True
     default_filter: bool = True
     on_deleted: bool = False
-    retry: RetryPolicy = field(default_factory=generic)
+    retry: RetryPolicy | type[RetryPolicy] | str = field(default_factory=generic)
     rate_limit: RateLimit | None = None
     max_interval: Duration | None = TEN_HOURS
     reconcile_timeout: Duration | None = None
@@ -61,7 +63,7 @@ class ControllerConfig:
     needs_leadership: bool = True
     warmup: bool = True
     cache_sync_timeout: Duration = 120.0
-    reporter: Any = None
+    reporter: StatusReporter | None = field(default_factory=BestPracticeReporter)
     allow_duplicate_name: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -75,11 +77,10 @@ class ControllerConfig:
             )
         if self.workers < 1:
             raise ConfigError(f"{where}workers must be at least 1, not {self.workers}")
-        if not callable(getattr(self.retry, "delay", None)):
-            raise ConfigError(f"{where}{self.retry!r} is no retry policy: it has no delay(...)")
         interval = None if self.max_interval is None else seconds(self.max_interval, "max_interval")
         return replace(
             self,
+            retry=policy_of(self.retry, self),
             max_interval=interval if interval and interval > 0 else None,
             give_up_after=_optional(self.give_up_after, f"{where}give_up_after"),
             reconcile_timeout=_optional(self.reconcile_timeout, f"{where}reconcile_timeout"),

@@ -97,6 +97,11 @@ ACTIVE_WORKERS: Final = Metric(
 RETRIES: Final = Metric(
     "operator_reconcile_retries_total", "Retries that were set up", labels=("controller",)
 )
+ABANDONED: Final = Metric(
+    "operator_cleanups_abandoned_total",
+    "Finalizers that were removed though the clean-up kept failing",
+    labels=("controller",),
+)
 EVENTS_RECEIVED: Final = Metric(
     "operator_events_received_total",
     "Events of sources, before predicates",
@@ -129,6 +134,7 @@ class ControllerMetrics:
         self._time = provider.histogram(RECONCILE_TIME, controller=controller)
         self._workers = provider.gauge(MAX_CONCURRENT, controller=controller)
         self._active = provider.gauge(ACTIVE_WORKERS, controller=controller)
+        self._abandoned = provider.counter(ABANDONED, controller=controller)
         self._retries = provider.counter(RETRIES, controller=controller)
 
     def workers(self, count: int) -> None:
@@ -152,6 +158,9 @@ class ControllerMetrics:
             self._timeouts.inc()
         if retries:
             self._retries.inc()
+
+    def abandoned(self) -> None:
+        self._abandoned.inc()
 
     def event(self, source: str, event: ChangeEvent) -> None:
         self._counter(EVENTS_RECEIVED, source, event_type(event)).inc()

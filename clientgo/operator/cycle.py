@@ -6,7 +6,7 @@
       │ no
       ▼
     finalizer on ──► validate ──► initialise ──► reconcile ──► write ──► succeeded
-                                                     └── raised ──► on_error ──► failed
+                                                     └── raised ──► failures.py
 
 Promises this order. The deletion is judged first, so that an invalid object can be deleted;
 ``reconcile`` sees only objects that are valid, initialised and not being deleted. A pass that had
@@ -21,23 +21,23 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final
 
-from clientgo.meta import ObjectName, StatusError, deep_copy, is_conflict, metadata_of
+from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
 from clientgo.operator.context import Context
 from clientgo.operator.errors import (
     CancelledError,
+    FinalizerErrors,
     OperatorError,
-    ReconcileTimeoutError,
     TerminalError,
 )
+from clientgo.operator.failures import STATUS_RETRY, Failures, InvalidObjectError
 from clientgo.operator.finalizers import has_finalizer
-from clientgo.operator.key_state import FailedRun
 from clientgo.operator.object_writes import (
-    add_finalizer_now,
-    remove_finalizer_now,
+    add_finalizers_now,
+    remove_finalizers_now,
     write_result,
     write_status,
 )
-from clientgo.operator.result import ErrorResult, Result, Write
+from clientgo.operator.result import Result, Write
 from clientgo.operator.run_fields import RunFields, enter, leave
 from clientgo.operator.run_queue import Run
 from clientgo.rest import TransportError
@@ -51,10 +51,6 @@ MOST_INITIALISATIONS: Final = 3
 """In a row, for one generation; one more and it is a bug."""
 
 
-class InvalidObjectError(TerminalError):
-    """The object is not what its own rules ask for; only an edit helps."""
-
-
 class Cycle:
     """The work of a controller's run queue; one instance serves all its workers."""
 
@@ -64,6 +60,7 @@ class Cycle:
         self._kind = controller.kind
         self._clock = controller.services.clock
         self._metrics = controller.metrics
+        self._failures = Failures(controller)
 
     def __call__(self, run: Run) -> None:
         """Run once; raises only what must stop the controller."""
@@ -88,8 +85,7 @@ class Cycle:
             return self._by_key(ctx, run)
         shared = self._controller.read_primary(run.key)
         if shared is None:
-            run.gone()
-            return "success"
+            return self._deleted(ctx, run, log)
         obj = shared if self._controller.shares_cached else deep_copy(shared)
         ctx.obj = log.obj = obj
         ctx.retry = run.identify(metadata_of(shared).uid)
@@ -101,12 +97,30 @@ class Cycle:
                 result = self._reconcile(ctx, run, shared, obj)
             self._check_deadline(ctx)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
-            return self._failed(ctx, run, obj, error, deleting=deleting)
-        if result is None:
+            self._failures.deal_with(ctx, run, error, shared, obj, deleting=deleting)
+            return "error"
+        return "success" if result is None else _succeeded(run, result)
+
+    def _deleted(self, ctx: Context[Any], run: Run, log: RunFields) -> str:
+        """The object is gone; a controller may want to hear of that, with its last state."""
+        last = run.last_known
+        if last is None:
+            run.gone()
             return "success"
-        self._controller.reported_success(ctx, obj)
-        run.succeeded(result.delay, result.requeue_priority)
-        return "success" if result.delay is None else "requeue_after"
+        ctx.obj = log.obj = deep_copy(last)
+        ctx.retry = run.identify(metadata_of(last).uid)
+        ctx.deleted = True
+        try:
+            assert self._shape.reconcile is not None
+            result = self._checked(ctx, self._shape.reconcile(ctx, ctx.obj))
+            self._check_deadline(ctx)
+        except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
+            self._failures.deal_with(ctx, run, error, None, ctx.obj)
+            return "error"
+        if result.delay is None:
+            run.gone()
+            return "success"
+        return _succeeded(run, result)
 
     def _by_key(self, ctx: Context[Any], run: Run) -> str:
         assert self._shape.reconcile_key is not None
@@ -119,21 +133,21 @@ class Cycle:
                 write_result(self._controller.client, shared, result)
             self._check_deadline(ctx)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
-            return self._failed(ctx, run, shared, error, deleting=False)
+            self._failures.deal_with(ctx, run, error, shared, shared)
+            return "error"
         if shared is None and result.delay is None:
             run.gone()
-        else:
-            run.succeeded(result.delay, result.requeue_priority)
-        return "success" if result.delay is None else "requeue_after"
+            return "success"
+        return _succeeded(run, result)
 
     # The object lives
 
     def _reconcile(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Result | None:
         """What the run ends in; None if the pass is over and another follows."""
         controller = self._controller
-        finalizer = controller.finalizer
-        if finalizer is not None and not has_finalizer(shared, finalizer):
-            written = add_finalizer_now(controller.client, shared, finalizer)
+        missing = [name for name in controller.finalizers if not has_finalizer(shared, name)]
+        if missing:
+            written = add_finalizers_now(controller.client, shared, missing)
             run.again(echo_version=metadata_of(written).resource_version)
             return None
         self._validate(obj)
@@ -142,7 +156,7 @@ class Cycle:
         assert self._shape.reconcile is not None
         controller.before_reconcile(ctx, obj)
         result = self._checked(ctx, self._shape.reconcile(ctx, obj))
-        self._write(shared, result)
+        self._write(ctx, run, shared, result)
         return result
 
     def _validate(self, obj: Any) -> None:
@@ -174,20 +188,27 @@ class Cycle:
         run.again(echo_version=metadata_of(written).resource_version)
         return True
 
-    def _write(self, shared: Any, result: Result) -> None:
-        """What the result says, with the generation noted in the status where it belongs."""
-        controller = self._controller
-        observer, generation = controller.observer, metadata_of(shared).generation
-        client, before = controller.client, self._base(shared, result)
+    def _write(self, ctx: Context[Any], run: Run, shared: Any, result: Result) -> None:
+        """What the result says, with what the framework notes in the status: in one request with
+        the reconciler's, or in one of its own, without which the run is no failure."""
+        controller, generation = self._controller, metadata_of(shared).generation
+        client, notes, before = controller.client, controller.notes, self._base(shared, result)
         if result.write in (Write.STATUS, Write.BOTH):
-            observer.note(result.obj, generation)
+            notes.succeeded(ctx, result.obj, generation)
             write_result(client, before, result)
             return
         current = write_result(client, before, result)
-        if observer.applies:
-            noted = deep_copy(current)
-            if observer.note(noted, generation):
-                write_status(client, current, noted)
+        if not notes.applies:
+            return
+        noted = deep_copy(current)
+        notes.succeeded(ctx, noted, generation)
+        try:
+            write_status(client, current, noted)
+        except NotFoundError:
+            _log.debug("%s: is gone, and its status with it", run.key)
+        except (StatusError, TransportError) as error:
+            _log.warning("%s: the status of the success was not written: %s", run.key, error)
+            run.again_after(STATUS_RETRY)
 
     def _base(self, shared: Any, result: Result) -> Any:
         """What the result is a change of: the object as it was read, unless the reconciler wrote
@@ -205,76 +226,30 @@ class Cycle:
 
     def _clean_up(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Result | None:
         controller = self._controller
-        finalizer = controller.finalizer
-        if finalizer is None or not has_finalizer(shared, finalizer):
-            run.gone()
-            return None
-        result = self._checked(ctx, controller.clean_up(ctx, obj))
-        if result.keeps_finalizer:
-            write_result(controller.client, shared, result)
-            return result
-        if result.write is not Write.NOTHING or result.delay is not None:
-            raise OperatorError(
-                f"{controller.name}: cleanup is done with {run.key}, so nothing can be written or "
-                "waited for; add .keep_finalizer() to the result"
-            )
-        remove_finalizer_now(controller.client, shared, finalizer)
-        run.gone()
-        return None
-
-    # The run failed
-
-    def _failed(
-        self, ctx: Context[Any], run: Run, obj: Any, error: Exception, *, deleting: bool
-    ) -> str:
-        if not self._controller.config.recover and not _is_expected(error):
-            raise error
-        if deleting and self._controller.gave_up(ctx, obj, error):
-            run.gone()
-            return "error"
-        answer = ErrorResult.default()
-        if self._shape.on_error is not None and not deleting and obj is not None:
-            answer = self._ask_on_error(ctx, obj, error)
-        self._controller.reported_failure(ctx, obj, error)
-        retry_after = error.retry_after if isinstance(error, StatusError) else None
-        timer = run.failed(
-            FailedRun(error, answer.retries, answer.delay, retry_after or 0.0, obj),
-            0 if obj is None else metadata_of(obj).generation,
-        )
-        terminal = isinstance(error, TerminalError) or not answer.retries
-        self._metrics.failed(
-            terminal=terminal,
-            bug=not _is_expected(error),
-            timeout=isinstance(error, ReconcileTimeoutError),
-            retries=timer is not None,
-        )
-        if ctx.cancelled.is_set() and isinstance(error, CancelledError):
-            _log.debug("%s: the run of %s was cut short by the stop", run.key, error)
-        elif is_conflict(error):
-            _log.info("%s: changed by somebody else meanwhile, trying again: %s", run.key, error)
-        elif timer is None:
-            _log.error("%s: failed, not trying again: %s", run.key, error, exc_info=error)
-        else:
-            wait = max(timer.due - self._clock.monotonic(), 0.0)
-            _log.warning("%s: failed, trying again in %.3g s: %s", run.key, wait, error)
-            _log.debug("%s: this is where it failed", run.key, exc_info=error)
-        return "error"
-
-    def _ask_on_error(self, ctx: Context[Any], obj: Any, error: Exception) -> ErrorResult:
-        assert self._shape.on_error is not None
-        try:
-            answer = self._shape.on_error(ctx, obj, error) or ErrorResult.default()
-        except Exception:  # noqa: BLE001 - the first error is the one that matters
-            _log.exception("%s: on_error itself failed", ctx.key)
-            return ErrorResult.default()
-        if answer.obj is not None:
-            shared = self._controller.read_primary(ctx.key)
+        done: list[str] = []
+        kept: Result | None = None
+        errors: dict[str, Exception] = {}
+        for finalizer in controller.finalizers:
+            if not has_finalizer(shared, finalizer):
+                continue
             try:
-                if shared is not None:
-                    write_status(self._controller.client, shared, answer.obj)
-            except (StatusError, TransportError) as failure:
-                _log.warning("%s: the status of the error was not written: %s", ctx.key, failure)
-        return answer
+                result = self._checked_clean_up(ctx, controller.clean_up(finalizer, ctx, obj))
+            except Exception as error:  # noqa: BLE001 - the other finalizers are none the worse
+                errors[finalizer] = error
+                continue
+            if result.keeps_finalizer:
+                kept = result
+            else:
+                done.append(finalizer)
+        if kept is not None and not errors:
+            write_result(controller.client, shared, kept)
+        if done:
+            remove_finalizers_now(controller.client, shared, done)
+        if errors:
+            raise next(iter(errors.values())) if len(errors) == 1 else FinalizerErrors(errors)
+        if kept is None:
+            run.gone()
+        return kept
 
     # Checks
 
@@ -295,17 +270,25 @@ class Cycle:
                 f"{self._controller.name}: {self._controller.primary.kind} has no status "
                 "subresource; declare a field called status, or return Result.resource"
             )
+        if returned.write is not Write.NOTHING and ctx.deleted:
+            raise TerminalError(f"{self._controller.name}: {ctx.key} is gone and cannot be written")
         return returned
 
-    def _check_deadline(self, ctx: Context[Any]) -> None:
-        if ctx.deadline is not None and self._clock.monotonic() > ctx.deadline:
-            timeout = self._controller.config.reconcile_timeout
-            raise ReconcileTimeoutError(
-                f"the run of {ctx.key} took longer than the {timeout} s that "
-                f"controller {self._controller.name} allows"
+    def _checked_clean_up(self, ctx: Context[Any], returned: Any) -> Result:
+        result = self._checked(ctx, returned)
+        asks = result.write is not Write.NOTHING or result.delay is not None
+        if asks and not result.keeps_finalizer:
+            raise OperatorError(
+                f"{self._controller.name}: cleanup is done with {ctx.key}, so nothing can be "
+                "written or waited for; add .keep_finalizer() to the result"
             )
+        return result
+
+    def _check_deadline(self, ctx: Context[Any]) -> None:
+        if ctx.time_is_up():
+            raise CancelledError(f"the run of {ctx.key} ended when its time was over")
 
 
-def _is_expected(error: Exception) -> bool:
-    """Whether an error is one of the world's, not a bug in the reconciler."""
-    return isinstance(error, OperatorError | StatusError | TransportError)
+def _succeeded(run: Run, result: Result) -> str:
+    run.succeeded(result.delay, result.requeue_priority)
+    return "success" if result.delay is None else "requeue_after"

@@ -140,13 +140,21 @@ class NamespaceTerminatingError(TerminalError):
         )
 
 
-class DependentErrors(OperatorError):  # noqa: N818 - it holds several
-    """Some dependents of an object failed; ``errors`` has them by name."""
+class SeveralErrors(OperatorError):  # noqa: N818 - it holds several
+    """Some parts of the work on an object failed; ``errors`` has them by name."""
 
     def __init__(self, errors: dict[str, Exception]) -> None:
         super().__init__("; ".join(f"{name}: {error}" for name, error in sorted(errors.items())))
         self.errors = errors
 
 
-class TerminalDependentErrors(DependentErrors, TerminalError):
+class FinalizerErrors(SeveralErrors):
+    """Clean-ups of an object failed; ``errors`` has them by finalizer."""
+
+
+class DependentErrors(SeveralErrors):
+    """Some dependents of an object failed; ``errors`` has them by name."""
+
+
+class TerminalDependentErrors(DependentErrors, TerminalError):  # noqa: N818 - it holds several
     """Some dependents of an object failed, and no retry can cure any of them."""

@@ -79,7 +79,7 @@ class EventRouter:
             self._controller, self._context.primary, None, obj=event.obj, prefix="event"
         )
         with logging_about(log):
-            if self._passes(event):
+            if self.passes(event):
                 self._route(event, 0)
 
     def enqueue(self, key: ObjectName, *, after: float = 0.0, priority: int = 0) -> None:
@@ -104,7 +104,8 @@ class EventRouter:
         self._retries.stop()
         self._retried.clear()
 
-    def _passes(self, event: ChangeEvent) -> bool:
+    def passes(self, event: ChangeEvent) -> bool:
+        """Whether the predicate lets an event through."""
         if self._predicate is None:
             return True
         if isinstance(event, UpdateEvent) and event.resync:

@@ -1,20 +1,60 @@
 """Finalizers: the object stays until its clean-up is done.
 
-Promises helpers that say whether they changed anything; names that the API server accepts.
+Promises helpers that say whether they changed anything; names that the API server accepts; that
+of several finalizers each goes when its own clean-up is done, whatever the others do.
 
-Source: controller-runtime pkg/controller/controllerutil; Java Operator SDK (finalizer names).
+Source: controller-runtime pkg/controller/controllerutil, pkg/finalizer; Java Operator SDK
+(finalizer names).
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from clientgo.meta import APIResource, metadata_of
 from clientgo.operator.errors import DeclarationError
 
+if TYPE_CHECKING:
+    from clientgo.operator.context import Context
+
+P = TypeVar("P")
+
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _NAME: Final = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+
+
+class Finalizers(Generic[P]):
+    """Several finalizers of one reconciler, which has it as its attribute ``finalizers``.
+
+    ::
+
+        class FooReconciler:
+            def __init__(self) -> None:
+                self.finalizers = Finalizers[Foo]()
+                self.finalizers.register("example.com/records", self.remove_records)
+                self.finalizers.register("example.com/bucket", self.remove_bucket)
+
+    Each is called as ``clean_up(ctx, obj)`` while its finalizer is on an object that is being
+    deleted, and raises if it is not done. All are registered before the controller is built.
+    """
+
+    def __init__(self) -> None:
+        self._clean_ups: dict[str, Callable[[Context[P], P], None]] = {}
+
+    def register(self, name: str, clean_up: Callable[[Context[P], P], None]) -> None:
+        """Raises :class:`~clientgo.operator.errors.DeclarationError` for a name that is bad, or
+        registered."""
+        if checked_finalizer(name) in self._clean_ups:
+            raise DeclarationError(f"finalizer {name!r} is registered already; use another name")
+        self._clean_ups[name] = clean_up
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(self._clean_ups)
+
+    def clean_up(self, name: str, ctx: Context[P], obj: P) -> None:
+        self._clean_ups[name](ctx, obj)
 
 
 def default_finalizer(primary: APIResource) -> str:
@@ -22,14 +62,14 @@ def default_finalizer(primary: APIResource) -> str:
     return f"{primary.plural}.{primary.group or 'core.clientgo'}/finalizer"
 
 
-def checked_finalizer(name: str, controller: str) -> str:
+def checked_finalizer(name: str, controller: str = "") -> str:
     """The name itself. Raises :class:`~clientgo.operator.errors.DeclarationError` for a bad one."""
     domain, slash, short = name.partition("/")
     if slash and len(domain) <= 253 and _SUBDOMAIN.fullmatch(domain) and _NAME.fullmatch(short):
         return name
+    where = f"controller {controller}: " if controller else ""
     raise DeclarationError(
-        f"controller {controller}: {name!r} is no finalizer; write it as "
-        "<domain>/<name>, as in example.com/cleanup"
+        f"{where}{name!r} is no finalizer; write it as <domain>/<name>, as in example.com/cleanup"
     )
 
 

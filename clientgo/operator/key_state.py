@@ -112,8 +112,10 @@ class KeyState:
         "failed_generation",
         "first_failure",
         "held_until",
+        "invalid_told",
         "last_error",
         "last_failed",
+        "last_known",
         "pending",
         "pending_priority",
         "running",
@@ -152,6 +154,10 @@ class KeyState:
         self.settling: tuple[int, int] = (0, 0)
         """A generation, and how often it was initialised."""
         self.window: RunWindow | None = None
+        self.invalid_told = 0
+        """The generation of which users were told that it is invalid."""
+        self.last_known: Any = None
+        """The last state of an object that is gone, where somebody wants to hear of that."""
 
     def trigger(self, priority: int) -> None:
         """An event, or somebody, asks for a run."""
@@ -213,6 +219,7 @@ class KeyState:
             self._forget_failures()
             self.timer = None
             self.settling = (0, 0)
+            self.last_known = None
         self.uid = uid
 
     def retry_info(self, policy: RetryPolicy) -> RetryInfo:
@@ -300,3 +307,4 @@ class KeyState:
         self.blocked_until = None
         self.first_failure = None
         self.last_error = None
+        self.invalid_told = 0

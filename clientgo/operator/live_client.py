@@ -13,6 +13,7 @@ Source: controller-runtime pkg/client.
 from __future__ import annotations
 
 import builtins
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -38,7 +39,8 @@ from clientgo.meta import (
 )
 from clientgo.meta.patches import create_merge_patch
 from clientgo.operator.cache.object_cache import ObjectCache
-from clientgo.operator.errors import NamespaceTerminatingError, OperatorError
+from clientgo.operator.errors import CancelledError, NamespaceTerminatingError, OperatorError
+from clientgo.rest import RequestStoppedError
 
 S = TypeVar("S")
 
@@ -73,6 +75,8 @@ class ClientOptions:
     dry_run: bool = False
     guard: Callable[[], object] | None = None
     intercept: Callable[[str, Any], object] | None = None
+    stop: threading.Event | None = None
+    """Ends requests that are under way when it is set."""
     writer: Callable[[], Any] | None = None
     """Who writes, as :class:`~clientgo.operator.cache.OwnWrites` remembers it."""
 
@@ -119,6 +123,11 @@ class LiveClient:
     def written_by(self, writer: Callable[[], Any]) -> Self:
         """Writes are remembered as those of whom ``writer()`` names."""
         return self._with(writer=writer)
+
+    def until(self, stop: threading.Event) -> Self:
+        """Requests under way when ``stop`` is set end, those after it do not begin: both raise
+        :class:`~clientgo.operator.errors.CancelledError`."""
+        return self._with(stop=stop)
 
     def guarded(self, guard: Callable[[], object]) -> Self:
         """Before each write ``guard()`` is called; what it raises is raised."""
@@ -201,7 +210,8 @@ class LiveClient:
     ) -> WatchStream:
         """What happens to objects, for whoever needs it besides sources."""
         self._intercepted("watch", kind)
-        return self._of(kind, namespace).watch(options)
+        with self._until_stopped() as stop:
+            return self._of(kind, namespace).watch(options, stop=stop)
 
     # Writing
 
@@ -288,14 +298,16 @@ class LiveClient:
         self._before_write("delete", obj)
         metadata = metadata_of(obj)
         try:
-            self._for(obj).delete(
-                metadata.name,
-                propagation_policy=propagation or "",
-                grace_period_seconds=grace,
-                uid=metadata.uid if only_this else "",
-                resource_version=metadata.resource_version if only_this else "",
-                dry_run=self._options.dry_run,
-            )
+            with self._until_stopped() as stop:
+                self._for(obj).delete(
+                    metadata.name,
+                    propagation_policy=propagation or "",
+                    grace_period_seconds=grace,
+                    uid=metadata.uid if only_this else "",
+                    resource_version=metadata.resource_version if only_this else "",
+                    dry_run=self._options.dry_run,
+                    stop=stop,
+                )
         except NotFoundError:
             if not ignore_missing:
                 raise
@@ -315,12 +327,17 @@ class LiveClient:
     ) -> None:
         """Delete the objects of a kind in a namespace, those that are selected."""
         self._before_write("delete_all_of", kind)
-        self._of(kind, namespace).delete_collection(
-            ListOptions(label_selector=selector_text(labels), field_selector=selector_text(fields)),
-            propagation_policy=propagation or "",
-            grace_period_seconds=grace,
-            dry_run=self._options.dry_run,
+        selected = ListOptions(
+            label_selector=selector_text(labels), field_selector=selector_text(fields)
         )
+        with self._until_stopped() as stop:
+            self._of(kind, namespace).delete_collection(
+                selected,
+                propagation_policy=propagation or "",
+                grace_period_seconds=grace,
+                dry_run=self._options.dry_run,
+                stop=stop,
+            )
 
     @property
     def status(self) -> Subresource:
@@ -373,7 +390,8 @@ class LiveClient:
     # What a client that reads elsewhere overrides
 
     def _get(self, kind: Any, name: str, namespace: str) -> Any:
-        return self._of(kind, namespace).get(name)
+        with self._until_stopped() as stop:
+            return self._of(kind, namespace).get(name, stop=stop)
 
     def _list(
         self,
@@ -388,7 +406,8 @@ class LiveClient:
             field_selector=selector_text(fields),
             limit=limit or 0,
         )
-        return self._of(kind, namespace).list(options).items
+        with self._until_stopped() as stop:
+            return self._of(kind, namespace).list(options, stop=stop).items
 
     # Inside
 
@@ -421,6 +440,7 @@ class LiveClient:
             "field_manager": options.field_manager,
             "field_validation": options.field_validation,
             "dry_run": options.dry_run,
+            "stop": options.stop,
         }
 
     def _intercepted(self, verb: str, subject: Any) -> None:
@@ -450,8 +470,16 @@ class LiveClient:
                 self._cache.wrote(kind, answer, writer)
             return answer
 
-        with self._cache.writing(kind, writer):
+        with self._cache.writing(kind, writer), self._until_stopped():
             yield acknowledge
+
+    @contextmanager
+    def _until_stopped(self) -> Iterator[threading.Event | None]:
+        """The frame of one request, and what ends it early."""
+        try:
+            yield self._options.stop
+        except RequestStoppedError as error:
+            raise CancelledError(f"the request was cut short: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,11 +65,12 @@ class ObjectEvents:
         self, event_type: str, reason: str, note: str, regarding: Any, related: Any, action: str
     ) -> None:
         about = self._obj if regarding is None else regarding
-        text = _cut(note)
+        text = shortened(note)
         self._recorder.eventf(about, related, event_type, reason, action or "Reconcile", "%s", text)
 
 
-def _cut(note: str) -> str:
+def shortened(note: str) -> str:
+    """A text as the API server takes it for a note: cut if it is longer than 1024 bytes."""
     encoded = note.encode()
     if len(encoded) <= _LONGEST_NOTE:
         return note

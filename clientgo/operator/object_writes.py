@@ -7,12 +7,12 @@ the result waives that.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from clientgo.client import PatchKind
 from clientgo.meta import ConflictError, InvalidError, NotFoundError, metadata_of, to_plain
 from clientgo.meta.patches import create_merge_patch
-from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.live_client import LiveClient
 from clientgo.operator.result import Result, Write
 
@@ -54,30 +54,31 @@ def write_status(
     return client.patch(current, _guarded(patch, current, optimistic), subresource="status")
 
 
-def add_finalizer_now(client: LiveClient, obj: Any, name: str) -> Any:
-    """One request, which fails if the object has changed since it was read."""
-    assert not has_finalizer(obj, name)
+def add_finalizers_now(client: LiveClient, obj: Any, names: Sequence[str]) -> Any:
+    """One request, which fails if the object has changed since it was read. ``names`` are
+    missing."""
     metadata = metadata_of(obj)
     patch: list[dict[str, Any]] = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version}
     ]
     if metadata.finalizers:
-        patch.append({"op": "add", "path": "/metadata/finalizers/-", "value": name})
+        path = "/metadata/finalizers/-"
+        patch += [{"op": "add", "path": path, "value": name} for name in names]
     else:
-        patch.append({"op": "add", "path": "/metadata/finalizers", "value": [name]})
+        patch.append({"op": "add", "path": "/metadata/finalizers", "value": list(names)})
     return client.patch(obj, patch, PatchKind.JSON)
 
 
-def remove_finalizer_now(client: LiveClient, obj: Any, name: str) -> None:
-    """Remove a finalizer; what changed meanwhile is read anew and tried again, up to ten times.
+def remove_finalizers_now(client: LiveClient, obj: Any, names: Collection[str]) -> None:
+    """Remove finalizers; what changed meanwhile is read anew and tried again, up to ten times.
 
-    An object that is gone has no finalizer any more.
+    An object that is gone has no finalizers any more.
     """
     for attempt in range(1, _REMOVAL_ATTEMPTS + 1):
         metadata = metadata_of(obj)
-        if not has_finalizer(obj, name):
+        left = [name for name in metadata.finalizers if name not in names]
+        if len(left) == len(metadata.finalizers):
             return
-        left = [finalizer for finalizer in metadata.finalizers if finalizer != name]
         patch = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": left}}
         try:
             client.patch(obj, patch)
@@ -123,11 +124,3 @@ def _guarded(patch: dict[str, Any], current: Any, optimistic: bool) -> dict[str,
 
 def _without_status(plain: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in plain.items() if name != "status"}
-
-
-def _identity(obj: Any) -> dict[str, Any]:
-    metadata = metadata_of(obj)
-    named = {"name": metadata.name}
-    if metadata.namespace:
-        named["namespace"] = metadata.namespace
-    return {"apiVersion": obj.api_version, "kind": obj.kind, "metadata": named}

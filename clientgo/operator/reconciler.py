@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from clientgo.operator.errors import DeclarationError
+from clientgo.operator.finalizers import Finalizers
 
 if TYPE_CHECKING:
     from clientgo.operator.context import Context
@@ -42,6 +43,9 @@ class Reconciler(Protocol[P_contra]):
     - ``initialise(obj) -> bool``: fills in what is missing; True if it changed something.
     - ``sources(ctx) -> Iterable[Source]``: more that has to be watched.
     - ``setup(manager)``: called once when the controller is registered.
+
+    An attribute ``finalizers`` adds more clean-ups, see
+    :class:`~clientgo.operator.finalizers.Finalizers`.
     """
 
     def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Result | None: ...
@@ -63,6 +67,7 @@ _ARGUMENTS: Final = {
     "sources": 1,
     "setup": 1,
 }
+"""How many arguments each method is called with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,7 @@ class Shape:
     initialise: Callable[..., Any] | None
     sources: Callable[..., Any] | None
     setup: Callable[..., Any] | None
+    finalizers: Finalizers[Any]
 
 
 def shape_of(reconciler: object, controller: str) -> Shape:
@@ -93,7 +99,13 @@ def shape_of(reconciler: object, controller: str) -> Shape:
     found = {
         name: _method(reconciler, name, count, controller) for name, count in _ARGUMENTS.items()
     }
-    shape = Shape(**found)
+    finalizers = getattr(reconciler, "finalizers", None) or Finalizers()
+    if not isinstance(finalizers, Finalizers):
+        raise DeclarationError(
+            f"controller {controller}: {type(reconciler).__name__}.finalizers must be Finalizers, "
+            f"not {finalizers!r}"
+        )
+    shape = Shape(**found, finalizers=finalizers)
     if (shape.reconcile is None) == (shape.reconcile_key is None):
         raise DeclarationError(
             f"controller {controller}: {type(reconciler).__name__} must have either "

@@ -13,12 +13,16 @@ here the delays are as its documentation says, 2, 3, 4.5, 6.75 and 10.125 second
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, Final, Literal, Protocol, TypeAlias
 
+from clientgo.meta.timestamps import parse_time
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
+
+BackoffSource: TypeAlias = Literal["status", "memory"]
 
 AfterExhaustion: TypeAlias = Literal["max_interval", "wait"]
 
@@ -93,6 +97,38 @@ class NoRetry:
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class BestPracticeRetry:
+    """Waits twice as long as the last failure was ago, as the object's status has it.
+
+    Where the status has no failure, as before the first or for kinds without a
+    :class:`~clientgo.operator.status_report.ReconcileStatus`, the delay doubles with each attempt.
+    Never less than ``first``, never more than ``cap``; no limit of attempts.
+
+    Source: Red Hat's operator best practices, ManageError, where the delay may be 0.
+    """
+
+    first: float = 2.0
+    cap: float = 21600.0
+    source: BackoffSource = "status"
+    max_attempts: None = None
+
+    def delay(self, state: RetryState, _error: Exception, /) -> float:
+        elapsed = _since_noted_failure(state) if self.source == "status" else None
+        if elapsed is not None:
+            return min(max(2.0 * round(elapsed), self.first), self.cap)
+        doublings = min(state.attempt, 64)
+        return min(self.first * 2.0**doublings, self.cap)
+
+
+def _since_noted_failure(state: RetryState) -> float | None:
+    status = getattr(state.obj, "status", None)
+    noted = getattr(status, "last_update", None)
+    if not noted or getattr(status, "status", None) != "Failure":
+        return None
+    return state.now - parse_time(noted)
+
+
 def generic(
     initial: Duration = 2.0,
     multiplier: float = 1.5,
@@ -140,9 +176,58 @@ def workqueue(base: Duration = 0.005, cap: Duration = 1000.0) -> ExponentialRetr
     return generic(base, 2.0, None, cap)
 
 
+def best_practice(
+    first: Duration = 2.0, cap: Duration = 21600.0, source: BackoffSource = "status"
+) -> BestPracticeRetry:
+    """Delays that double from 2 s up to six hours, and survive a restart in the object's status.
+
+    With ``source="memory"`` they are counted from 2 s again after one.
+    """
+    return BestPracticeRetry(positive_seconds(first, "first"), positive_seconds(cap, "cap"), source)
+
+
 def none() -> NoRetry:
     """No retries."""
     return NoRetry()
+
+
+PRESETS: Final[Mapping[str, Callable[[], RetryPolicy]]] = {
+    "generic": generic,
+    "fixed": fixed,
+    "workqueue": workqueue,
+    "best_practice": best_practice,
+    "none": none,
+}
+
+
+def policy_of(given: Any, config: Any) -> RetryPolicy:
+    """The policy that is meant: one itself, a class, or the name of one.
+
+    A name is that of a preset or ``package.module:Class``. A class is built by its
+    ``from_config(config)``, if it has that, with the controller's settings; otherwise with nothing.
+    Raises :class:`~clientgo.operator.errors.ConfigError`.
+    """
+    found = _named(given) if isinstance(given, str) else given
+    if isinstance(found, type):
+        build = getattr(found, "from_config", None)
+        found = found() if build is None else build(config)
+    if not callable(getattr(found, "delay", None)):
+        raise ConfigError(f"{given!r} is no retry policy: it has no delay(state, error)")
+    policy: RetryPolicy = found
+    return policy
+
+
+def _named(name: str) -> Any:
+    if name in PRESETS:
+        return PRESETS[name]()
+    module, _, attribute = name.partition(":")
+    try:
+        return getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ConfigError(
+            f"there is no retry policy {name!r}; write package.module:Class, or one of "
+            + ", ".join(PRESETS)
+        ) from error
 
 
 def retry_limit(policy: RetryPolicy) -> int | None:

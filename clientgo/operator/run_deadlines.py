@@ -43,6 +43,8 @@ class RunDeadlines:
         with self._lock:
             self._runs[id(run)] = run, cancelled, now
         self._timers.set(id(run), deadline)
+        if self._stop.is_set():  # perhaps too late for cancel_all
+            cancelled.set()
         return cancelled, deadline
 
     def end(self, run: Run) -> None:
@@ -60,11 +62,11 @@ class RunDeadlines:
         for _, cancelled, _ in runs:
             cancelled.set()
 
-    def longest(self) -> float:
-        """For how many seconds the oldest run goes on."""
+    def older_than(self, seconds: float) -> int:
+        """How many runs go on for longer than so many seconds."""
         now = self._clock.monotonic()
         with self._lock:
-            return max((now - began for _, _, began in self._runs.values()), default=0.0)
+            return sum(now - began > seconds for _, _, began in self._runs.values())
 
     def stop(self) -> None:
         self._timers.stop()

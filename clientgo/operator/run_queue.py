@@ -16,7 +16,7 @@ import contextvars
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName
@@ -102,6 +102,23 @@ class Run:
             state.trigger(self.priority)
             queue._states.setdefault(self.key, state)
             queue._queue.add(self.key, priority=self.priority)
+
+    def again_after(self, delay: float) -> None:
+        """However it ends, the object runs again after so many seconds at the latest."""
+        self._queue.trigger(self.key, self.priority, after=delay)
+
+    @property
+    def last_known(self) -> Any:
+        """The last state of an object that is gone, see :meth:`RunQueue.deleted`."""
+        return self._state.last_known
+
+    def was_told(self, generation: int) -> bool:
+        """Whether users know that this generation is invalid."""
+        return self._state.invalid_told == generation
+
+    def told(self, generation: int) -> None:
+        """Users know now that this generation is invalid."""
+        self._state.invalid_told = generation
 
     def initialised(self, generation: int) -> int:
         """Count an initialisation of a generation; returns how many that makes in a row."""
@@ -201,6 +218,13 @@ class RunQueue:
                 return False
             state.echo_version = ""
             return True
+
+    def deleted(self, key: ObjectName, last_known: Any) -> None:
+        """The object is gone; ask for a run that is given its last state."""
+        with self._lock:
+            state = self._states.setdefault(key, KeyState())
+            state.last_known = last_known
+            self._trigger_locked(key, state, 0)
 
     def forget(self, key: ObjectName) -> None:
         """The object is gone: forget its failures and timers. A run in hand goes on."""

@@ -20,7 +20,8 @@ from clientgo.operator.errors import DeclarationError
 
 
 class ObservedGeneration(Model):
-    """Base of a status type: the framework notes which generation was reconciled last.
+    """Base of a status type: the framework notes which generation was reconciled last. It does so
+    in any status with the field of this.
 
     ::
 
@@ -113,33 +114,52 @@ def status_type_of(kind: type[Any]) -> type[Any] | None:
     return next((part for part in candidates if part is not type(None)), None)
 
 
-class GenerationObserver:
-    """Notes the generation in objects of a kind whose status type asks for it."""
+def has_status_fields(kind: Any, fields: type[Model]) -> bool:
+    """Whether a kind's status has all fields of a type; a struct cannot have two such bases."""
+    status_type = status_type_of(kind)
+    return status_type is not None and set(fields.__struct_fields__) <= set(
+        getattr(status_type, "__struct_fields__", ())
+    )
 
-    def __init__(self, kind: type[Any], controller: str) -> None:
-        status_type = status_type_of(kind)
-        self.applies = status_type is not None and issubclass(status_type, ObservedGeneration)
-        self._status_type = status_type
+
+def status_of(obj: Any) -> Any:
+    """The status of an object about to be written, made if there is none."""
+    if obj.status is None:
+        status_type = status_type_of(type(obj))
+        assert status_type is not None
+        obj.status = status_type()
+    return obj.status
+
+
+def check_new_status(kind: type[Any], controller: str) -> None:
+    """Raise :class:`~clientgo.operator.errors.DeclarationError` if no status can be made."""
+    status_type = status_type_of(kind)
+    assert status_type is not None
+    try:
+        status_type()
+    except TypeError as error:
+        raise DeclarationError(
+            f"controller {controller}: the status of a new {kind.__name__} is made by "
+            f"{status_type.__name__}() ({error}); give each of its fields a default"
+        ) from None
+
+
+class GenerationObserver:
+    """Notes the generation in objects of a kind whose status has a place for it."""
+
+    def __init__(self, kind: Any, controller: str) -> None:
+        self.applies = has_status_fields(kind, ObservedGeneration)
         if self.applies:
-            assert status_type is not None
-            try:
-                status_type()
-            except TypeError as error:
-                raise DeclarationError(
-                    f"controller {controller}: the status of a new {kind.__name__} is made by "
-                    f"{status_type.__name__}() ({error}); give each of its fields a default"
-                ) from None
+            check_new_status(kind, controller)
 
     def note(self, obj: Any, generation: int) -> bool:
         """Set it in ``obj``, a private copy; tell whether that is a change."""
         if not self.applies or not generation:
             return False
-        if obj.status is None:
-            assert self._status_type is not None
-            obj.status = self._status_type()
-        if obj.status.observed_generation == generation:
+        status = status_of(obj)
+        if status.observed_generation == generation:
             return False
-        obj.status.observed_generation = generation
+        status.observed_generation = generation
         return True
 
 

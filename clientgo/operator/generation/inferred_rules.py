@@ -87,7 +87,7 @@ def certificate_rules(operator: str, namespace: str, crds: Iterable[str]) -> lis
 
 def _primary(controller: Controller[Any]) -> Iterator[PolicyRule]:
     primary, shape = controller.primary, controller.shape
-    writes = controller.finalizer is not None or shape.initialise is not None
+    writes = bool(controller.finalizers) or shape.initialise is not None
     verbs = (*READ, *CHANGE) if writes else READ
     yield from _on(primary, "", verbs, controller.namespaces)
     yield from _on(primary, "/finalizers", ("update",), controller.namespaces)

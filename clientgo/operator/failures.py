@@ -1,0 +1,184 @@
+"""What follows when a run has failed.
+
+::
+
+    cut short by the stop ──► nothing
+    clean-up failed for too long ──► finalizers off
+    on_error ──► Event ──► status ──► retry policy ──► one line in the log
+
+Promises this order, so that users can read of a failure before it is tried again; that nothing
+which fails on the way replaces the failure itself; and one log record for each failure, besides
+those of what failed on the way.
+
+Source: Java Operator SDK (ReconciliationDispatcher, ErrorStatusHandler); Red Hat's operator best
+practices (ManageError).
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any, Final
+
+from clientgo.meta import NotFoundError, StatusError, deep_copy, is_conflict, metadata_of
+from clientgo.meta.timestamps import parse_time
+from clientgo.operator.context import Context
+from clientgo.operator.errors import (
+    CancelledError,
+    OperatorError,
+    ReconcileTimeoutError,
+    TerminalError,
+)
+from clientgo.operator.key_state import FailedRun, Timer
+from clientgo.operator.object_events import CLEANUP_ABANDONED
+from clientgo.operator.object_writes import remove_finalizers_now, write_status
+from clientgo.operator.result import ErrorResult
+from clientgo.operator.run_queue import Run
+from clientgo.rest import TransportError
+
+if TYPE_CHECKING:
+    from clientgo.operator.controller import Controller
+
+_log = logging.getLogger("clientgo.operator.reconcile")
+
+STATUS_RETRY: Final = 1.0
+"""Seconds after which an object runs again whose status could not be written."""
+
+
+class InvalidObjectError(TerminalError):
+    """The object is not what its own rules ask for; only an edit helps."""
+
+
+class Failures:
+    """Deals with the failed runs of one controller. ``obj`` is the object in hand, ``shared`` the
+    same as it was read; both None if there is none."""
+
+    def __init__(self, controller: Controller[Any]) -> None:
+        self._controller = controller
+        self._clock = controller.services.clock
+
+    def deal_with(
+        self,
+        ctx: Context[Any],
+        run: Run,
+        error: Exception,
+        shared: Any,
+        obj: Any,
+        *,
+        deleting: bool = False,
+    ) -> None:
+        """Raises ``error`` itself if it must stop the manager."""
+        controller = self._controller
+        error = self._timed_out(ctx, error)
+        if isinstance(error, CancelledError) and controller.queue.cancelled.is_set():
+            _log.debug("%s: the run was cut short by the stop: %s", run.key, error)
+            return
+        if not controller.config.recover and not _is_expected(error):
+            raise error
+        if deleting and self._gave_up(ctx, run, error, shared):
+            return
+        answer = ErrorResult.default()
+        if controller.shape.on_error is not None and obj is not None and not deleting:
+            answer = self._ask_on_error(ctx, obj, error)
+        self._tell(ctx, run, error, shared, answer)
+        retry = self._plan(run, error, shared, answer)
+        if ctx.deleted and retry is None:
+            run.gone()
+        self._log(run, error, retry)
+
+    def _timed_out(self, ctx: Context[Any], error: Exception) -> Exception:
+        """The error itself, unless it is only what the end of the run's time made of it."""
+        if ctx.time_is_up() and isinstance(error, CancelledError):
+            timed_out = ReconcileTimeoutError(
+                f"the run of {ctx.key} took longer than the "
+                f"{self._controller.config.reconcile_timeout} s that controller "
+                f"{self._controller.name} allows"
+            )
+            timed_out.__cause__ = error
+            return timed_out
+        return error
+
+    def _gave_up(self, ctx: Context[Any], run: Run, error: Exception, shared: Any) -> bool:
+        """Whether the clean-up has failed for too long; the finalizers are off then."""
+        controller, patience = self._controller, self._controller.config.give_up_after
+        if patience is None:
+            return False
+        deleted_at = parse_time(metadata_of(shared).deletion_timestamp)
+        left = deleted_at + float(patience) - self._clock.time()  # type: ignore[arg-type]  # checked() made it seconds
+        if left > 0:
+            run.again_after(left)
+            return False
+        try:
+            remove_finalizers_now(controller.client, shared, controller.finalizers)
+        except (StatusError, TransportError) as failure:
+            _log.warning("%s: the finalizers could not be removed: %s", run.key, failure)
+            return False
+        note = f"The clean-up kept failing and was given up; something may be left: {error}"
+        ctx.events.warning(CLEANUP_ABANDONED, note)
+        controller.metrics.abandoned()
+        _log.error("%s: the clean-up was given up: %s", run.key, error, exc_info=error)
+        run.gone()
+        return True
+
+    def _ask_on_error(self, ctx: Context[Any], obj: Any, error: Exception) -> ErrorResult:
+        assert self._controller.shape.on_error is not None
+        try:
+            return self._controller.shape.on_error(ctx, obj, error) or ErrorResult.default()
+        except Exception:  # noqa: BLE001 - the first error is the one that matters
+            _log.exception("%s: on_error itself failed", ctx.key)
+            return ErrorResult.default()
+
+    def _tell(
+        self, ctx: Context[Any], run: Run, error: Exception, shared: Any, answer: ErrorResult
+    ) -> None:
+        """By an Event and in the status; that something is invalid once for each generation."""
+        if shared is None:
+            return
+        notes, invalid = self._controller.notes, isinstance(error, InvalidObjectError)
+        generation = metadata_of(shared).generation
+        wanted = deep_copy(shared) if answer.obj is None else answer.obj
+        if not (invalid and run.was_told(generation)):
+            notes.failed(ctx, wanted, error)
+        try:
+            # Whatever happened to the object meanwhile, this is how its last run ended.
+            write_status(self._controller.client, shared, wanted, optimistic=False)
+        except NotFoundError:
+            _log.debug("%s: is gone, and its status with it", run.key)
+        except (StatusError, TransportError) as failure:
+            _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
+            if notes.reports:
+                run.again_after(STATUS_RETRY)
+            return
+        if invalid:
+            run.told(generation)
+
+    def _plan(self, run: Run, error: Exception, shared: Any, answer: ErrorResult) -> Timer | None:
+        """What follows; None if nobody tries again."""
+        retry_after = error.retry_after if isinstance(error, StatusError) else None
+        retry = run.failed(
+            FailedRun(error, answer.retries, answer.delay, retry_after or 0.0, shared),
+            0 if shared is None else metadata_of(shared).generation,
+        )
+        self._controller.metrics.failed(
+            terminal=isinstance(error, TerminalError) or not answer.retries,
+            bug=not _is_expected(error),
+            timeout=isinstance(error, ReconcileTimeoutError),
+            retries=retry is not None,
+        )
+        return retry
+
+    def _log(self, run: Run, error: Exception, retry: Timer | None) -> None:
+        if is_conflict(error):
+            _log.info("%s: changed by somebody else meanwhile, trying again: %s", run.key, error)
+        elif retry is None:
+            _log.error("%s: failed, not trying again: %s", run.key, error, exc_info=error)
+        else:
+            wait = max(retry.due - self._clock.monotonic(), 0.0)
+            detailed = error if _log.isEnabledFor(logging.DEBUG) else None
+            _log.warning(
+                "%s: failed, trying again in %.3g s: %s", run.key, wait, error, exc_info=detailed
+            )
+
+
+def _is_expected(error: Exception) -> bool:
+    """Whether an error is one of the world's, not a bug in the reconciler."""
+    return isinstance(error, OperatorError | StatusError | TransportError)
