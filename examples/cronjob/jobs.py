@@ -37,14 +37,17 @@ class Jobs:
         """A Job has ended if its conditions say so; until then it is active."""
         sorted_out = cls()
         for job in jobs:
-            match _ending(job):
-                case "Complete":
-                    sorted_out.successful.append(job)
-                case "Failed":
-                    sorted_out.failed.append(job)
-                case _:
-                    sorted_out.active.append(job)
+            sorted_out.add(job)
         return sorted_out
+
+    def add(self, job: Job) -> None:
+        match _ending(job):
+            case "Complete":
+                self.successful.append(job)
+            case "Failed":
+                self.failed.append(job)
+            case _:
+                self.active.append(job)
 
     def all(self) -> list[Job]:
         return [*self.active, *self.successful, *self.failed]

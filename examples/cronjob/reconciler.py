@@ -198,7 +198,7 @@ class CronJobReconciler:
         except (StatusError, TransportError, OperatorError) as error:
             note_trouble(cron_job, ctx.clock, Trouble(CREATION_FAILED, str(error)))
             raise
-        jobs.active.append(job)
+        jobs.add(job)
         self._observe(ctx, cron_job, jobs)
         log.info("started", job=job)
         return None

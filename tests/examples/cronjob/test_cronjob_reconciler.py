@@ -503,6 +503,16 @@ def test_a_job_that_the_cache_does_not_know_yet_is_taken_for_made() -> None:
     assert len(bench.cron_job.status.active) == 1
 
 
+def test_a_job_that_has_ended_before_the_cache_knows_it_is_not_active() -> None:
+    """CRON-10, CRON-35."""
+    bench = Workbench(now="10:06")
+    bench.add_job("10:05", name=f"backup-{int(at('10:05').timestamp())}", ended="Complete")
+    bench.stale = True
+    bench.reconcile()
+    assert bench.cron_job.status.active == []
+    assert bench.cron_job.status.last_schedule_time == "2026-03-01T10:05:00Z"
+
+
 def test_somebody_elses_job_of_that_name_is_a_failure() -> None:
     """CRON-35: told in an Event."""
     bench = Workbench(now="10:06")
