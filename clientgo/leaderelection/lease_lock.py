@@ -20,7 +20,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -33,7 +33,7 @@ from clientgo.leaderelection.record import (
 )
 from clientgo.leaderelection.timing import Timing
 from clientgo.meta import Codec, GroupVersion, ObjectMeta, deep_copy, resource_of
-from clientgo.record import NORMAL, EventRecorder
+from clientgo.record import NORMAL
 
 EVENT_REASON: Final = "LeaderElection"
 """The reason of events about who leads."""
@@ -41,6 +41,14 @@ EVENT_REASON: Final = "LeaderElection"
 USER_AGENT_SUFFIX: Final = "leader-election"
 
 _UNLIMITED: Final = -1.0
+
+
+class LeaseRecorder(Protocol):
+    """What tells people of a Lease, as :class:`~clientgo.record.EventRecorder` does."""
+
+    def eventf(
+        self, obj: Any, event_type: str, reason: str, message: str, /, *args: object
+    ) -> None: ...
 
 
 class LeaseLock:
@@ -61,7 +69,7 @@ class LeaseLock:
         identity: str,
         *,
         labels: Mapping[str, str] | None = None,
-        recorder: EventRecorder | None = None,
+        recorder: LeaseRecorder | None = None,
     ) -> None:
         self._client = client
         self._resource = resource_of(Lease)
@@ -158,7 +166,7 @@ def lease_lock_from_config(
     *,
     timing: Timing,
     labels: Mapping[str, str] | None = None,
-    recorder: EventRecorder | None = None,
+    recorder: LeaseRecorder | None = None,
 ) -> LeaseLock:
     """A lock with connections of its own, which nothing else that the program sends can hold up.
 

@@ -32,6 +32,7 @@ from clientgo.operator.declaration import Declaration
 from clientgo.operator.dependents.workflow import Workflow
 from clientgo.operator.errors import (
     CacheSyncTimeoutError,
+    CancelledError,
     ConfigError,
     DeclarationError,
 )
@@ -55,6 +56,10 @@ P = TypeVar("P")
 PRIMARY = "primary"
 """The name of the source of the primaries themselves."""
 
+_TIMEOUTS_UNTIL_STUCK: Final = 10
+_LOOK_AT_STOP: Final = 0.25
+"""Seconds."""
+
 _DELETION_PERIOD: Final = 5.0
 """Seconds between looks at dependents that are being deleted, besides their events."""
 
@@ -62,14 +67,29 @@ _log = logging.getLogger("clientgo.operator.controller")
 
 
 @dataclass(frozen=True, slots=True)
+class SourceHealth:
+    """A source at one instant; ``trouble`` is what is wrong with it, None if nothing is.
+
+    ``namespaces`` is where it looks, the set of ``""`` alone for everywhere, None for a source that
+    knows none.
+    """
+
+    name: str
+    synced: bool
+    namespaces: NamespaceSet | None
+    trouble: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ControllerHealth:
-    """A controller at one instant: what is wrong with its sources, by name, and its queue."""
+    """A controller at one instant; ``stuck`` if all its workers are in runs without an end."""
 
     name: str
     namespaces: NamespaceSet
-    troubles: dict[str, str]
+    sources: tuple[SourceHealth, ...]
     queue: RunQueueStatistics
     workers_alive: bool
+    stuck: bool
 
 
 class Controller(Generic[P]):
@@ -176,18 +196,16 @@ class Controller(Generic[P]):
             if source not in first:
                 self._start_source(source)
 
-    def wait_synced(self, timeout: float) -> None:
-        """Block until all sources have told of what is there.
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> None:
+        """Block until all sources have told of what is there, or ``stop`` is set.
 
         Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError` after so many seconds of
-        real time, naming each that has not.
+        real time, naming each that has not, and ``CancelledError`` at the stop.
         """
         deadline = time.monotonic() + timeout
-        late = [
-            source
-            for source in self.sources()
-            if not source.wait_synced(max(deadline - time.monotonic(), 0.0))
-        ]
+        late = [s for s in self.sources() if not _is_synced_by(s, deadline, stop)]
+        if stop is not None and stop.is_set():
+            raise CancelledError(f"controller {self.name}: stopped before its sources were synced")
         if late:
             reasons = "; ".join(
                 f"{source.name}: {_trouble_of(source) or 'still waiting'}" for source in late
@@ -256,13 +274,15 @@ class Controller(Generic[P]):
             self._namespaces = wanted
 
     def health(self) -> ControllerHealth:
-        troubles = {source.name: _trouble_of(source) for source in self.sources()}
+        timeout = _seconds(self.config.reconcile_timeout)
+        endless = self.deadlines.older_than(timeout * _TIMEOUTS_UNTIL_STUCK) if timeout else 0
         return ControllerHealth(
             self.name,
             self._namespaces,
-            {name: trouble for name, trouble in troubles.items() if trouble},
+            tuple(map(self._health_of, self.sources())),
             self.queue.statistics(),
             self.queue.threads_alive(),
+            stuck=endless >= self.config.workers,
         )
 
     # For its runs
@@ -305,6 +325,14 @@ class Controller(Generic[P]):
             ctx.dependents = self._workflow.reconcile(self, ctx, obj)
 
     # Inside
+
+    def _health_of(self, source: Source) -> SourceHealth:
+        namespaces = None
+        if isinstance(source, KindSource):
+            namespaces = source.namespaces_within(self._namespaces)
+        if not self._started:
+            return SourceHealth(source.name, False, namespaces, None)
+        return SourceHealth(source.name, source.wait_synced(0.0), namespaces, _trouble_of(source))
 
     def _declare_sources(self) -> None:
         primary = KindSource(
@@ -498,6 +526,16 @@ def _namespaces_of(
 def _seconds(duration: Any) -> float:
     """A length that ``checked`` made seconds; 0 for none."""
     return 0.0 if duration is None else float(duration)
+
+
+def _is_synced_by(source: Source, deadline: float, stop: threading.Event | None) -> bool:
+    """A source knows no stop while it waits, so it is asked piece by piece."""
+    while True:
+        left = max(deadline - time.monotonic(), 0.0)
+        if source.wait_synced(left if stop is None else min(left, _LOOK_AT_STOP)):
+            return True
+        if left <= 0 or (stop is not None and stop.is_set()):
+            return False
 
 
 def _trouble_of(source: Source) -> str | None:

@@ -8,7 +8,6 @@ Source: controller-runtime pkg/controller Options; Java Operator SDK ControllerC
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -19,6 +18,7 @@ from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.retry import RetryPolicy, generic, policy_of
+from clientgo.operator.setting_names import check_names
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 
 TEN_HOURS: Final = 36000.0
@@ -93,12 +93,7 @@ class ControllerConfig:
 
 def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:
     """The settings with some replaced. Raises ``ConfigError`` for one that there is not."""
-    known = [setting.name for setting in fields(ControllerConfig)]
-    for name in changes:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise ConfigError(f"a controller has no setting {name!r}{hint}")
+    check_names(changes, [setting.name for setting in fields(ControllerConfig)], "a controller")
     return replace(config, **changes)
 
 

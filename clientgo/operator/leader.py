@@ -1,15 +1,21 @@
 """Leadership of a manager: one of several replicas works, the others are ready to.
 
 Promises what :mod:`clientgo.leaderelection` does, and that a write which could collide with
-another leader's is not even sent.
+another leader's is not even sent. The lease is given up, if at all, when nothing that needs it
+runs any more.
 
-Source: controller-runtime pkg/leaderelection.
+Source: controller-runtime pkg/leaderelection; Java Operator SDK LeaderElectionManager.
 """
 
 from __future__ import annotations
 
+import logging
+import socket
 import threading
+import uuid
 from collections.abc import Callable
+from math import inf
+from typing import Any
 
 from clientgo.client import Client
 from clientgo.clock import Clock
@@ -18,29 +24,50 @@ from clientgo.leaderelection import (
     LeaderElectionConfig,
     LeaderElector,
     Leadership,
+    LeaseLock,
+    WorkStillRunningError,
     lease_lock_from_config,
-    unique_identity,
 )
-from clientgo.leaderelection import LeadershipLostError as TermOverError
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.errors import LeadershipLostError
+from clientgo.operator.lease_permissions import check_lease_permissions
 from clientgo.operator.manager_config import LeaderElection
+from clientgo.record import SeriesRecorder
+
+_log = logging.getLogger("clientgo.operator.manager")
 
 
 class Leader:
-    """One candidate, for one term. Thread-safe."""
+    """One candidate, for one term. Thread-safe.
+
+    ``grace`` is how many seconds the work may take to end at a stop, None for ever.
+    """
 
     def __init__(
-        self, settings: LeaderElection, client: Client, metrics: MetricsProvider, clock: Clock
+        self,
+        settings: LeaderElection,
+        client: Client,
+        recorder: SeriesRecorder,
+        metrics: MetricsProvider,
+        clock: Clock,
+        *,
+        grace: float | None,
     ) -> None:
         self.settings = settings
-        self.identity = settings.identity or unique_identity()
+        self.identity = settings.identity or f"{socket.gethostname()}_{uuid.uuid4()}"
         self._client = client
+        self._recorder = recorder
         self._metrics = metrics
         self._clock = clock
+        self._grace = inf if grace is None else grace
         self._stop = threading.Event()
         self._leadership: Leadership | None = None
+        self._lock: LeaseLock | None = None
         self._thread: threading.Thread | None = None
+
+    def check_permissions(self) -> None:
+        """Raise :class:`~clientgo.operator.errors.ConfigError` if the lease cannot be had."""
+        check_lease_permissions(self._client, self.settings.namespace, self.settings.id)
 
     def start(
         self,
@@ -54,6 +81,9 @@ class Leader:
         def compete() -> None:
             try:
                 ending = elector.run(self._stop)
+            except WorkStillRunningError as error:
+                _log.error("%s", error)
+                ending = Ending.STOPPED if self._stop.is_set() else Ending.LOST
             except BaseException as error:  # noqa: BLE001 - the manager fails with it
                 lost(error)
                 return
@@ -65,26 +95,46 @@ class Leader:
         )
         self._thread.start()
 
-    def stop(self) -> None:
-        """Stop the work, then give up the lease if that is wanted; blocks until both are done."""
+    def stop(self, timeout: float | None) -> list[str]:
+        """Stop the work, then give up the lease if that is wanted.
+
+        Blocks until both are done, for ``timeout`` seconds at most; returns the names of threads
+        that are still alive.
+        """
         self._stop.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        if self._thread is not None:
+            self._thread.join(timeout)
+            if self._thread.is_alive():
+                return [self._thread.name]
+        if self._lock is not None:
+            self._lock.close()
+        return []
 
     def check(self) -> None:
-        """Raise :class:`~clientgo.operator.errors.LeadershipLostError` unless this process may
-        certainly act as leader."""
+        """Raise :class:`~clientgo.operator.errors.LeadershipLostError` if this process has led,
+        and another may lead now.
+
+        What ends because of a stop may still write: its lease is renewed until it has ended.
+        """
         leadership = self._leadership
-        try:
-            if leadership is not None:
-                leadership.check()
-        except TermOverError as error:
-            raise LeadershipLostError(str(error)) from error
+        if leadership is None:
+            return
+        taken = leadership.stop.is_set() and not self._stop.is_set()
+        if taken or self._clock.monotonic() >= leadership.safe_until:
+            raise LeadershipLostError(
+                f"{self.identity} does not lead {self.settings.id} any more: nothing is written, "
+                "another leader may be at work"
+            )
 
     def _config(self, work: Callable[[threading.Event], object]) -> LeaderElectionConfig:
         settings, timing = self.settings, self.settings.timing()
-        lock = lease_lock_from_config(
-            self._client.config, settings.namespace, settings.id, self.identity, timing=timing
+        self._lock = lease_lock_from_config(
+            self._client.config,
+            settings.namespace,
+            settings.id,
+            self.identity,
+            timing=timing,
+            recorder=_LeaseEvents(self._recorder),
         )
 
         def lead(leadership: Leadership) -> None:
@@ -92,10 +142,21 @@ class Leader:
             work(leadership.stop)
 
         return LeaderElectionConfig(
-            lock=lock,
+            lock=self._lock,
             timing=timing,
             on_started_leading=lead,
             on_stopped_leading=lambda _led: None,
             release_on_stop=settings.release_on_cancel,
+            stop_timeout=self._grace,
             name=settings.id,
         )
+
+
+class _LeaseEvents:
+    """Events about a Lease, by way of a manager's other events."""
+
+    def __init__(self, recorder: SeriesRecorder) -> None:
+        self._recorder = recorder
+
+    def eventf(self, obj: Any, event_type: str, reason: str, message: str, *args: object) -> None:
+        self._recorder.eventf(obj, None, event_type, reason, reason, message, *args)

@@ -2,8 +2,8 @@
 
 ::
 
-    start   servers ► caches ► what needs no leader ► sources ► leadership ► controllers
-    stop    what needs no leader ► controllers ► leadership ► sources ► caches ► servers ► events
+    start   servers ► caches ► what needs no leader ► leadership ► controllers
+    stop    what needs no leader ► controllers ► leadership ► caches ► servers ► events
 
 Promises: no stage begins before the earlier one is ready; the lease is given up only when nothing
 that needs it runs any more; whatever fails stops everything, and :meth:`Manager.run` raises it;
@@ -20,42 +20,50 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from enum import Enum
 from typing import Any, Self, TypeVar
 
-from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
-from clientgo.operator.api_warnings import warning_once
 from clientgo.operator.builder import ControllerBuilder
 from clientgo.operator.cache.kind_cache import IndexFunction
-from clientgo.operator.cache.object_cache import Kind, ObjectCache, api_resource
+from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
 from clientgo.operator.cached_client import CachedClient
+from clientgo.operator.config_file import read_settings
 from clientgo.operator.controller import Controller, ControllerHealth
-from clientgo.operator.controller_config import changed_config
+from clientgo.operator.controller_registry import ControllerRegistry
 from clientgo.operator.declaration import Declaration, declaration_of
 from clientgo.operator.errors import (
     AlreadyStartedError,
-    DeclarationError,
+    CancelledError,
     LeadershipLostError,
     ManagerStoppedError,
-    OperatorError,
     ShutdownTimeoutError,
 )
 from clientgo.operator.event_outlet import EventOutlet
 from clientgo.operator.leader import Leader
 from clientgo.operator.live_client import ClientOptions, LiveClient
-from clientgo.operator.manager_config import ManagerConfig
+from clientgo.operator.manager_client import client_of
+from clientgo.operator.manager_config import ManagerConfig, changed_settings
+from clientgo.operator.manager_health import ManagerHealth
 from clientgo.operator.reconciler import shape_of
-from clientgo.operator.runnables import RunFunction, Runnable, RunnableGroup, run_function
+from clientgo.operator.runnables import (
+    RunFunction,
+    Runnable,
+    RunnableGroup,
+    run_function,
+    within,
+)
+from clientgo.operator.served_kinds import check_served
 from clientgo.operator.servers import BoundAddresses, Servers, metrics_of
 from clientgo.operator.services import Services
 from clientgo.operator.webhooks.registry import Webhooks
 from clientgo.serving import Handler
-from clientgo.wait import setup_signal_handler
+from clientgo.wait import StopEvent, call_when_set, stop_on_signals
 
 P = TypeVar("P")
 
@@ -93,9 +101,9 @@ class Manager:
         clock: Clock = REAL_CLOCK,
         **settings: Any,
     ) -> None:
-        self.config = replace(config or ManagerConfig(), **settings).checked()
-        self.base = cluster if isinstance(cluster, Client) else Client(warning_once(cluster))
+        self.config = changed_settings(config or ManagerConfig(), settings).checked()
         self.metrics_provider, page = metrics_of(self.config.metrics, metrics_provider)
+        self.base = client_of(cluster, self.config.name, self.metrics_provider)
         self.cache = ObjectCache(
             self.base,
             default=self.config.cache,
@@ -108,33 +116,47 @@ class Manager:
         self.elected = threading.Event()
         """Set when what needs leadership has been started; at once without an election."""
         self._clock = clock
-        self._servers = Servers(
-            health=self.config.health,
-            metrics=self.config.metrics,
-            metrics_handler=page,
-            webhook=self.config.webhook,
-            provider=self.metrics_provider,
-            clock=clock,
-        )
+        self._registry = ControllerRegistry(self.config)
+        self._health = ManagerHealth(self._registry.all, self._warm)
+        self._servers = Servers(self.config, page, self.metrics_provider, clock)
         self.events = EventOutlet(self.base, clock)
-        self._leader = (
-            None
-            if self.config.leader_election is None
-            else Leader(self.config.leader_election, self.base, self.metrics_provider, clock)
-        )
-        guard = None if self._leader is None else self._leader.check
-        self.client = CachedClient(
+        self._leader = self._new_leader()
+        self._unguarded = CachedClient(
             self.base, self.cache, ClientOptions(field_manager=self.config.name)
         )
-        self._guarded = self.client if guard is None else self.client.guarded(guard)
+        self.client = self._unguarded
+        """Reads from the caches, and writes; raises after leadership was lost."""
+        if self._leader is not None:
+            self.client = self._unguarded.guarded(self._leader.check)
         self._lock = threading.RLock()
         self._phase = _Phase.NEW
-        self._controllers: dict[str, Controller[Any]] = {}
         self._always = RunnableGroup(self._fail)
         self._leading = RunnableGroup(self._fail)
         self._failure: BaseException | None = None
-        self._ending = threading.Event()
+        self._alive: list[str] = []
+        self._started = threading.Event()
+        self._ending = StopEvent()
         self._ended = threading.Event()
+
+    @classmethod
+    def load(
+        cls,
+        path: str | None = None,
+        env: Mapping[str, str] | None = None,
+        *,
+        cluster: Any = None,
+        metrics_provider: MetricsProvider | None = None,
+        clock: Clock = REAL_CLOCK,
+        **settings: Any,
+    ) -> Self:
+        """A manager with the settings of a file (TOML or YAML) and of the environment.
+
+        ``settings`` win over variables (``CLIENTGO_OPERATOR_WORKERS=4``), which win over the file;
+        see :mod:`clientgo.operator.config_file`. Raises
+        :class:`~clientgo.operator.errors.ConfigError`.
+        """
+        config = changed_settings(ManagerConfig(), {**read_settings(path, env), **settings})
+        return cls(cluster, config, metrics_provider=metrics_provider, clock=clock)
 
     # Declaring
 
@@ -167,8 +189,8 @@ class Manager:
 
         Raises :class:`~clientgo.operator.errors.ManagerStoppedError`.
         """
-        self._check_not_stopped()
         run = run_function(runnable)
+        self._check_not_stopped()
         group = self._leading if needs_leadership else self._always
         group.add(name or getattr(run, "__qualname__", "runnable"), run)
 
@@ -213,67 +235,36 @@ class Manager:
     def run(self, *, signals: bool = True) -> None:
         """Start, block until stopped, and stop. Raises what made it fail.
 
-        With ``signals`` SIGINT and SIGTERM stop it; a second one ends the process with status 1.
+        With ``signals`` SIGINT and SIGTERM stop it, during the start too; a second one ends the
+        process with status 1. Raises ``RuntimeError`` where signals cannot be handled.
         """
-        stop = setup_signal_handler() if signals else threading.Event()
-        self.start()
-        waiter = threading.Thread(target=self._end_when, args=(stop,), name="manager-signals")
-        waiter.daemon = True
-        waiter.start()
-        try:
-            self._ending.wait()
-        finally:
-            stop.set()
-            self.stop()
+        with stop_on_signals() if signals else nullcontext(StopEvent()) as stop:
+            registration = call_when_set(stop, self._ending.set)
+            try:
+                if self._begin():
+                    self._wait_and_stop()
+            finally:
+                registration.cancel()
 
     def start(self) -> None:
         """Start everything; returns when the caches are filled and, if this process leads or
         needs no leader, the controllers work.
 
-        Raises :class:`~clientgo.operator.errors.AlreadyStartedError`, ``ManagerStoppedError``,
-        ``CacheSyncTimeoutError``; a start that failed has been undone.
+        Raises :class:`~clientgo.operator.errors.AlreadyStartedError`, ``ManagerStoppedError``
+        (also if it is stopped meanwhile), ``CacheSyncTimeoutError``, ``ConfigError``; a start that
+        failed has been undone.
         """
-        with self._lock:
-            if self._phase is not _Phase.NEW:
-                raise (
-                    AlreadyStartedError("this manager runs already")
-                    if self._phase is _Phase.RUNNING
-                    else ManagerStoppedError("this manager has stopped; make a new one")
-                )
-            self._phase = _Phase.RUNNING
-            controllers = list(self._controllers.values())
-        try:
-            self._start(controllers)
-        except BaseException as error:
-            self._failure = error
-            self.stop()
-            raise
+        if not self._begin():
+            raise ManagerStoppedError("this manager was stopped while it started")
 
     def stop(self) -> None:
         """Stop everything; blocks until it has ended, or the time for that is over.
 
         Raises what made the manager fail, and
-        :class:`~clientgo.operator.errors.ShutdownTimeoutError`. Idempotent.
+        :class:`~clientgo.operator.errors.ShutdownTimeoutError`. A second call only waits.
         """
-        with self._lock:
-            if self._phase is _Phase.NEW:
-                self._phase = _Phase.STOPPED
-                self._ended.set()
-                return
-            first = self._phase is _Phase.RUNNING
-            self._phase = _Phase.STOPPED
-        self._ending.set()
-        if not first:
-            self._ended.wait()
-            return
-        try:
-            alive = self._stop()
-        finally:
-            self._ended.set()
-        if self._failure is not None:
-            raise self._failure
-        if alive:
-            raise ShutdownTimeoutError(alive, float(self.config.graceful_shutdown or 0))  # type: ignore[arg-type]
+        if self._shut_down():
+            self._raise_outcome()
 
     def __enter__(self) -> Self:
         self.start()
@@ -285,49 +276,58 @@ class Manager:
     # How it is doing
 
     def controllers(self) -> list[Controller[Any]]:
-        with self._lock:
-            return list(self._controllers.values())
+        return self._registry.all()
 
     def health(self) -> list[ControllerHealth]:
-        """How the controllers are doing."""
-        return [controller.health() for controller in self.controllers()]
-
-    def _check_caches(self) -> None:
-        for controller in self.controllers():
-            for source in controller.sources():
-                if not source.wait_synced(0.0):
-                    raise OperatorError(f"{controller.name}: {source.name} is not synced yet")
-
-    def _check_sources(self) -> None:
-        for health in self.health():
-            for name, trouble in health.troubles.items():
-                raise OperatorError(f"{health.name}: source {name}: {trouble}")
-
-    def _check_workers(self) -> None:
-        for health in self.health():
-            if not health.workers_alive:
-                raise OperatorError(f"{health.name}: a worker has ended")
+        """How the controllers and their sources are doing."""
+        return self._health.report()
 
     # Inside: starting
 
+    def _begin(self) -> bool:
+        """Start; False if it was stopped meanwhile, and has ended."""
+        with self._lock:
+            self._check_not_stopped()
+            if self._phase is _Phase.RUNNING:
+                raise AlreadyStartedError("this manager runs already")
+            self._phase = _Phase.RUNNING
+        try:
+            self._start(self._registry.all())
+        except CancelledError:
+            self._started.set()
+            self.stop()
+            return False
+        except BaseException as error:
+            self._fail(error)
+            self._started.set()
+            self._shut_down()
+            raise
+        self._started.set()
+        return True
+
+    def _wait_and_stop(self) -> None:
+        try:
+            self._ending.wait()
+        finally:
+            self._shut_down()
+            self._raise_outcome()
+
     def _start(self, controllers: list[Controller[Any]]) -> None:
-        self._servers.add_check(self._servers.readyz, "caches", self._check_caches)
-        self._servers.add_check(self._servers.readyz, "sources", self._check_sources)
-        self._servers.add_check(self._servers.healthz, "workers", self._check_workers)
-        self._servers.start()
+        self._registry.check_settings()
+        if self.config.check_crds:
+            check_served(self.base, [controller.primary for controller in controllers])
+        if self._leader is not None:
+            self._leader.check_permissions()
+        self._servers.start(self._health)
         self.cache.start()
-        self._always.start()
-        timeout = float(self.config.cache_sync_timeout)  # type: ignore[arg-type]
-        waiting = self._leader is not None
-        warm = [c for c in controllers if c.config.warmup or not waiting]
+        warm = self._warm()
         for controller in warm:
             controller.start_sources()
         for controller in warm:
-            controller.wait_synced(timeout)
+            self._wait_synced(controller, self._ending)
+        self._always.start()
         for controller in controllers:
             if self._leader is None or not controller.config.needs_leadership:
-                if controller not in warm:
-                    self._start_late(controller)
                 controller.start_workers()
         if self._leader is None:
             self._leading.start()
@@ -335,25 +335,40 @@ class Manager:
         else:
             self._leader.start(self._lead, self._lost)
 
-    def _start_late(self, controller: Controller[Any]) -> None:
-        controller.start_sources()
-        controller.wait_synced(float(self.config.cache_sync_timeout))  # type: ignore[arg-type]
+    def _warm(self) -> list[Controller[Any]]:
+        """The controllers whose sources run, whether this process leads or not."""
+        leads = self._leader is None or self.elected.is_set()
+        return [
+            controller
+            for controller in self._registry.all()
+            if leads or controller.config.warmup or not controller.config.needs_leadership
+        ]
+
+    def _wait_synced(self, controller: Controller[Any], stop: threading.Event) -> None:
+        timeout: float = controller.config.cache_sync_timeout  # type: ignore[assignment]
+        controller.wait_synced(timeout, stop)
 
     def _lead(self, stop: threading.Event) -> None:
-        """The guarded work: everything that needs leadership, until ``stop`` is set."""
-        led = [c for c in self.controllers() if c.config.needs_leadership]
-        for controller in led:
-            if not controller.config.warmup:
-                self._start_late(controller)
+        """The guarded work: everything that needs leadership, until ``stop`` is set.
+
+        It returns when nothing of it is left: before that the lease must not be given up.
+        """
+        led = [c for c in self._registry.all() if c.config.needs_leadership]
+        cold = [controller for controller in led if not controller.config.warmup]
+        try:
+            for controller in cold:
+                controller.start_sources()
+            for controller in cold:
+                self._wait_synced(controller, stop)
+        except CancelledError:
+            return
         for controller in led:
             controller.start_workers()
         self._leading.start()
         self.elected.set()
+        _log.info("%s: leads", self.config.name)
         stop.wait()
-        lost = not self._ending.is_set()
-        alive = self._stop_leading(0.0 if lost else self._grace())
-        if alive and not lost:
-            raise ShutdownTimeoutError(alive, self._grace() or 0.0)
+        self._stop_leading(None)
 
     def _lost(self, error: BaseException | None) -> None:
         self._fail(
@@ -365,39 +380,60 @@ class Manager:
 
     # Inside: stopping
 
-    def _stop(self) -> list[str]:
-        deadline = self._deadline()
+    def _shut_down(self) -> bool:
+        """Stop everything, or wait for whoever does; returns whether this call has."""
+        with self._lock:
+            first = self._phase is _Phase.RUNNING
+            never = self._phase is _Phase.NEW
+            self._phase = _Phase.STOPPED
+        self._ending.set()
+        if first:
+            self._started.wait()
+            try:
+                self._alive = self._stop_all()
+            finally:
+                self._ended.set()
+        elif never:
+            self._ended.set()
+        self._ended.wait()
+        return first
+
+    def _raise_outcome(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._alive:
+            raise ShutdownTimeoutError(self._alive, self._grace() or 0.0)
+
+    def _stop_all(self) -> list[str]:
+        grace = self._grace()
+        deadline = None if grace is None else time.monotonic() + grace
+        controllers = self._registry.all()
         alive = self._always.stop(_left(deadline))
-        if self._leader is None:
-            alive += self._stop_leading(_left(deadline))
-        else:
-            self._leader.stop()
-            not_led = [c for c in self.controllers() if not c.config.needs_leadership]
-            alive += _stop_workers(not_led, _left(deadline))
-        for controller in self.controllers():
-            controller.stop_sources()
-            controller.stop_workers(_left(deadline))
-        self.cache.stop()
+        if self._leader is not None:
+            alive += self._leader.stop(_left(deadline))
+        alive += self._stop_leading(_left(deadline))
+        alive += _stop_workers(controllers, _left(deadline))
+        for controller in controllers:
+            alive += within(deadline, f"{controller.name}-sources", controller.stop_sources)
+        alive += within(deadline, "caches", self.cache.stop)
         alive += self._servers.stop_webhooks(_left(deadline))
-        self._servers.stop()
-        self.events.shutdown()
+        alive += within(deadline, "http-servers", self._servers.stop)
+        alive += within(deadline, "events", self.events.shutdown)
         if self.config.close_client_on_stop:
             self.base.close()
         _log.info("%s: stopped", self.config.name)
-        return sorted(set(alive))
+        # Whoever does not want to wait does not want to hear of what still runs either.
+        return sorted(set(alive)) if grace != 0 else []
 
     def _stop_leading(self, timeout: float | None) -> list[str]:
-        led = [c for c in self.controllers() if c.config.needs_leadership or self._leader is None]
+        led = [c for c in self._registry.all() if c.config.needs_leadership]
         self._leading.stop_event.set()
         return _stop_workers(led, timeout) + self._leading.stop(timeout)
 
     def _grace(self) -> float | None:
-        grace = self.config.graceful_shutdown
-        return None if grace is None else float(grace)  # type: ignore[arg-type]
-
-    def _deadline(self) -> float | None:
-        grace = self._grace()
-        return None if grace is None else time.monotonic() + grace
+        """How long the stop may take; none where another may lead already."""
+        grace: float | None = self.config.graceful_shutdown  # type: ignore[assignment]
+        return 0.0 if isinstance(self._failure, LeadershipLostError) else grace
 
     def _fail(self, error: BaseException) -> None:
         """Something failed that must not; the manager ends, and raises the first such error."""
@@ -406,23 +442,26 @@ class Manager:
                 self._failure = error
             elif self._failure is not error:
                 self._failure.add_note(f"then {type(error).__name__}: {error}")
-        self._ending.set()
-
-    def _end_when(self, stop: threading.Event) -> None:
-        stop.wait()
+        _log.error("%s: stops because of %r", self.config.name, error)
         self._ending.set()
 
     # Inside: building
 
+    def _new_leader(self) -> Leader | None:
+        settings = self.config.leader_election
+        if settings is None:
+            return None
+        recorder = self.events.recorder(self.config.name)
+        grace: float | None = self.config.graceful_shutdown  # type: ignore[assignment]
+        return Leader(
+            settings, self.base, recorder, self.metrics_provider, self._clock, grace=grace
+        )
+
     def _build(self, declaration: Declaration, reconciler: object) -> Controller[Any]:
-        resource = api_resource(declaration.primary)
-        defaults = {"workers": self._workers_of(resource), **self.config.controllers}
-        settings = {**defaults, **declaration.options}
-        settings.setdefault("name", resource.kind.lower() or resource.plural)
-        config = changed_config(declaration.config(), settings).checked()
+        config = self._registry.settings_of(declaration)
         shape = shape_of(reconciler, config.name)
         services = Services(
-            client=self._guarded if config.needs_leadership else self.client,
+            client=self.client if config.needs_leadership else self._unguarded,
             cache=self.cache,
             namespaces=namespace_set(self.config.namespaces),
             clock=self._clock,
@@ -433,41 +472,23 @@ class Manager:
         )
         with self._lock:
             self._check_not_stopped()
-            self._check_unique(config.name, config.allow_duplicate_name)
+            self._registry.check_new(config.name, allow_duplicate=config.allow_duplicate_name)
             controller: Controller[Any] = Controller(services, declaration, shape, config)
-            self._check_finalizer(controller)
-            self._controllers[self._registered_name(config.name)] = controller
-            running = self._phase is _Phase.RUNNING
+            self._registry.add(controller)
         if shape.setup is not None:
             shape.setup(self)
-        if running:
+        if self._started.is_set():
             self._start_late(controller)
-            if self.elected.is_set() or not config.needs_leadership:
-                controller.start_workers()
         return controller
 
-    def _workers_of(self, resource: Any) -> int:
-        name = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-        return self.config.workers_by_kind.get(name, self.config.workers)
-
-    def _check_unique(self, name: str, allow: bool) -> None:
-        if name in self._controllers and not allow:
-            raise DeclarationError(
-                f"this manager has a controller called {name!r} already; give one a name=..."
-            )
-
-    def _registered_name(self, name: str) -> str:
-        number = sum(known.partition("#")[0] == name for known in self._controllers)
-        return f"{name}#{number + 1}" if number else name
-
-    def _check_finalizer(self, controller: Controller[Any]) -> None:
-        for other in self._controllers.values():
-            same_kind = other.primary.gvk == controller.primary.gvk
-            if controller.finalizer and same_kind and other.finalizer == controller.finalizer:
-                raise DeclarationError(
-                    f"controllers {other.name} and {controller.name} would both remove the "
-                    f"finalizer {controller.finalizer}; give one another finalizer=..."
-                )
+    def _start_late(self, controller: Controller[Any]) -> None:
+        """Start a controller that comes when the others run: as far as these have got."""
+        if controller not in self._warm():
+            return
+        controller.start_sources()
+        self._wait_synced(controller, self._ending)
+        if self.elected.is_set() or not controller.config.needs_leadership:
+            controller.start_workers()
 
     def _check_not_stopped(self) -> None:
         if self._phase is _Phase.STOPPED:

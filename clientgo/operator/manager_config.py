@@ -5,18 +5,29 @@ Source: controller-runtime pkg/manager Options; Java Operator SDK ConfigurationS
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
 
 from clientgo.leaderelection import Timing
-from clientgo.operator.cache.scope import ALL, CacheScope, Namespaces, own_namespace
+from clientgo.operator.cache.scope import (
+    ALL,
+    CacheScope,
+    Namespaces,
+    namespace_set,
+    own_namespace,
+)
+from clientgo.operator.controller_config import ControllerConfig, changed_config
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.setting_names import check_names
 from clientgo.operator.webhooks.options import WebhookOptions
 
 OFF = "0"
 """As an address: no server."""
+
+BUILT_IN_CHECKS: Final = ("caches", "sources", "webhook", "workers")
+"""``workers`` is of the liveness, the others are of the readiness."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,19 +71,32 @@ class ManagerConfig:
 
     ``namespaces``: what is watched unless a controller says otherwise. ``metrics`` and ``health``
     are addresses (``:8080``), ``"0"`` for none, port 0 for a free one; ``webhook`` is where and how
-    webhooks are served, if there are any. ``cache`` and
-    ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a kind be cached
-    both whole and by its metadata, ``implicit_informers`` lets reads begin to cache a kind that
-    nobody declared. ``workers_by_kind`` has numbers of workers by
-    ``Kind.group``. ``graceful_shutdown`` is how long a stop may take, None for ever, 0 not at all.
-    ``check_crds`` makes missing kinds an error of the start instead of something to wait for.
-    ``values`` is handed to all reconcilers as ``ctx.values``.
+    webhooks are served, if there are any. ``liveness_path`` and ``readiness_path`` are served at
+    ``health``; ``checks`` names those of :data:`BUILT_IN_CHECKS` that they ask.
+    ``metrics_per_namespace`` counts runs by namespace too; ``secure_metrics`` serves metrics over
+    TLS, to those who may read them.
+
+    ``cache`` and ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a
+    kind be cached both whole and by its metadata, ``implicit_informers`` lets reads begin to cache
+    a kind that nobody declared. ``workers_by_kind`` has numbers of workers by ``Kind.group``;
+    ``controllers`` settings by the name of a controller, under ``"*"`` those of all, below what the
+    controllers themselves say.
+
+    ``graceful_shutdown`` is how long a stop may take, None for ever, 0 not at all.
+    ``cache_sync_timeout`` is how long the first lists may take. ``check_crds`` makes missing kinds
+    an error of the start instead of something to wait for. ``values`` is handed to all reconcilers
+    as ``ctx.values``.
     """
 
     name: str = "operator"
     namespaces: Namespaces = ALL
     metrics: str = ":8080"
+    metrics_per_namespace: bool = False
+    secure_metrics: bool = False
     health: str = OFF
+    liveness_path: str = "/healthz"
+    readiness_path: str = "/readyz"
+    checks: Collection[str] = BUILT_IN_CHECKS
     webhook: WebhookOptions | None = None
     leader_election: LeaderElection | None = None
     cache: CacheScope | None = None
@@ -83,8 +107,7 @@ class ManagerConfig:
     workers_by_kind: Mapping[str, int] = field(default_factory=dict)
     graceful_shutdown: Duration | None = 30.0
     cache_sync_timeout: Duration = 120.0
-    controllers: Mapping[str, Any] = field(default_factory=dict)
-    """Settings of every controller, below what the controller itself says."""
+    controllers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     check_crds: bool = False
     close_client_on_stop: bool = True
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -93,6 +116,17 @@ class ManagerConfig:
         """The same, with lengths in seconds. Raises ``ConfigError``."""
         if self.workers < 1:
             raise ConfigError(f"workers must be at least 1, not {self.workers}")
+        for check in self.checks:
+            if check not in BUILT_IN_CHECKS:
+                raise ConfigError(
+                    f"there is no built-in check {check!r}, but {', '.join(BUILT_IN_CHECKS)}"
+                )
+        for path in (self.liveness_path, self.readiness_path):
+            if not path.startswith("/") or path.endswith("/"):
+                raise ConfigError(f"{path!r} is no path: write it like /healthz")
+        for settings in self.controllers.values():
+            changed_config(ControllerConfig(), settings).checked()
+        namespace_set(self.namespaces)
         grace = self.graceful_shutdown
         length = None if grace is None else seconds(grace, "graceful_shutdown")
         return replace(
@@ -101,3 +135,9 @@ class ManagerConfig:
             cache_sync_timeout=positive_seconds(self.cache_sync_timeout, "cache_sync_timeout"),
             leader_election=self.leader_election and self.leader_election.checked(),
         )
+
+
+def changed_settings(config: ManagerConfig, changes: Mapping[str, Any]) -> ManagerConfig:
+    """The settings with some replaced. Raises ``ConfigError`` for one that there is not."""
+    check_names(changes, [setting.name for setting in fields(ManagerConfig)], "a manager")
+    return replace(config, **changes)

@@ -8,13 +8,10 @@ Source: controller-runtime pkg/manager (runnable groups).
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
-
-_log = logging.getLogger("clientgo.operator.manager")
 
 
 class Runnable(Protocol):
@@ -32,6 +29,17 @@ def run_function(runnable: Runnable | RunFunction) -> RunFunction:
     if not callable(run):
         raise TypeError(f"{runnable!r} cannot be run: pass a function of a stop event")
     return run
+
+
+def within(deadline: float | None, name: str, step: Callable[[], object]) -> list[str]:
+    """Do something that knows no time limit, until an instant of the monotonic clock at most.
+
+    Returns ``name`` in a list if it still goes on then, in a thread of that name.
+    """
+    thread = threading.Thread(target=step, name=name, daemon=True)
+    thread.start()
+    thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
+    return [name] if thread.is_alive() else []
 
 
 class RunnableGroup:
@@ -69,7 +77,7 @@ class RunnableGroup:
         self.stop_event.set()
         deadline = None if timeout is None else time.monotonic() + timeout
         with self._lock:
-            threads = list(self._threads)
+            threads = [t for t in self._threads if t is not threading.current_thread()]
         for thread in threads:
             thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
         return [thread.name for thread in threads if thread.is_alive()]
@@ -79,10 +87,10 @@ class RunnableGroup:
             try:
                 run(self.stop_event)
             except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
-                _log.error("%s failed: %s", name, error, exc_info=error)
                 self._failed(error)
 
         thread = threading.Thread(target=work, name=name, daemon=True)
         with self._lock:
+            self._threads = [other for other in self._threads if other.is_alive()]
+            thread.start()
             self._threads.append(thread)
-        thread.start()

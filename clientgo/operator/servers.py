@@ -8,19 +8,19 @@ Source: controller-runtime pkg/manager and pkg/metrics/server.
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from clientgo.clock import Clock
 from clientgo.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.manager_config import OFF
+from clientgo.operator.manager_config import OFF, ManagerConfig
+from clientgo.operator.manager_health import ManagerHealth
 from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
 from clientgo.serving import Handler, HealthChecks, Server, ServingError
 
-_log = logging.getLogger("clientgo.operator.manager")
+METRICS_PATH: Final = "/metrics"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,29 +40,26 @@ class Servers:
 
     def __init__(
         self,
-        *,
-        health: str,
-        metrics: str,
-        metrics_handler: Handler | None,
-        webhook: WebhookOptions | None,
+        config: ManagerConfig,
+        metrics_page: Handler | None,
         provider: MetricsProvider,
         clock: Clock,
     ) -> None:
-        self.healthz = HealthChecks("healthz")
-        self.readyz = HealthChecks("readyz")
+        for address in (config.health, config.metrics):
+            _check_address(address)
+        self.healthz = HealthChecks(config.liveness_path.strip("/"))
+        self.readyz = HealthChecks(config.readiness_path.strip("/"))
         self.webhooks = Webhooks()
+        self._config = config
         self._paths: dict[str, Handler] = {}
-        if metrics_handler is not None:
-            self._paths["/metrics"] = metrics_handler
+        if metrics_page is not None:
+            self._paths[METRICS_PATH] = metrics_page
         self._started = False
-        self._addresses = {"health": health, "metrics": metrics}
         self._running: dict[str, Server] = {}
-        self._webhook_options = webhook or WebhookOptions()
+        self._webhook_options = config.webhook or WebhookOptions()
         self._webhook_server: WebhookServer | None = None
         self._provider = provider
         self._clock = clock
-        for address in (health, metrics):
-            _check_address(address)
 
     @property
     def bound(self) -> BoundAddresses:
@@ -77,6 +74,8 @@ class Servers:
     def add_check(self, checks: HealthChecks, name: str, check: Callable[[], object]) -> None:
         """Raises ``DeclarationError`` after the start, or for a name that is taken."""
         self._check_not_started(f"health check {name!r}")
+        if name in self._config.checks:
+            raise DeclarationError(f"{name!r} is a built-in check; choose another name")
         try:
             checks.add(name, check)
         except ValueError as error:
@@ -85,20 +84,31 @@ class Servers:
     def add_metrics_path(self, path: str, handler: Handler) -> None:
         """Serve something more beside the metrics. ``/metrics`` itself is taken."""
         self._check_not_started(f"path {path!r}")
-        if path == "/metrics" or path in self._paths:
+        if path == METRICS_PATH or path in self._paths:
             raise DeclarationError(f"the metrics server has a path {path!r} already")
         self._paths[path] = handler
 
-    def start(self) -> None:
-        """Begin to serve. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+    def start(self, health: ManagerHealth) -> None:
+        """Begin to serve, with the manager's own checks among the others.
+
+        Raises :class:`~clientgo.operator.errors.ConfigError`.
+        """
+        self._add_built_in(self.readyz, "caches", health.check_caches)
+        self._add_built_in(self.readyz, "sources", health.check_sources)
+        self._add_built_in(self.healthz, "workers", health.check_workers)
         self._started = True
-        self._serve("health", {"/healthz": self.healthz.respond, "/readyz": self.readyz.respond})
-        self._serve("metrics", self._paths)
-        if self._has_webhooks() and self._webhook_options.is_enabled():
+        config = self._config
+        pages = {
+            config.liveness_path: self.healthz.respond,
+            config.readiness_path: self.readyz.respond,
+        }
+        self._serve("health", config.health, pages)
+        self._serve("metrics", config.metrics, self._paths)
+        if not self.webhooks.is_empty() and self._webhook_options.is_enabled():
             server = WebhookServer(
                 self._webhook_options, self.webhooks, metrics=self._provider, clock=self._clock
             )
-            self.readyz.add("webhook", server.check)
+            self._add_built_in(self.readyz, "webhook", server.check)
             server.start()
             self._webhook_server = server
 
@@ -115,8 +125,11 @@ class Servers:
             server.stop()
         self._running.clear()
 
-    def _serve(self, name: str, paths: dict[str, Handler]) -> None:
-        address = self._addresses[name]
+    def _add_built_in(self, checks: HealthChecks, name: str, check: Callable[[], object]) -> None:
+        if name in self._config.checks:
+            checks.add(name, check)
+
+    def _serve(self, name: str, address: str, paths: Mapping[str, Handler]) -> None:
         if address == OFF or not paths:
             return
         server = Server(address, paths, name=name)
@@ -129,9 +142,6 @@ class Servers:
     def _url(self, name: str) -> str:
         server = self._running.get(name)
         return "" if server is None else server.url
-
-    def _has_webhooks(self) -> bool:
-        return not self.webhooks.is_empty()
 
     def _check_not_started(self, what: str) -> None:
         if self._started:

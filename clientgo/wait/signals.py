@@ -21,6 +21,8 @@ from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Final
 
+from clientgo.wait.stop import StopEvent
+
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _installed = False
@@ -60,7 +62,7 @@ class _Handler:
             )
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("signals can be handled in the main thread only; call this there")
-        self.stop = threading.Event()
+        self.stop = StopEvent()
         self._tokens: SimpleQueue[bool] = SimpleQueue()
         self._received = False
         self._before: dict[signal.Signals, Any] = {

@@ -1,0 +1,94 @@
+"""The controllers of one manager: their names, their settings, and that they do not collide.
+
+Promises the settings in their order, from the weakest: built in, the manager's, what a file or the
+environment says of all controllers and of the one, the decorator, the builder or argument.
+
+Source: Java Operator SDK ControllerManager, ConfigLoader.
+"""
+
+from __future__ import annotations
+
+import difflib
+import threading
+from typing import Any, Final
+
+from clientgo.meta import APIResource
+from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.controller import Controller
+from clientgo.operator.controller_config import ControllerConfig, changed_config
+from clientgo.operator.declaration import Declaration
+from clientgo.operator.errors import ConfigError, DeclarationError
+from clientgo.operator.manager_config import ManagerConfig
+
+EVERY: Final = "*"
+"""In the settings by controller: those of all."""
+
+
+class ControllerRegistry:
+    """Thread-safe."""
+
+    def __init__(self, config: ManagerConfig) -> None:
+        self._config = config
+        self._lock = threading.Lock()
+        self._controllers: dict[str, Controller[Any]] = {}
+
+    def all(self) -> list[Controller[Any]]:
+        with self._lock:
+            return list(self._controllers.values())
+
+    def settings_of(self, declaration: Declaration) -> ControllerConfig:
+        """The settings of a controller. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+        resource = api_resource(declaration.primary)
+        name = declaration.options.get("name") or resource.kind.lower() or resource.plural
+        settings = {
+            "workers": self._workers_of(resource),
+            "cache_sync_timeout": self._config.cache_sync_timeout,
+            **self._config.controllers.get(EVERY, {}),
+            **self._config.controllers.get(name, {}),
+            **declaration.options,
+            "name": name,
+        }
+        return changed_config(ControllerConfig(), settings).checked()
+
+    def check_new(self, name: str, *, allow_duplicate: bool) -> None:
+        """Raises ``DeclarationError`` for a name that is taken."""
+        with self._lock:
+            if name in self._controllers and not allow_duplicate:
+                raise DeclarationError(
+                    f"this manager has a controller called {name!r} already; give one a name=..."
+                )
+
+    def add(self, controller: Controller[Any]) -> None:
+        """Raises ``DeclarationError`` for a finalizer that another controller of the kind has."""
+        with self._lock:
+            for other in self._controllers.values():
+                _check_finalizers(other, controller)
+            self._controllers[self._free_name_locked(controller.name)] = controller
+
+    def check_settings(self) -> None:
+        """Raises ``ConfigError`` for settings of a controller that there is not."""
+        known = [controller.name for controller in self.all()]
+        for name in self._config.controllers:
+            if name != EVERY and name not in known:
+                near = difflib.get_close_matches(name, known, 3) or known or ["none"]
+                raise ConfigError(
+                    f"there are settings of a controller {name!r}, and no such controller; did "
+                    f"you mean {' or '.join(near)}?"
+                )
+
+    def _workers_of(self, resource: APIResource) -> int:
+        name = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
+        return self._config.workers_by_kind.get(name, self._config.workers)
+
+    def _free_name_locked(self, name: str) -> str:
+        number = sum(known.partition("#")[0] == name for known in self._controllers)
+        return f"{name}#{number + 1}" if number else name
+
+
+def _check_finalizers(one: Controller[Any], other: Controller[Any]) -> None:
+    same_kind = one.primary.gvk == other.primary.gvk
+    if other.finalizer and same_kind and one.finalizer == other.finalizer:
+        raise DeclarationError(
+            f"controllers {one.name} and {other.name} would both remove the finalizer "
+            f"{other.finalizer}; give one another finalizer=..."
+        )
