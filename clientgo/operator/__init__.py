@@ -23,7 +23,14 @@
 
 from clientgo.operator import retry
 from clientgo.operator.builder import ControllerBuilder
-from clientgo.operator.cache import ALL, OWN, CacheScope, namespaces_from_env
+from clientgo.operator.cache import (
+    ALL,
+    OWN,
+    CacheScope,
+    keep_keys,
+    namespaces_from_env,
+    strip_managed_fields,
+)
 from clientgo.operator.cached_client import CachedClient
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, GenericEvent, UpdateEvent
 from clientgo.operator.context import Context
@@ -37,7 +44,7 @@ from clientgo.operator.finalizers import (
     has_finalizer,
     remove_finalizer,
 )
-from clientgo.operator.live_client import Change, LiveClient, merge_from
+from clientgo.operator.live_client import Change, LiveClient, ignore, merge_from
 from clientgo.operator.manager import Manager
 from clientgo.operator.manager_config import LeaderElection, ManagerConfig
 from clientgo.operator.mappers import (
@@ -48,6 +55,7 @@ from clientgo.operator.mappers import (
     by_label,
     by_name,
     by_owner,
+    owner_index,
 )
 from clientgo.operator.ownership import (
     controller_of,
@@ -105,6 +113,8 @@ __all__ = [
     "LeaderElection",
     "RateLimit",
     "CacheScope",
+    "strip_managed_fields",
+    "keep_keys",
     "ALL",
     "OWN",
     "namespaces_from_env",
@@ -132,11 +142,13 @@ __all__ = [
     "by_label",
     "by_annotation",
     "by_field",
+    "owner_index",
     # objects
     "CachedClient",
     "LiveClient",
     "Change",
     "merge_from",
+    "ignore",
     "set_controller_reference",
     "set_owner_reference",
     "remove_owner_reference",

@@ -18,6 +18,7 @@ from clientgo.operator.cache.scope import (
     namespaces_from_env,
     own_namespace,
 )
+from clientgo.operator.cache.transforms import keep_keys, strip_managed_fields
 
 __all__ = [
     "ObjectCache",
@@ -27,6 +28,8 @@ __all__ = [
     "Kind",
     "Projection",
     "CacheScope",
+    "strip_managed_fields",
+    "keep_keys",
     "Namespaces",
     "NamespaceSet",
     "ALL",
