@@ -1,13 +1,17 @@
 """Fixtures that pytest offers wherever clientgo is installed.
 
 - ``kube_api_server``: an embedded API server, a new and empty one for each test;
-- ``kube_client``: a client of it, without a limit on requests.
+- ``kube_client``: a client of it, without a limit on requests;
+- ``fake_cluster``: such a server with its objects by kind, for operators;
+- ``operator_metrics``: gives a manager a provider of metrics, and the test their values;
+- ``operator_logs``: what was logged, with the fields of the run that it is from.
 
 Promises: a test that does not ask for them pays for nothing; the server is imported on first use.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -16,6 +20,8 @@ import pytest
 if TYPE_CHECKING:
     from clientgo.apiserver import EmbeddedAPIServer
     from clientgo.client import Client
+    from clientgo.testing.operator.captures import LogCapture, MetricCapture
+    from clientgo.testing.operator.fake_cluster import FakeCluster
 
 
 @pytest.fixture
@@ -35,3 +41,34 @@ def kube_client(kube_api_server: EmbeddedAPIServer) -> Iterator[Client]:
 
     with Client(RestConfig(server=kube_api_server.url, qps=-1.0)) as client:
         yield client
+
+
+@pytest.fixture
+def fake_cluster() -> Iterator[FakeCluster]:
+    """An API server in this process with nothing in it; see ``clientgo.testing.operator``."""
+    from clientgo.testing.operator.fake_cluster import FakeCluster
+
+    with FakeCluster() as cluster:
+        yield cluster
+
+
+@pytest.fixture
+def operator_metrics() -> MetricCapture:
+    """``metrics_provider=operator_metrics.provider`` for the manager, ``.value(name)`` for you."""
+    from clientgo.testing.operator.captures import MetricCapture
+
+    return MetricCapture()
+
+
+@pytest.fixture
+def operator_logs() -> Iterator[LogCapture]:
+    """All that ``clientgo`` logs during the test, and what reconcilers log with ``ctx.log``."""
+    from clientgo.testing.operator.captures import LogCapture
+
+    capture, logger = LogCapture(), logging.getLogger("clientgo")
+    level = logger.level
+    logger.addHandler(capture)
+    logger.setLevel(logging.DEBUG)
+    yield capture
+    logger.setLevel(level)
+    logger.removeHandler(capture)

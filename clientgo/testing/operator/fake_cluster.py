@@ -1,0 +1,219 @@
+"""A cluster for tests: the embedded API server, its objects by kind, and faults in few words.
+
+Promises what :class:`~clientgo.apiserver.EmbeddedAPIServer` does: status apart from spec,
+generations, finalizers, garbage collection, conflicts, selectors, watches with bookmarks and 410,
+server-side apply, schemas of custom kinds, admission webhooks. What an operator asks of it is
+noted.
+
+Does not promise nodes or pods that run; :class:`~clientgo.testing.workloads.WorkloadSimulator`
+makes Deployments report that they do.
+
+Upstream: controller-runtime ``envtest`` and ``client/fake``, here in one.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar
+
+from clientgo.api.apiextensions_v1 import CustomResourceDefinition
+from clientgo.api.coordination_v1 import Lease
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.faults import WRITES
+from clientgo.client import Client
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.codegen.crd import definitions_of
+from clientgo.meta import NotFoundError, StatusError, metadata_of, resource_of
+from clientgo.rest import HTTPTransport, RestConfig
+from clientgo.testing.actions import Action
+from clientgo.testing.faults import (
+    CloseWatches,
+    ExpireHistory,
+    FailRequests,
+    FreezeWatches,
+    Requests,
+)
+from clientgo.testing.recording_transport import READING, RecordingTransport
+
+S = TypeVar("S")
+
+_OPERATOR: Final = "operator-under-test"
+"""How the operator's requests are told from those of the test."""
+
+_NOT_ITS_WORK: Final = ("events", "leases")
+
+
+class FakeCluster:
+    """Thread-safe; a context manager, or :meth:`close` it.
+
+    ``objects`` are there from the beginning, and ``crds`` are kinds to be defined besides theirs.
+    ``clock`` is for managers, see :func:`~clientgo.testing.operator.running`: a
+    :class:`~clientgo.testing.FakeClock` lets the test step through timers, retries and leases.
+    """
+
+    def __init__(
+        self, *objects: Any, crds: Sequence[type[Any]] = (), clock: Clock = REAL_CLOCK
+    ) -> None:
+        self.clock = clock
+        self.server = EmbeddedAPIServer().start()
+        self._client = Client(self._config("test"))
+        self._transport = RecordingTransport(HTTPTransport(self._config(_OPERATOR)))
+        kinds = dict.fromkeys([*crds, *(type(obj) for obj in objects)])
+        for definition in definitions_of([kind for kind in kinds if not _is_built_in(kind)]):
+            self._client.resource(CustomResourceDefinition).create(definition)
+        self.create(*objects)
+
+    def client(self) -> Client:
+        """A client for the test; what it asks is not noted, and faults spare it."""
+        return self._client
+
+    def operator_client(self) -> Client:
+        """A client for an operator under test, as its manager takes one."""
+        return Client(self._config(_OPERATOR), transport=self._transport)
+
+    def close(self) -> None:
+        self._client.close()
+        self._transport.close()
+        self.server.stop()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # Its objects
+
+    def create(self, *objects: Any) -> None:
+        for obj in objects:
+            self._of(type(obj), metadata_of(obj).namespace or "default").create(obj)
+
+    def get(self, kind: type[S], name: str, namespace: str = "default") -> S | None:
+        """An object as it is now, or None."""
+        try:
+            found: S = self._of(kind, namespace).get(name)
+        except NotFoundError:
+            return None
+        return found
+
+    def all(self, kind: type[S]) -> list[S]:
+        """All objects of a kind as they are now."""
+        return list(self._of(kind, "").list().items)
+
+    def patch(self, obj: Any, patch: dict[str, Any], **options: Any) -> Any:
+        """Change an object, known by its kind and name, by a merge patch."""
+        metadata = metadata_of(obj)
+        objects = self._of(type(obj), metadata.namespace or "default")
+        return objects.patch(metadata.name, patch, **options)
+
+    def delete(self, obj: Any) -> None:
+        metadata = metadata_of(obj)
+        self._of(type(obj), metadata.namespace or "default").delete(metadata.name)
+
+    # What the operator does
+
+    def actions(self) -> list[Action]:
+        """What operators asked so far."""
+        return self._transport.actions()
+
+    def writes(self) -> list[str]:
+        """What operators wrote so far, in short, Events and leases left out."""
+        return _work(self._transport.actions())
+
+    def wait_for_write(self, after: int, timeout: float) -> bool:
+        """Block until there are more writes than ``after``, for so many real seconds at most."""
+        try:
+            self._transport.wait_for(lambda asked: len(_work(asked)) > after, timeout)
+        except TimeoutError:
+            return False
+        return True
+
+    # Faults, which meet operators only
+
+    def fail(
+        self,
+        verb: str,
+        kind: type[Any],
+        error: StatusError,
+        *,
+        times: int | None = 1,
+        after: int = 0,
+        status: bool = False,
+    ) -> FailRequests:
+        """Answer the next requests of a kind with an error, those after ``after`` that succeed.
+
+        ``verb`` is that of RBAC, ``"write"`` for all that change something; ``status`` means the
+        requests for statuses. ``times`` None is for ever. Returns the fault: ``server.lift(fault)``
+        ends it, ``server.struck(fault)`` counts it.
+        """
+        plural = resource_of(kind).plural + "/status" * status
+        verbs = WRITES if verb == "write" else (verb,)
+        fault = FailRequests(
+            requests=Requests(verbs=verbs, resource=plural, user_agent=_OPERATOR),
+            status=error.code,
+            times=times,
+            skip=after,
+        )
+        self.server.inject(fault)
+        return fault
+
+    @contextmanager
+    def stale(self, kind: type[Any]) -> Iterator[None]:
+        """Caches do not learn of what happens to a kind in the block, until its end."""
+        frozen = FreezeWatches(requests=self._watches(kind))
+        self.server.inject(frozen)
+        try:
+            yield
+        finally:
+            self.server.lift(frozen)
+
+    def delay_watch(self, kind: type[Any], seconds: float) -> None:
+        """Caches learn of what happens to a kind only so many real seconds later."""
+        frozen = FreezeWatches(requests=self._watches(kind))
+        self.server.inject(frozen)
+        timer = threading.Timer(seconds, self.server.lift, (frozen,))
+        timer.daemon = True
+        timer.start()
+
+    def drop_watches(self, kind: type[Any]) -> None:
+        """Break the connections by which caches learn of a kind; what was missed is not kept."""
+        self.server.inject(CloseWatches(requests=self._watches(kind), abruptly=True))
+        self.server.inject(ExpireHistory())
+
+    def steal_lease(self, name: str, namespace: str = "default") -> None:
+        """Make somebody else the holder of an operator's lease."""
+        self._of(Lease, namespace).patch(name, {"spec": {"holderIdentity": "thief"}})
+
+    # Inside
+
+    def _of(self, kind: type[Any], namespace: str) -> Any:
+        objects: Any = self._client.resource(kind)
+        return (
+            objects.namespace(namespace) if objects.resource.namespaced and namespace else objects
+        )
+
+    def _config(self, user_agent: str) -> RestConfig:
+        return RestConfig(server=self.server.url, qps=-1, user_agent=user_agent)
+
+    def _watches(self, kind: type[Any]) -> Requests:
+        return Requests(verbs=("watch",), resource=resource_of(kind).plural, user_agent=_OPERATOR)
+
+
+def _work(actions: Sequence[Action]) -> list[str]:
+    return [
+        str(action)
+        for action in actions
+        if action.verb not in READING and action.resource.resource not in _NOT_ITS_WORK
+    ]
+
+
+def _is_built_in(kind: type[Any]) -> bool:
+    return kind.__module__.startswith("clientgo.api.")

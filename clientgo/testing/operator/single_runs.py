@@ -1,0 +1,252 @@
+"""One run of a reconciler, in this thread: no manager, no worker, no socket, no waiting.
+
+Promises that the run is the framework's own, from the finalizer to the write of the status, and
+that the world is the embedded API server's, so that what passes here is not refused elsewhere.
+Passes that follow at once, after the finalizer was added say, belong to the same run.
+
+Does not promise stale caches or events: a manager on a :class:`FakeCluster` has those.
+"""
+
+from __future__ import annotations
+
+import socket
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from clientgo.api.apiextensions_v1 import CustomResourceDefinition
+from clientgo.api.events_v1 import Event
+from clientgo.client import Client
+from clientgo.codegen.crd import definitions_of
+from clientgo.meta import ObjectName, deep_copy, metadata_of, resource_of
+from clientgo.metrics import NO_METRICS
+from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.cache.scope import EVERYWHERE
+from clientgo.operator.cached_client import CachedClient
+from clientgo.operator.controller import Controller
+from clientgo.operator.controller_config import changed_config
+from clientgo.operator.cycle import Cycle
+from clientgo.operator.declaration import Declaration, declaration_of
+from clientgo.operator.errors import DeclarationError
+from clientgo.operator.key_state import KeyState, Timer
+from clientgo.operator.reconciler import Shape, shape_of
+from clientgo.operator.result import Result
+from clientgo.operator.run_queue import Run
+from clientgo.operator.services import Services
+from clientgo.operator.sources.kind_source import KindSource
+from clientgo.record import SeriesRecorder
+from clientgo.rest import RestConfig
+from clientgo.testing.fake_clock import FakeClock
+from clientgo.testing.operator.run_record import RunRecord
+from clientgo.testing.operator.still_cache import StillCache
+from clientgo.testing.operator.still_server import StillServer
+from clientgo.testing.recording_transport import RecordingTransport
+
+MOST_PASSES: Final = 10
+"""That follow each other at once; more are a loop."""
+
+
+def run_once(
+    reconciler: object,
+    obj: Any,
+    *,
+    world: Sequence[Any] = (),
+    clock: FakeClock | None = None,
+    **options: Any,
+) -> RunRecord:
+    """Create ``world`` and ``obj``, run the reconciler for ``obj``, tell what happened.
+
+    ``options`` are settings of the controller, as in ``@controller``. An ``obj`` with a deletion
+    time is being deleted, held by its finalizers or by the controller's. Raises
+    :class:`~clientgo.operator.errors.DeclarationError` for a reconciler that no manager would take,
+    and :class:`~clientgo.meta.StatusError` for objects that the API server refuses.
+    """
+    return next(_runs(reconciler, obj, world, clock or FakeClock(), options))
+
+
+def replay(
+    reconciler: object,
+    obj: Any,
+    *,
+    times: int = 2,
+    world: Sequence[Any] = (),
+    clock: FakeClock | None = None,
+    **options: Any,
+) -> list[RunRecord]:
+    """Like :func:`run_once`, several times in the same world: an idempotent reconciler writes
+    nothing after the first, ``assert replay(...)[1].writes == []``."""
+    runs = _runs(reconciler, obj, world, clock or FakeClock(), options)
+    return [next(runs) for _ in range(times)]
+
+
+def _runs(
+    reconciler: object, obj: Any, world: Sequence[Any], clock: FakeClock, options: dict[str, Any]
+) -> Iterator[RunRecord]:
+    declaration = _declaration(reconciler, obj, options)
+    server = StillServer(clock.time)
+    config = RestConfig(server="http://still", qps=-1)
+    client = Client(config, transport=server)
+    weakref.finalize(client, server.close)
+    _define(server, client, declaration, (*world, obj))
+    transport = RecordingTransport(server)
+    bench = _Bench(declaration, reconciler, client, Client(config, transport=transport), clock)
+    for each in world:
+        _create(client, each)
+    key = bench.create_primary(obj)
+    while True:
+        transport.clear()
+        yield bench.run(key, transport)
+
+
+class _Bench:
+    """A controller without a manager, and what it says and answers."""
+
+    def __init__(
+        self,
+        declaration: Declaration,
+        reconciler: object,
+        client: Client,
+        recorded: Client,
+        clock: FakeClock,
+    ) -> None:
+        name = api_resource(declaration.primary).kind.lower()
+        settings = {"name": name, **declaration.options}
+        config = changed_config(declaration.config(), settings).checked()
+        self._client = client
+        self._clock = clock
+        self._events: list[Event] = []
+        self._results: list[Any] = []
+        cache = StillCache(client)
+        services = Services(
+            client=CachedClient(recorded, cache),
+            cache=cache,
+            namespaces=EVERYWHERE,
+            clock=clock,
+            metrics=NO_METRICS,
+            recorder=self._recorder,
+            crashed=_raise,
+        )
+        shape = self._noting(shape_of(reconciler, config.name))
+        self._controller: Controller[Any] = Controller(services, declaration, shape, config)
+        cache.start()
+        for source in self._controller.sources():
+            if not isinstance(source, KindSource):
+                self._controller.remove_source(source.name)
+
+    def create_primary(self, obj: Any) -> ObjectName:
+        """Create the object that the run is about, and begin to delete it if it says so."""
+        deleting = bool(metadata_of(obj).deletion_timestamp)
+        held = deep_copy(obj)
+        metadata = metadata_of(held)
+        if deleting and not metadata.finalizers and self._controller.finalizer:
+            metadata.finalizers = (self._controller.finalizer,)
+        created = _create(self._client, held)
+        if deleting:
+            _of(self._client, created).delete(metadata_of(created).name)
+        return ObjectName.of(created)
+
+    def run(self, key: ObjectName, transport: RecordingTransport) -> RunRecord:
+        controller, state = self._controller, KeyState()
+        self._events.clear()
+        self._results.clear()
+        controller.start_sources()
+        try:
+            self._pass(key, state)
+        finally:
+            controller.stop_sources()
+        returned = self._results[-1] if self._results else None
+        return RunRecord(
+            result=returned if state.last_error is None else None,
+            error=state.last_error,
+            next_look=_seconds_until(state.timer, self._clock),
+            actions=transport.actions(),
+            events=list(self._events),
+            obj=controller.read_primary(key),
+            client=self._client,
+        )
+
+    def _pass(self, key: ObjectName, state: KeyState) -> None:
+        """Pass by pass, as a queue would, until none follows at once."""
+        controller, cycle = self._controller, Cycle(self._controller)
+        for _ in range(MOST_PASSES):
+            state.begin(self._clock.monotonic())
+            cycle(Run(controller.queue, key, state, 0))
+            state.ended()
+            if not state.pending:
+                return
+        raise AssertionError(f"{key}: still another pass after {MOST_PASSES}")
+
+    def _recorder(self, controller: str) -> SeriesRecorder:
+        host = socket.gethostname()
+        return SeriesRecorder(self._events.append, controller, host, clock=self._clock)
+
+    def _noting(self, shape: Shape) -> Shape:
+        """The same methods, whose answers are noted."""
+        return replace(
+            shape,
+            reconcile=self._noted(shape.reconcile),
+            reconcile_key=self._noted(shape.reconcile_key),
+            cleanup=self._noted(shape.cleanup),
+        )
+
+    def _noted(self, method: Callable[..., Any] | None) -> Callable[..., Any] | None:
+        if method is None:
+            return None
+
+        def call(*args: Any) -> Any:
+            answer = method(*args)
+            self._results.append(Result.done() if answer is None else answer)
+            return answer
+
+        return call
+
+
+def _declaration(reconciler: object, obj: Any, options: dict[str, Any]) -> Declaration:
+    try:
+        declaration = declaration_of(reconciler)
+    except DeclarationError:
+        declaration = Declaration(type(obj))
+    return replace(declaration, options={**declaration.options, **options})
+
+
+def _define(
+    server: StillServer, client: Client, declaration: Declaration, objects: Sequence[Any]
+) -> None:
+    """Make the server know the kinds that it has not built in."""
+    kinds: list[Any] = [type(obj) for obj in objects]
+    kinds += [source.kind for source in declaration.sources if isinstance(source, KindSource)]
+    kinds += [*declaration.reads, *(dependent.kind for dependent in declaration.dependents)]
+    classes = dict.fromkeys(kind for kind in kinds if isinstance(kind, type))
+    custom = [kind for kind in classes if not server.serves(resource_of(kind))]
+    for definition in definitions_of(custom):
+        client.resource(CustomResourceDefinition).create(definition)
+
+
+def _create(client: Client, obj: Any) -> Any:
+    """Create an object, its status too, in the namespace ``default`` unless it says another."""
+    obj = deep_copy(obj)
+    metadata = metadata_of(obj)
+    metadata.deletion_timestamp = None
+    if resource_of(type(obj)).namespaced and not metadata.namespace:
+        metadata.namespace = "default"
+    objects = _of(client, obj)
+    created = objects.create(obj)
+    status = obj.to_dict().get("status")
+    if status and "status" in objects.resource.subresources:
+        created = objects.patch(metadata_of(created).name, {"status": status}, subresource="status")
+    return created
+
+
+def _of(client: Client, obj: Any) -> Any:
+    objects: Any = client.resource(type(obj))
+    namespace = metadata_of(obj).namespace
+    return objects.namespace(namespace) if namespace else objects
+
+
+def _seconds_until(timer: Timer | None, clock: FakeClock) -> float | None:
+    return None if timer is None else timer.due - clock.monotonic()
+
+
+def _raise(error: BaseException) -> None:
+    raise error

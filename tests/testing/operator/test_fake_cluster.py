@@ -1,0 +1,159 @@
+"""A manager on a cluster that misbehaves on command."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from clientgo.api.core_v1 import ConfigMap
+from clientgo.meta import (
+    ConflictError,
+    InternalServerError,
+    NotFoundError,
+    ObjectMeta,
+    TooManyRequestsError,
+)
+from clientgo.operator import Context, LeaderElection, Manager, Result, controller, retry
+from clientgo.operator.errors import LeadershipLostError
+from clientgo.testing import FakeClock
+from clientgo.testing.operator import FakeCluster, assert_stable, eventually, running
+from tests.operator.world import Gadget, GadgetStatus, gadget
+
+
+@controller(Gadget, owns=[ConfigMap])
+class Keeping:
+    """Keeps a ConfigMap for each gadget, and counts its runs."""
+
+    def __init__(self) -> None:
+        self.runs = 0
+
+    def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> Result:
+        self.runs += 1
+        metadata = ObjectMeta(name=obj.metadata.name, namespace=obj.metadata.namespace)
+        wanted = ConfigMap(metadata=metadata, data={"size": str(obj.spec.size)})
+        ctx.client.create_or_update(ctx.own(wanted))
+        obj.status = GadgetStatus(ready=obj.spec.size)
+        return Result.status(obj)
+
+
+def is_kept(cluster: FakeCluster) -> bool:
+    """Whether every gadget has its ConfigMap, and says so."""
+    return all(
+        (found := cluster.get(ConfigMap, one.metadata.name)) is not None
+        and found.data == {"size": str(one.spec.size)}
+        and one.status is not None
+        and one.status.ready == one.spec.size
+        for one in cluster.all(Gadget)
+    )
+
+
+def manager_of(cluster: Any = None, **settings: Any) -> Manager:
+    """As a generated project has it."""
+    manager = Manager(cluster, **settings)
+    manager.register(Keeping(), retry=retry.generic(initial=0.01, max_interval=0.1))
+    return manager
+
+
+def test_a_manager_runs_for_the_length_of_a_block() -> None:
+    """OP-TST-01, OP-TST-04: what it asked is noted, what the test asks is not."""
+    before = threading.active_count()
+    with FakeCluster(gadget()) as cluster:
+        with running(manager_of, cluster):
+            eventually(lambda: is_kept(cluster))
+        assert cluster.writes() == ["create configmaps default/a", "patch gadgets/status default/a"]
+        cluster.delete(gadget())
+        assert eventually(lambda: not cluster.all(ConfigMap))
+    assert threading.active_count() <= before
+
+
+def test_a_manager_that_is_there_already_is_run_too() -> None:
+    """OP-TST-04"""
+    with FakeCluster(gadget()) as cluster:
+        manager = manager_of(cluster.operator_client(), metrics="0")
+        with running(manager, cluster) as same:
+            assert same is manager
+            eventually(lambda: is_kept(cluster))
+
+
+@pytest.mark.parametrize(
+    "error",
+    [InternalServerError.of("no"), TooManyRequestsError.of("later"), ConflictError.of("changed")],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_controller_gets_there_whatever_requests_fail(error: Any) -> None:
+    """OP-TST-06: the second write of ConfigMaps and the first of statuses fail."""
+    with FakeCluster(gadget(), gadget("b")) as cluster:
+        fault = cluster.fail("create", ConfigMap, error, after=1)
+        of_status = cluster.fail("patch", Gadget, error, status=True)
+        with running(manager_of, cluster):
+            assert_stable(cluster, lambda: is_kept(cluster), quiet=0.2)
+            assert cluster.server.struck(fault) == 1
+            assert cluster.server.struck(of_status) == 1
+
+
+def test_a_controller_settles_after_watches_were_late_and_dropped() -> None:
+    """OP-TST-04, OP-TST-06: with caches that do not know what it wrote, or what others did."""
+    with FakeCluster(gadget()) as cluster, running(manager_of, cluster):
+        eventually(lambda: is_kept(cluster))
+        with cluster.stale(ConfigMap), cluster.stale(Gadget):
+            cluster.patch(gadget(), {"spec": {"size": 2}})
+            cluster.delete(cluster.get(ConfigMap, "a"))
+        cluster.drop_watches(ConfigMap)
+        cluster.delay_watch(Gadget, 0.1)
+        cluster.patch(gadget(), {"spec": {"size": 3}})
+        assert_stable(cluster, lambda: is_kept(cluster), quiet=0.2)
+
+
+def test_a_controller_that_never_rests_is_found_out() -> None:
+    """OP-TST-04: it is where it should be, and goes on writing."""
+
+    class Restless(Keeping):
+        def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> Result:
+            result = super().reconcile(ctx, obj)
+            labels = {"run": str(self.runs)}
+            made = ctx.client.get(ConfigMap, obj.metadata.name, "default")
+            ctx.client.patch(made, {"metadata": {"labels": labels}})
+            return result.after(0.01)
+
+    with FakeCluster(gadget()) as cluster:
+        manager = Manager(cluster.operator_client(), metrics="0")
+        manager.register(Restless(), retry=retry.none())
+        with (
+            running(manager, cluster),
+            pytest.raises(AssertionError, match=r"still writing after 0\.5 s, the latest: patch"),
+        ):
+            assert_stable(cluster, lambda: True, within=0.5, quiet=0.3)
+
+
+def test_a_fake_clock_drives_what_the_manager_waits_for() -> None:
+    """OP-TST-03: ten hours are a step."""
+    clock = FakeClock(start=1000.0)
+    with FakeCluster(gadget(), clock=clock) as cluster:
+        keeping = Keeping()
+        manager = Manager(cluster.operator_client(), metrics="0", clock=clock)
+        manager.register(keeping, retry=retry.generic())
+        with running(manager, cluster):
+            eventually(lambda: keeping.runs == 1 and manager.health()[0].queue.waiting)
+            clock.step(36000)
+            eventually(lambda: keeping.runs == 2)
+
+
+def test_a_stolen_lease_ends_the_manager() -> None:
+    """OP-TST-06, OP-LE-06"""
+    with FakeCluster(gadget()) as cluster:
+        election = LeaderElection(id="lock", namespace="default", lease=1, renew=0.5, retry=0.1)
+        manager = manager_of(cluster.operator_client(), metrics="0", leader_election=election)
+        manager.add_runnable(lambda stop: cluster.steal_lease("lock"), name="thief")
+        with pytest.raises(LeadershipLostError):
+            manager.run(signals=False)
+
+
+def test_what_is_not_there_is_none() -> None:
+    """OP-TST-01"""
+    with FakeCluster(crds=[Gadget]) as cluster:
+        assert cluster.get(Gadget, "a") is None
+        assert cluster.all(Gadget) == []
+        with pytest.raises(NotFoundError):
+            cluster.delete(gadget())
