@@ -61,6 +61,7 @@ class Leader:
         self._clock = clock
         self._grace = inf if grace is None else grace
         self._stop = threading.Event()
+        self._over = threading.Event()
         self._leadership: Leadership | None = None
         self._lock: LeaseLock | None = None
         self._thread: threading.Thread | None = None
@@ -79,16 +80,17 @@ class Leader:
         elector = LeaderElector(self._config(work), clock=self._clock, metrics=self._metrics)
 
         def compete() -> None:
+            ending, failure = Ending.LOST, None
             try:
                 ending = elector.run(self._stop)
             except WorkStillRunningError as error:
                 _log.error("%s", error)
                 ending = Ending.STOPPED if self._stop.is_set() else Ending.LOST
             except BaseException as error:  # noqa: BLE001 - the manager fails with it
-                lost(error)
-                return
+                failure = error
+            self._over.set()
             if ending is not Ending.STOPPED:
-                lost(None)
+                lost(failure)
 
         self._thread = threading.Thread(
             target=compete, name=f"leader-election-{self.settings.id}", daemon=True
@@ -120,7 +122,7 @@ class Leader:
         if leadership is None:
             return
         taken = leadership.stop.is_set() and not self._stop.is_set()
-        if taken or self._clock.monotonic() >= leadership.safe_until:
+        if self._over.is_set() or taken or self._clock.monotonic() >= leadership.safe_until:
             raise LeadershipLostError(
                 f"{self.identity} does not lead {self.settings.id} any more: nothing is written, "
                 "another leader may be at work"
@@ -159,4 +161,6 @@ class _LeaseEvents:
         self._recorder = recorder
 
     def eventf(self, obj: Any, event_type: str, reason: str, message: str, *args: object) -> None:
-        self._recorder.eventf(obj, None, event_type, reason, reason, message, *args)
+        # What happened is also the action: events of one action count as one.
+        action = "".join(word.capitalize() for word in str(args[-1]).split()) if args else reason
+        self._recorder.eventf(obj, None, event_type, reason, action, message, *args)
