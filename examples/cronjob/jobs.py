@@ -5,23 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Final, Self
+from typing import Self
 
 from clientgo.api.batch_v1 import Job
-from clientgo.meta import ObjectMeta, deep_copy, resource_of
+from clientgo.meta import ObjectMeta, deep_copy
 from clientgo.meta.timestamps import format_time, parse_time
-from clientgo.operator import controller_of
+from clientgo.operator import owner_index
 from examples.cronjob.api import SCHEDULED_AT, CronJob
 
-OWNER_INDEX: Final = ".metadata.controller"
+OWNER_INDEX, owners_of = owner_index(CronJob)
 """Jobs by the name of the CronJob that controls them."""
-
-
-def owner_name(job: Job) -> Iterable[str]:
-    """What a Job is found by in :data:`OWNER_INDEX`; nothing for Jobs of others."""
-    owner, ours = controller_of(job), resource_of(CronJob)
-    if owner is not None and (owner.api_version, owner.kind) == (ours.api_version, ours.kind):
-        yield owner.name
 
 
 @dataclass(slots=True)

@@ -45,7 +45,7 @@ from examples.cronjob.conditions import (
     note_trouble,
 )
 from examples.cronjob.cron import Cron
-from examples.cronjob.jobs import OWNER_INDEX, Jobs, new_job, owner_name, scheduled_at, surplus
+from examples.cronjob.jobs import OWNER_INDEX, Jobs, new_job, owners_of, scheduled_at, surplus
 from examples.cronjob.starts import Starts, TooManyMissedStartsError, starts_since
 from examples.cronjob.validation import mistakes_in
 
@@ -74,7 +74,7 @@ class CronJobReconciler:
 
     def setup(self, manager: Manager) -> None:
         """Have Jobs found by their CronJob."""
-        manager.index(Job, OWNER_INDEX, owner_name)
+        manager.index(Job, OWNER_INDEX, owners_of)
 
     # 1: the framework has loaded the CronJob, and has not called us if it is gone.
 
@@ -176,13 +176,14 @@ class CronJobReconciler:
     ) -> Trouble | None:
         """Start the missed Job if that is still right; returns what is wrong, if anything is."""
         missed, policy = starts.missed, cron_job.spec.concurrency_policy
-        log = ctx.log.bind(due=missed, next_run=starts.next)
+        now = ctx.now()
+        log = ctx.log.bind(now=now, due=missed, next_run=starts.next)
         late = _past_deadline(starts.given_up) if starts.given_up else None
         if missed is None:
             log.debug("nothing is due")
             return late
         deadline = _deadline(cron_job)
-        if deadline is not None and missed + deadline < ctx.now():
+        if deadline is not None and missed + deadline < now:
             log.info("too late")
             return _past_deadline(missed)
         if policy is ConcurrencyPolicy.FORBID and jobs.active:

@@ -13,7 +13,7 @@ from clientgo.operator.errors import OwnershipError
 from clientgo.record import NoReferenceError
 from examples.cronjob import reconciler as module
 from examples.cronjob.api import SCHEDULED_AT, ConcurrencyPolicy
-from examples.cronjob.jobs import Jobs, new_job, owner_name, surplus
+from examples.cronjob.jobs import Jobs, new_job, owners_of, surplus
 from tests.examples.cronjob.workbench import Workbench, at, template
 
 ALLOW, FORBID, REPLACE = ConcurrencyPolicy
@@ -23,10 +23,10 @@ ALLOW, FORBID, REPLACE = ConcurrencyPolicy
 
 
 def test_jobs_are_found_by_the_cron_job_that_controls_them() -> None:
-    """CRON-06, CRON-09: the owner's version and kind count, and that it is the controller."""
+    """CRON-06, CRON-09: the owner's group and kind count, and that it is the controller."""
     bench = Workbench()
     job = bench.add_job()
-    assert list(owner_name(job)) == ["backup"]
+    assert owners_of(job) == ["backup"]
     (ours,) = job.metadata.owner_references
     for changes in (
         {"api_version": "batch/v1"},
@@ -34,9 +34,9 @@ def test_jobs_are_found_by_the_cron_job_that_controls_them() -> None:
         {"controller": None},
     ):
         job.metadata.owner_references = (_changed(ours, **changes),)
-        assert list(owner_name(job)) == []
+        assert owners_of(job) == []
     job.metadata.owner_references = ()
-    assert list(owner_name(job)) == []
+    assert owners_of(job) == []
 
 
 def _changed(reference: OwnerReference, **changes: Any) -> OwnerReference:
@@ -554,7 +554,7 @@ def test_the_log_says_what_is_due_and_what_comes_next(caplog: pytest.LogCaptureF
         bench.reconcile()
     record: Any = caplog.records[-1]
     assert record.message == "started"
-    assert (record.due, record.next_run) == (at("10:05"), at("10:10"))
+    assert (record.now, record.due, record.next_run) == (at("10:06"), at("10:05"), at("10:10"))
 
 
 # Conditions

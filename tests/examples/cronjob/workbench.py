@@ -18,7 +18,7 @@ from clientgo.operator.result import Write
 from clientgo.operator.run_fields import BoundLogger
 from clientgo.testing import FakeClock
 from examples.cronjob.api import SCHEDULED_AT, CronJob, CronJobSpec
-from examples.cronjob.jobs import OWNER_INDEX, owner_name
+from examples.cronjob.jobs import OWNER_INDEX, owners_of
 from examples.cronjob.reconciler import CronJobReconciler
 
 
@@ -178,7 +178,7 @@ class Workbench:
         assert (kind, namespace, index) == (Job, "default", OWNER_INDEX)
         if self.stale:
             return []
-        return [job for job in self.jobs.values() if name in owner_name(job)]
+        return [job for job in self.jobs.values() if name in owners_of(job)]
 
     def _get(self, kind: type, name: str, namespace: str) -> Job:
         if name not in self.jobs:
