@@ -1,0 +1,342 @@
+"""Which namespaces a controller looks after, and how that changes while it runs."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clientgo.api.core_v1 import Namespace
+from clientgo.meta import ForbiddenError, ObjectMeta, ObjectName
+from clientgo.operator import ALL, Context, Result, by_name, inbound, watch
+from clientgo.operator import namespace_changes as changes
+from clientgo.operator.errors import CacheSyncTimeoutError, ConfigError
+from clientgo.testing.actions import Action
+from tests.operator.world import Gadget, Part, Planet, Recording, World, gadget
+
+ONE, TWO, THREE = "one", "two", "three"
+
+
+def in_namespaces(world: World) -> World:
+    """With three namespaces."""
+    for name in (ONE, TWO, THREE):
+        world.create(Namespace(metadata=ObjectMeta(name=name)))
+    return world
+
+
+def keys(*texts: str) -> list[ObjectName]:
+    return [ObjectName(*text.split("/")) for text in texts]
+
+
+def informed(world: World, kind: str = "Gadget") -> set[str]:
+    """The namespaces that a kind has informers for."""
+    (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == kind]
+    return set(cache.informers())
+
+
+def test_a_controller_looks_after_its_own_namespaces(make_world: Callable[..., World]) -> None:
+    """OP-NS-02: or those of the manager; a source may have others."""
+    world = in_namespaces(make_world(namespaces=[ONE, TWO]))
+    managers, own, elsewhere = Recording(), Recording(), Recording()
+    world.register(managers)
+    world.register(own, name="own", namespaces=TWO)
+    world.manager.controller(Gadget).options(name="elsewhere", namespaces=ONE).source(
+        watch(Part, mapper=by_name(), namespaces=THREE)
+    ).build(elsewhere)
+    world.create(*(gadget("a", namespace) for namespace in (ONE, TWO, THREE)))
+    with world.running():
+        assert sorted(managers.wait_for_runs(2)) == keys("one/a", "two/a")
+        assert own.wait_for_runs(1) == keys("two/a")
+        assert elsewhere.wait_for_runs(1) == keys("one/a")
+        assert informed(world) == {ONE, TWO}
+        assert informed(world, "Part") == {THREE}
+
+
+def test_a_kind_without_namespaces_ignores_those_of_the_manager(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-NS-04: and cannot be given any, neither before nor while it runs."""
+    world = make_world(namespaces=[ONE])
+    recording = Recording()
+    controller = world.register(recording, Planet)
+    world.create(Planet(metadata=ObjectMeta(name="earth")))
+    with world.running():
+        assert recording.wait_for_runs(1) == [ObjectName("", "earth")]
+        with pytest.raises(ConfigError, match="has no namespaces to choose from"):
+            controller.change_namespaces(ONE)
+    with pytest.raises(ConfigError, match="has no namespaces"):
+        make_world().register(Recording(), Planet, namespaces=ONE)
+
+
+def test_namespaces_change_while_the_controller_runs(world: World) -> None:
+    """OP-NS-05, OP-NS-07: the new ones are there when the call returns, and are run once."""
+    in_namespaces(world)
+    world.create(gadget("a", ONE), gadget("a", TWO), gadget("b", TWO))
+    recording = Recording()
+    controller = world.register(recording, namespaces=ONE)
+    with world.running():
+        recording.wait_for_runs(1)
+        controller.change_namespaces([ONE, TWO])
+        assert world.manager.client.get(Gadget, "b", TWO)
+        assert sorted(recording.wait_for_runs(3)[1:]) == keys("two/a", "two/b")
+        assert controller.namespaces == {ONE, TWO}
+        controller.change_namespaces(TWO)
+        assert informed(world) == {TWO}
+        world.create(gadget("late", ONE), gadget("late", TWO))
+        assert recording.wait_for_runs(4)[3:] == keys("two/late")
+
+
+def test_from_everywhere_to_one_namespace_and_back(world: World) -> None:
+    """OP-NS-05: nothing goes on to be watched everywhere for the sake of one namespace."""
+    in_namespaces(world)
+    world.create(gadget("a", ONE), gadget("a", TWO))
+    recording, told = Recording(), inbound()
+    controller = world.manager.controller(Gadget).source(told).build(recording)
+    with world.running():
+        recording.wait_for_runs(2)
+        controller.change_namespaces(ONE)
+        assert informed(world) == {ONE}
+        assert [obj.metadata.namespace for obj in world.manager.client.list(Gadget)] == [ONE]
+        controller.change_namespaces(ALL)
+        assert informed(world) == {""}
+        world.create(gadget("late", TWO))
+        recording.wait_for_runs(4)
+        assert ObjectName(TWO, "late") in recording.wait_for_runs(5)
+
+
+def test_nothing_runs_while_the_namespaces_change(world: World) -> None:
+    """OP-NS-05: what happens meanwhile is not forgotten."""
+    in_namespaces(world)
+    world.create(gadget("a", ONE), gadget("a", TWO))
+    listing, go_on = threading.Event(), threading.Event()
+
+    def hold(action: Action) -> None:
+        if action.namespace == TWO and action.resource.resource == "gadgets":
+            listing.set()
+            assert go_on.wait(5)
+
+    recording = Recording()
+    controller = world.register(recording, namespaces=ONE)
+    with world.running():
+        recording.wait_for_runs(1)
+        world.asked.before = hold
+        changing = threading.Thread(target=controller.change_namespaces, args=([ONE, TWO],))
+        changing.start()
+        assert listing.wait(5)
+        controller.trigger(ObjectName(ONE, "a"))
+        assert controller.queue.statistics().paused
+        assert len(recording.runs) == 1
+        go_on.set()
+        changing.join()
+        assert sorted(recording.wait_for_runs(3)[1:]) == keys("one/a", "two/a")
+
+
+def test_namespaces_that_cannot_be_listed_change_nothing(world: World) -> None:
+    """OP-NS-05: the old ones go on without having been listed again."""
+    in_namespaces(world)
+    world.create(gadget("a", ONE))
+    recording = Recording()
+    controller = world.register(recording, namespaces=ONE, cache_sync_timeout=0.05)
+
+    def forbid(action: Action) -> None:
+        if action.namespace == TWO:
+            raise ForbiddenError.of("not here")
+
+    with world.running():
+        recording.wait_for_runs(1)
+        world.asked.before = forbid
+        world.asked.clear()
+        with pytest.raises(CacheSyncTimeoutError, match=r"in two: .*not here"):
+            controller.change_namespaces([TWO])
+        assert controller.namespaces == {ONE}
+        assert informed(world) == {ONE}
+        assert all(action.namespace != ONE for action in world.asked.actions())
+        world.create(gadget("b", ONE))
+        assert recording.wait_for_runs(2)[1:] == keys("one/b")
+
+
+def test_nothing_is_kept_of_a_namespace_that_is_left(world: World) -> None:
+    """OP-NS-06: no timer, no failure, nothing in the queue; no clean-up, and no write."""
+    in_namespaces(world)
+    cleaned: list[Any] = []
+
+    class Cleaning(Recording):
+        def cleanup(self, ctx: Context[Any], obj: Any) -> None:
+            cleaned.append(obj)
+
+    def answer(ctx: Context[Any], obj: Gadget) -> Result:
+        if obj.metadata.name == "failing":
+            raise RuntimeError("no")
+        return Result.requeue(60)
+
+    recording = Cleaning(answer)
+    controller = world.register(recording, namespaces=[ONE, TWO])
+    world.create(gadget("failing", ONE), gadget("waiting", ONE), gadget("waiting", TWO))
+    with world.running():
+        recording.wait_for_runs(3)
+        world.clock.wait_for(lambda: controller.queue.statistics().waiting == 3)
+        world.asked.clear()
+        controller.change_namespaces(TWO)
+        statistics = controller.queue.statistics()
+        assert (statistics.known, statistics.waiting, statistics.ready) == (1, 1, 0)
+        assert world.manager.client.list(Gadget, namespace=TWO)
+        world.clock.step(61)
+        assert recording.wait_for_runs(4)[3:] == keys("two/waiting")
+        assert cleaned == []
+        assert world.writes() == []
+
+
+def test_what_was_told_about_a_namespace_that_is_left_is_forgotten(world: World) -> None:
+    """OP-NS-06: items of sources outside of the cluster too."""
+    in_namespaces(world)
+    world.create(gadget("a", ONE), gadget("a", TWO))
+    recording, told = Recording(), inbound(cached=True)
+    controller = (
+        world.manager.controller(Gadget).options(namespaces=[ONE, TWO]).source(told)
+    ).build(recording)
+    with world.running():
+        recording.wait_for_runs(2)
+        for key in keys("one/a", "two/a"):
+            told.put(key, "item")
+        controller.change_namespaces(TWO)
+        assert told.secondaries(ObjectName(ONE, "a")) == []
+        assert told.secondaries(ObjectName(TWO, "a")) == ["item"]
+
+
+def test_owned_kinds_follow_and_watched_ones_if_they_are_told_to(world: World) -> None:
+    """OP-NS-08"""
+    in_namespaces(world)
+    builder = world.manager.controller(Gadget).options(namespaces=ONE).owns(Part, name="owned")
+    builder.watches(Planet, by_name())
+    controller = builder.build(Recording())
+    other = (
+        world.manager.controller(Gadget)
+        .options(name="other", namespaces=ONE)
+        .source(watch(Part, mapper=by_name(), follow_namespaces=True))
+        .build(Recording())
+    )
+    fixed = world.manager.controller(Gadget).options(name="fixed", namespaces=ONE)
+    third = fixed.source(watch(Part, mapper=by_name(), namespaces=TWO)).build(Recording())
+    with world.running():
+        assert informed(world, "Part") == {ONE, TWO}
+        for changing in (controller, other, third):
+            changing.change_namespaces(THREE)
+        assert informed(world, "Part") == {TWO, THREE}
+        assert informed(world) == {THREE}
+
+
+def test_the_same_namespaces_again_are_no_change(world: World) -> None:
+    """OP-NS-09"""
+    in_namespaces(world)
+    recording = Recording()
+    controller = world.register(recording, namespaces=[ONE, TWO])
+    world.create(gadget("a", ONE))
+    with world.running():
+        recording.wait_for_runs(1)
+        world.asked.clear()
+        controller.change_namespaces([TWO, ONE])
+        assert world.asked.actions() == []
+
+
+def test_changes_come_one_after_the_other(world: World) -> None:
+    """OP-NS-09: whatever the order, the last one counts and nothing of the others is left."""
+    in_namespaces(world)
+    controller = world.register(Recording(), namespaces=ONE)
+    with world.running():
+        threads = [
+            threading.Thread(target=controller.change_namespaces, args=(namespaces,))
+            for namespaces in ([ONE, TWO], [TWO, THREE], [THREE], [ONE], [TWO])
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert informed(world) == set(controller.namespaces)
+        assert not controller.queue.statistics().paused
+
+
+def test_a_controller_that_was_paused_stays_so(world: World) -> None:
+    """OP-NS-05"""
+    in_namespaces(world)
+    controller = world.register(Recording(), namespaces=ONE)
+    with world.running():
+        controller.pause()
+        controller.change_namespaces(TWO)
+        assert controller.queue.statistics().paused
+
+
+def test_namespaces_may_change_before_the_start(world: World) -> None:
+    """OP-NS-05"""
+    in_namespaces(world)
+    world.create(gadget("a", ONE), gadget("a", TWO))
+    recording = Recording()
+    controller = world.register(recording, namespaces=ONE)
+    controller.change_namespaces(TWO)
+    with world.running():
+        assert recording.wait_for_runs(1) == keys("two/a")
+
+
+def test_what_two_controllers_watch_ends_with_the_last_of_them(world: World) -> None:
+    """OP-NS-12"""
+    in_namespaces(world)
+    first, second = Recording(), Recording()
+    leaving = world.register(first, namespaces=[ONE, TWO])
+    staying = world.register(second, name="second", namespaces=[ONE, TWO])
+    with world.running():
+        leaving.change_namespaces(TWO)
+        assert informed(world) == {ONE, TWO}
+        world.create(gadget("a", ONE))
+        assert second.wait_for_runs(1) == keys("one/a")
+        staying.change_namespaces(TWO)
+        assert informed(world) == {TWO}
+        assert first.runs == []
+
+
+def test_a_namespace_is_left_when_nothing_in_it_needs_cleaning_up(world: World) -> None:
+    """OP-NS-13"""
+    in_namespaces(world)
+    cleaned, go_on = threading.Event(), threading.Event()
+
+    class Cleaning(Recording):
+        def cleanup(self, ctx: Context[Any], obj: Any) -> None:
+            cleaned.set()
+            assert go_on.wait(5)
+
+    recording = Cleaning()
+    controller = world.register(recording, namespaces=[ONE, TWO])
+    world.create(gadget("a", ONE))
+    with world.running():
+        recording.wait_for_runs(1)
+        changing = threading.Thread(
+            target=controller.change_namespaces, args=(TWO,), kwargs={"drain": True}
+        )
+        changing.start()
+        world.delete(gadget("a", ONE))
+        assert cleaned.wait(5)
+        assert controller.namespaces == {ONE, TWO}
+        go_on.set()
+        changing.join()
+        assert controller.namespaces == {TWO}
+        assert world.client.resource(Gadget).namespace(ONE).list().items == []
+
+
+def test_finalizers_are_not_waited_for_for_ever(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-NS-13"""
+    monkeypatch.setattr(changes, "DRAIN_LIMIT", 0.05)
+    in_namespaces(world)
+
+    class Cleaning(Recording):
+        def cleanup(self, ctx: Context[Any], obj: Any) -> None: ...
+
+    recording = Cleaning()
+    controller = world.register(recording, namespaces=[ONE, TWO])
+    world.create(gadget("a", ONE))
+    with world.running():
+        recording.wait_for_runs(1)
+        controller.change_namespaces(TWO, drain=True)
+        assert controller.namespaces == {TWO}
+    assert "leaves 1 objects with its finalizer behind, one/a among them" in caplog.text
