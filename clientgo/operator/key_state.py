@@ -41,6 +41,8 @@ _SHORT_REMAINDER: Final = 5.0
 _WAIT_WITHOUT_RETRY: Final = 2.0
 """Seconds: the wait after too many event-caused failures where no retry is pending."""
 
+_MOST_ECHOES: Final = 8
+
 
 class TimerKind(enum.Enum):
     """Why an object has a timer."""
@@ -106,7 +108,7 @@ class KeyState:
         "attempt",
         "blocked_until",
         "cause",
-        "echo_version",
+        "echo_versions",
         "event_failures",
         "exhausted",
         "failed_generation",
@@ -149,8 +151,8 @@ class KeyState:
         self.asked: tuple[float, int] | None = None
         """An instant and a priority that somebody asked for while a run was in hand."""
         self.pending_priority: int | None = None
-        self.echo_version = ""
-        """The version of our own write whose event is not worth a run: one follows anyhow."""
+        self.echo_versions: tuple[str, ...] = ()
+        """The versions of our own writes whose events are not worth a run: one follows anyhow."""
         self.settling: tuple[int, int] = (0, 0)
         """A generation, and how often it was initialised."""
         self.window: RunWindow | None = None
@@ -164,6 +166,11 @@ class KeyState:
         self.pending = True
         known = self.pending_priority
         self.pending_priority = priority if known is None else max(known, priority)
+
+    def expect_echo(self, version: str) -> None:
+        """The event of this version will be that of our own write. Few are remembered: what never
+        comes must not pile up."""
+        self.echo_versions = (*self.echo_versions, version)[-_MOST_ECHOES:]
 
     def trigger_later(self, due: float, priority: int) -> None:
         """Somebody asks for a run at an instant, unless one is due before."""

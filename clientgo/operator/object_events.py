@@ -8,6 +8,7 @@ Source: controller-runtime pkg/recorder.
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Final
 
 from clientgo.record import NORMAL, WARNING, SeriesRecorder
@@ -23,6 +24,8 @@ PROCESSING_ERROR: Final = "ProcessingError"
 
 CLEANUP_ABANDONED: Final = "CleanupAbandoned"
 """Reason: the finalizer was removed although the clean-up kept failing."""
+
+_log = logging.getLogger("clientgo.operator.events")
 
 _LONGEST_NOTE: Final = 1024
 """Bytes; the API server refuses a longer one."""
@@ -66,6 +69,7 @@ class ObjectEvents:
     ) -> None:
         about = self._obj if regarding is None else regarding
         text = shortened(note)
+        _log.debug("%s Event %s: %s", event_type, reason, text)
         self._recorder.eventf(about, related, event_type, reason, action or "Reconcile", "%s", text)
 
 

@@ -97,7 +97,8 @@ class Run:
         version, asks for no third."""
         queue, state = self._queue, self._state
         with queue._lock:
-            state.echo_version = echo_version
+            if echo_version:
+                state.expect_echo(echo_version)
             state.held_until = None
             state.trigger(self.priority)
             queue._states.setdefault(self.key, state)
@@ -214,9 +215,9 @@ class RunQueue:
         """Whether an event brings nothing but our own last write; asks once for each."""
         with self._lock:
             state = self._states.get(key)
-            if state is None or not version or state.echo_version != version:
+            if state is None or version not in state.echo_versions:
                 return False
-            state.echo_version = ""
+            state.echo_versions = tuple(v for v in state.echo_versions if v != version)
             return True
 
     def deleted(self, key: ObjectName, last_known: Any) -> None:
