@@ -7,6 +7,7 @@ import threading
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import ConfigMap, Namespace
@@ -35,6 +36,7 @@ from clientgo.operator.errors import (
     OperatorError,
 )
 from clientgo.rest import RestConfig
+from clientgo.testing.actions import Action
 from tests.operator.world import (
     Gadget,
     GadgetSpec,
@@ -228,8 +230,21 @@ def test_refusals_have_types(live: LiveClient, world: World) -> None:
     with pytest.raises(InvalidError) as invalid:
         live.patch(created, {"spec": {"size": "big"}})
     assert [cause.field_ for cause in invalid.value.status.details.causes] == ["spec.size"]
-    busy = TooManyRequestsError.of("slow down", retry_after=7)
-    assert busy.retry_after == 7
+
+
+def test_a_busy_server_says_when_to_come_back(live: LiveClient, world: World) -> None:
+    """OP-CLI-04"""
+
+    def refuse(_action: Action) -> None:
+        busy = TooManyRequestsError.of("slow down")
+        raise TooManyRequestsError(
+            replace(busy.status, details=replace(busy.status.details, retry_after_seconds=7))
+        )
+
+    world.asked.before = refuse
+    with pytest.raises(TooManyRequestsError) as refused:
+        live.get(Gadget, "a", "default")
+    assert refused.value.retry_after == 7
 
 
 def test_a_refusal_may_be_what_was_wanted(live: LiveClient) -> None:
