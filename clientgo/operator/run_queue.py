@@ -312,6 +312,10 @@ class RunQueue:
             paused=paused,
         )
 
+    def depths(self) -> dict[int, int]:
+        """How many objects are ready, by priority."""
+        return self._queue.depths()
+
     # Inside
 
     def _trigger_locked(self, key: ObjectName, state: KeyState, priority: int) -> None:

@@ -16,6 +16,7 @@ seconds earlier than it was. Nothing has to be moved as time goes by.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Final
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
@@ -93,6 +94,11 @@ class PriorityQueue(RateLimitingQueue[T]):
             if not self._knows_locked(item):
                 self._by_priority.forget(item)
 
+    def depths(self) -> dict[int, int]:
+        """How many items are ready, by priority."""
+        with self._lock:
+            return dict(self._by_priority.listed)
+
     def _raise_priority_locked(self, item: T, priority: int) -> None:
         if self._shutting_down:
             return
@@ -112,13 +118,17 @@ class _PriorityOrdering(Ordering[T]):
         self._turns: DueHeap[T] = DueHeap()
         self._priorities: dict[T, int] = {}
         """The priorities that differ from the default, of all items that the queue knows."""
+        self.listed: Counter[int] = Counter()
 
     def push(self, item: T, /) -> None:
         arrival_ns = nanoseconds(self._clock.monotonic())
         self._turns.put(item, arrival_ns - self.priority(item) * self._ageing_ns)
+        self.listed[self.priority(item)] += 1
 
     def pop(self) -> T:
-        return self._turns.pop()
+        item = self._turns.pop()
+        self._unlist(self.priority(item))
+        return item
 
     def touch(self, item: T, /) -> None:
         """Leave the item where it is: `set_priority` has moved it if need be."""
@@ -134,6 +144,8 @@ class _PriorityOrdering(Ordering[T]):
         turn_ns = self._turns.due_ns(item)
         if turn_ns is not None:
             self._turns.put(item, turn_ns - (priority - self.priority(item)) * self._ageing_ns)
+            self._unlist(self.priority(item))
+            self.listed[priority] += 1
         if priority == DEFAULT_PRIORITY:
             self._priorities.pop(item, None)
         else:
@@ -141,3 +153,8 @@ class _PriorityOrdering(Ordering[T]):
 
     def forget(self, item: T) -> None:
         self._priorities.pop(item, None)
+
+    def _unlist(self, priority: int) -> None:
+        self.listed[priority] -= 1
+        if not self.listed[priority]:
+            del self.listed[priority]

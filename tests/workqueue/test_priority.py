@@ -162,3 +162,18 @@ def test_an_add_can_end_a_wait_here_too() -> None:
 
         assert queue.statistics().delayed == 0
         assert drain(queue) == ["a"]
+
+
+def test_it_tells_how_many_items_of_each_priority_are_ready() -> None:
+    """OP-MET-06: wherever they come from and go to."""
+    queue: PriorityQueue[str] = PriorityQueue()
+    queue.add("a", priority=5)
+    queue.add("b")
+    queue.add("c")
+    queue.add("c", priority=5)
+    assert queue.depths() == {5: 2, 0: 1}
+    taken, _ = queue.get()
+    queue.add(taken, priority=9)
+    assert queue.depths() == {5: 1, 0: 1}
+    queue.done(taken)
+    assert queue.depths() == {9: 1, 5: 1, 0: 1}
