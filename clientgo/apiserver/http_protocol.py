@@ -6,9 +6,7 @@ slowly, is not. A dead machine at the other end is found by TCP keep-alive. What
 400, what has too long a head a 431, in plain text, as by a real API server.
 
 A request can be followed to the connection it came by, which is where an answer can be cut between
-any two bytes.
-
-Does not promise a limit on the number of connections.
+any two bytes. There are so many connections at most; one more is told so, and hung up on.
 
 Differs from Go's ``net/http``, which apiserver ``server/secure_serving.go`` sets up, in that the
 patience with an answer is for progress and not for the whole of it.
@@ -25,6 +23,9 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from clientgo.apiserver.http import CONNECTION
+
+CONNECTION_LIMIT = 1000
+"""Clients at a time: fewer than the files that a process may usually have open."""
 
 HEAD_LIMIT = 1024 * 1024
 """Bytes of request line and headers; what Go accepts by default."""
@@ -71,6 +72,9 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         # What the kernel does not take at once counts as not read. (With 0, TLS never writes.)
         transport.set_write_buffer_limits(high=1)
+        if len(self.connections) > CONNECTION_LIMIT:
+            self._refuse(503, f"too many connections: the limit is {CONNECTION_LIMIT}")
+            return
         _probe(transport.get_extra_info("socket"))
         self._expect_within(HEAD_TIMEOUT)
 

@@ -75,8 +75,11 @@ class Ownership:
         """Give all fields of a new object to its writer.
 
         Objects of one shape have the same entries, and most new objects have the shape of one
-        before; working the entries out takes longer than all else that a create does.
+        before; working the entries out takes longer than all else that a create does. Large objects
+        are few, and not worth the memory.
         """
+        if len(encode(new)) > _LARGE_OBJECT:
+            return self._update(resource, "", _empty(resource), new, writer)
         key = (resource, writer, _shape(new))
         entries = self._entries_of_new.get(key)
         if entries is None:
@@ -119,6 +122,8 @@ class Ownership:
 
 
 _REMEMBERED_SHAPES = 512
+_LARGE_OBJECT = 32 * 1024
+"""Bytes, of which an object has more whose shape is not remembered."""
 
 
 def _shape(value: Any) -> Hashable:

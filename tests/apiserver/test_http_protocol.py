@@ -271,3 +271,29 @@ def test_a_watch_outlives_the_patience_with_requests(
 
     assert watch.next()["type"] == "ADDED"
     watch.close()
+
+
+def test_one_connection_too_many_is_told_so(
+    server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_protocol, "CONNECTION_LIMIT", 1)
+    request = b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
+    with connected(server) as first, connected(server) as second:
+        answer = rest_of(second)
+        assert answer.startswith(b"HTTP/1.1 503 Service Unavailable")
+        assert answer.endswith(b"too many connections: the limit is 1")
+
+        first.sendall(request)
+        assert first.recv(1 << 16).startswith(b"HTTP/1.1 200")
+    wait_until_served(server, request)
+
+
+def wait_until_served(server: EmbeddedAPIServer, request: bytes) -> None:
+    """The server learns of the end of a connection in its own time."""
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        with connected(server) as connection:
+            connection.sendall(request)
+            if connection.recv(1 << 16).startswith(b"HTTP/1.1 200"):
+                return
+    pytest.fail("the place that became free was not given to another")

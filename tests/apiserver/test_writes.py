@@ -82,3 +82,21 @@ def test_a_body_beyond_the_limit_is_refused(api: Api) -> None:
     answer = api.call("POST", CONFIGMAPS, body)
 
     assert (answer.status, answer.body["reason"]) == (413, "RequestEntityTooLarge")
+
+
+def test_a_required_list_may_be_empty_where_upstream_wants_nothing_in_it(api: Api) -> None:
+    limits = "/api/v1/namespaces/default/limitranges"
+    limit_range = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "a"}}
+
+    created = api.create(limits, limit_range | {"spec": {"limits": []}})
+
+    assert created["spec"] == {"limits": []}
+
+
+def test_a_required_list_must_hold_something_elsewhere(api: Api) -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
+
+    answer = api.call("POST", "/api/v1/namespaces/default/pods", pod | {"spec": {"containers": []}})
+
+    assert answer.status == 422
+    assert [cause["field"] for cause in answer.body["details"]["causes"]] == ["spec.containers"]

@@ -59,15 +59,15 @@ class _Walk:
     def compare(self, old: JSONValue, new: JSONValue, field_type: FieldType, path: Path) -> None:
         if old is ABSENT:
             self.added.append(path)
-            shapes = [shape_of(new, field_type)]
-        elif new is ABSENT:
+            self._compare_as(shape_of(new, field_type), old, new, field_type, path)
+            return
+        before = shape_of(old, field_type)
+        self._compare_as(before, old, new, field_type, path)
+        if new is ABSENT:
             self.removed.append(path)
-            shapes = [shape_of(old, field_type)]
-        else:
-            shapes = [shape_of(old, field_type), shape_of(new, field_type)]
-        # A field that turns from a map into a list loses the fields of the map, too.
-        for shape in dict.fromkeys(shapes):
-            self._compare_as(shape, old, new, field_type, path)
+        elif (after := shape_of(new, field_type)) is not before:
+            # A field that turns from a map into a list loses the fields of the map, too.
+            self._compare_as(after, old, new, field_type, path)
 
     def _compare_as(
         self, shape: Shape, old: JSONValue, new: JSONValue, field_type: FieldType, path: Path

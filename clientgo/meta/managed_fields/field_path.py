@@ -48,6 +48,7 @@ class _Scalar(NamedTuple):
 
 
 _NUMBER, _TEXT, _BOOLEAN, _COMPOUND, _NULL = range(5)
+_RANKS = {int: _NUMBER, float: _NUMBER, str: _TEXT, bool: _BOOLEAN, type(None): _NULL}
 
 
 class PathElement(NamedTuple):
@@ -92,8 +93,8 @@ def field_element(name: str) -> PathElement:
 
 def key_element(keys: JSONObject) -> PathElement:
     """Select the item of a list whose key fields have these values."""
-    pairs = tuple((name, _scalar(keys[name])) for name in sorted(keys))
-    return PathElement(ElementKind.KEY, pairs)
+    pairs = [(name, _scalar(value)) for name, value in sorted(keys.items())]
+    return PathElement(ElementKind.KEY, tuple(pairs))
 
 
 def value_element(value: JSONValue) -> PathElement:
@@ -140,16 +141,8 @@ def parse_element(text: str) -> PathElement | None:
 
 
 def _scalar(value: JSONValue) -> _Scalar:
-    match value:
-        case bool():
-            return _Scalar(_BOOLEAN, value)
-        case int() | float():
-            return _Scalar(_NUMBER, value)
-        case str():
-            return _Scalar(_TEXT, value)
-        case None:
-            return _Scalar(_NULL, None)
-    return _Scalar(_COMPOUND, canonical_json(value))
+    rank = _RANKS.get(type(value))
+    return _Scalar(_COMPOUND, canonical_json(value)) if rank is None else _Scalar(rank, value)
 
 
 def _text(value: JSONValue) -> str:

@@ -82,7 +82,7 @@ class OwnershipRules:
         last = reconciled.get(manager)
         reconciled[manager] = Ownership(applied, self._version)
         merged: JSONObject = merge_values(live, config, self.field_type)
-        new = self._prune(merged, reconciled, last) if last and last.fields else merged
+        new = self._prune(merged, reconciled, manager, last) if last and last.fields else merged
         result, _comparison = self._yield_fields(live, new, reconciled, manager, force=force)
         return (None if json_equal(live, new) else new), result
 
@@ -115,10 +115,12 @@ class OwnershipRules:
     def _compare(self, live: JSONObject, new: JSONObject, field_type: FieldType) -> Comparison:
         return compare_values(live, new, field_type).without_trees(self._ignored)
 
-    def _prune(self, merged: JSONObject, owners: Owners, last: Ownership) -> JSONObject:
+    def _prune(
+        self, merged: JSONObject, owners: Owners, manager: ManagerId, last: Ownership
+    ) -> JSONObject:
         """Remove what was applied last time and is not owned any more."""
         last_type = self._type_at(last.api_version)
-        if last_type is None:
+        if last_type is None or not last.fields - owners[manager].fields:
             return merged
         last_fields = last.fields.with_declared_fields(last_type)
         pruned = remove_fields(merged, last_fields, last_type)
