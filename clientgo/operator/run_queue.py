@@ -340,7 +340,8 @@ class RunQueue:
     def _timer_due(self, key: ObjectName) -> None:
         with self._lock:
             state = self._states.get(key)
-            if state is not None:
+            look = None if state is None else state.next_look()
+            if state is not None and look is not None and look <= self._clock.monotonic():
                 self._queue.add(key, priority=state.next_priority())
 
     def _run(self) -> None:

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 
-from clientgo.meta import NotFoundError, ObjectName
+from clientgo.api.events_v1 import Event
+from clientgo.meta import ForbiddenError, NotFoundError, ObjectName, Status
+from clientgo.meta.status import StatusCause, StatusDetails
 from clientgo.operator import (
     Context,
+    Finalizers,
     Result,
     add_finalizer,
     has_finalizer,
     remove_finalizer,
+    retry,
 )
-from clientgo.operator.errors import DeclarationError
-from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget
+from clientgo.operator.errors import DeclarationError, NamespaceTerminatingError
+from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget, part
 
 A = ObjectName("default", "a")
 OURS = "gadgets.example.com/finalizer"
@@ -257,3 +263,171 @@ def test_the_helpers_say_whether_they_changed_anything() -> None:
     assert has_finalizer(obj, "example.com/x")
     assert remove_finalizer(obj, "example.com/x")
     assert not remove_finalizer(obj, "example.com/x")
+
+
+def test_what_is_told_of_an_object_after_its_finalizer_went_is_ignored(world: World) -> None:
+    """OP-FIN-08: others may keep it for long; nothing more is done for it."""
+    obj = gadget(finalizers=("example.com/theirs", OURS))
+    world.create(obj)
+    world.delete(obj)
+    cleaning = Cleaning()
+    controller = world.register(cleaning)
+    with world.running():
+        world.asked.wait_for(lambda actions: any(a.verb == "patch" for a in actions))
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
+        world.patch(obj, {"metadata": {"labels": {"changed": "yes"}}})
+        controller.trigger(A)
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
+    assert (len(cleaning.cleaned), cleaning.runs) == (1, [])
+    assert world.writes() == ["patch gadgets default/a"]
+
+
+def test_a_clean_up_that_keeps_failing_is_given_up(world: World) -> None:
+    """OP-FIN-10: the object goes, and people are told."""
+
+    def fail(_ctx: Context[Any], _obj: Gadget) -> None:
+        raise ValueError("the bucket is locked")
+
+    world.create(gadget(finalizers=(OURS,)))
+    world.delete(gadget())
+    cleaning = Cleaning(fail)  # type: ignore[arg-type]
+    controller = world.register(cleaning, retry=retry.none(), give_up_after=3600)
+    # The server lives in real time; the manager's clock is at the deletion now.
+    world.clock.step(time.time() - world.clock.time())
+    with world.running():
+        world.wait_for_timer()
+        world.clock.step(3500)
+        world.wait_for_timer()
+        assert not gone(world)
+        world.clock.step(200)
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
+    assert gone(world)
+    assert len(cleaning.cleaned) == 2, "the second was when its time was over"
+    events = world.client.resource(Event).namespace("default").list().items
+    (event,) = [event for event in events if event.reason == "CleanupAbandoned"]
+    assert (event.type, "the bucket is locked" in event.note) == ("Warning", True)
+
+
+def test_a_clean_up_is_not_given_up_unless_that_was_asked_for(world: World) -> None:
+    """OP-FIN-10: off by default; an object waits for years."""
+
+    def fail(_ctx: Context[Any], _obj: Gadget) -> None:
+        raise ValueError("no")
+
+    world.create(gadget(finalizers=(OURS,)))
+    world.delete(gadget())
+    cleaning = Cleaning(fail)  # type: ignore[arg-type]
+    world.register(cleaning, retry=retry.none(), max_interval=1e9)
+    with world.running():
+        world.wait_for_timer()
+        world.clock.step(1e9)
+        world.clock.wait_for(lambda: len(cleaning.cleaned) == 2)
+        world.wait_for_timer()
+    assert not gone(world)
+
+
+class TwoFold(Recording):
+    """Has two finalizers; ``broken`` are those whose clean-up fails."""
+
+    def __init__(self, *broken: str) -> None:
+        super().__init__()
+        self.broken = set(broken)
+        self.cleaned: list[str] = []
+        self.finalizers: Finalizers[Gadget] = Finalizers()
+        for name in ("records", "bucket"):
+            self.finalizers.register(f"example.com/{name}", partial(self._clean_up, name))
+
+    def _clean_up(self, name: str, _ctx: Context[Any], _obj: Gadget) -> None:
+        self.cleaned.append(name)
+        if name in self.broken:
+            raise ValueError(f"no {name}")
+
+
+BOTH = ("example.com/records", "example.com/bucket")
+
+
+def test_several_finalizers_are_added_by_one_request(world: World) -> None:
+    """OP-FIN-11"""
+    world.create(gadget(finalizers=("example.com/bucket",)))
+    reconciler = TwoFold()
+    world.register(reconciler)
+    with world.running():
+        reconciler.wait_for_runs(1)
+        world.wait_for_timer()
+    assert sorted(world.get(Gadget).metadata.finalizers) == sorted(BOTH)
+    assert world.writes() == ["patch gadgets default/a"]
+
+
+def test_each_finalizer_goes_when_its_own_clean_up_is_done(world: World) -> None:
+    """OP-FIN-11, OP-FIN-09: whatever the others do; those that are off are not called again."""
+    world.create(gadget(finalizers=BOTH))
+    world.delete(gadget())
+    reconciler = TwoFold("records")
+    controller = world.register(reconciler)
+    with world.running():
+        world.wait_for_timer()
+        assert world.get(Gadget).metadata.finalizers == ("example.com/records",)
+        reconciler.broken.clear()
+        world.clock.step(2)
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
+    assert gone(world)
+    assert reconciler.cleaned.count("bucket") == 1
+
+
+def test_what_failed_is_told_together(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """OP-FIN-11"""
+    world.create(gadget(finalizers=BOTH))
+    world.delete(gadget())
+    world.register(TwoFold("records", "bucket"))
+    with world.running():
+        world.wait_for_timer()
+    told = "example.com/bucket: no bucket; example.com/records: no records"
+    assert sum(told in line for line in caplog.messages) == 1
+
+
+def test_a_name_is_registered_once(world: World) -> None:
+    """OP-FIN-11, OP-FIN-02"""
+    finalizers: Finalizers[Gadget] = Finalizers()
+    finalizers.register("example.com/a", lambda _ctx, _obj: None)
+    with pytest.raises(DeclarationError, match="already"):
+        finalizers.register("example.com/a", lambda _ctx, _obj: None)
+    with pytest.raises(DeclarationError, match="no finalizer"):
+        finalizers.register("a", lambda _ctx, _obj: None)
+
+    class Both(TwoFold):
+        def cleanup(self, _ctx: Context[Any], _obj: Gadget) -> None: ...
+
+    with pytest.raises(DeclarationError, match="that of cleanup"):
+        world.register(Both(), finalizer="example.com/bucket")
+
+
+def test_nothing_is_tried_again_in_a_namespace_that_goes(world: World) -> None:
+    """OP-FIN-12, BP-27: the pass has failed for good; only an event runs it again."""
+    raised: list[Exception] = []
+
+    def create(ctx: Context[Any], _obj: Gadget) -> None:
+        try:
+            ctx.client.create(part("b", "default"))
+        except Exception as error:
+            raised.append(error)
+            raise
+
+    details = StatusDetails(causes=[StatusCause(reason="NamespaceTerminating")])
+    refusal = ForbiddenError(Status(reason="Forbidden", code=403, details=details))
+
+    def refuse(action: Any) -> None:
+        if action.matches("create", "parts"):
+            raise refusal
+
+    world.asked.before = refuse
+    world.create(gadget())
+    recording = Recording(create)
+    controller = world.register(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+        world.wait_for_timer()
+        assert controller.queue.statistics().exhausted == 1
+        world.clock.step(3600)
+        world.clock.wait_for(world.at_rest)
+    assert len(recording.runs) == 1
+    assert [type(error) for error in raised] == [NamespaceTerminatingError]

@@ -182,7 +182,7 @@ def test_a_pause_keeps_what_happens_meanwhile(engine: Callable[..., Engine]) -> 
         queue.queue.trigger(A)
         queue.queue.trigger(B)
     queue.queue.trigger(A, after=1)
-    queue.clock.step(2)
+    queue.run_for(2)
     assert (queue.runs, queue.queue.statistics().paused) == ([], True)
     queue.queue.resume()
     queue.settle()
