@@ -319,6 +319,7 @@ class Manager:
         if self._leader is not None:
             self._leader.check_permissions()
         self._servers.start(self._health)
+        self._servers.keep_certificates(self.base, self._leads, self._fail)
         self.cache.start()
         warm = self._warm()
         for controller in warm:
@@ -337,12 +338,15 @@ class Manager:
 
     def _warm(self) -> list[Controller[Any]]:
         """The controllers whose sources run, whether this process leads or not."""
-        leads = self._leader is None or self.elected.is_set()
+        leads = self._leads()
         return [
             controller
             for controller in self._registry.all()
             if leads or controller.config.warmup or not controller.config.needs_leadership
         ]
+
+    def _leads(self) -> bool:
+        return self._leader is None or self.elected.is_set()
 
     def _wait_synced(self, controller: Controller[Any], stop: threading.Event) -> None:
         timeout: float = controller.config.cache_sync_timeout  # type: ignore[assignment]
@@ -366,6 +370,7 @@ class Manager:
             controller.start_workers()
         self._leading.start()
         self.elected.set()
+        self._servers.elected()
         _log.info("%s: leads", self.config.name)
         stop.wait()
         self._stop_leading(None)

@@ -12,12 +12,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.operator.cache.scope import own_namespace
+from clientgo.operator.certificates.self_signed import SelfSignedCertificates
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.manager_config import OFF, ManagerConfig
 from clientgo.operator.manager_health import ManagerHealth
+from clientgo.operator.runnables import RunnableGroup
 from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
+from clientgo.operator.webhooks.self_signing import self_signed_certificates
 from clientgo.serving import Handler, HealthChecks, Server, ServingError
 
 METRICS_PATH: Final = "/metrics"
@@ -58,6 +63,8 @@ class Servers:
         self._running: dict[str, Server] = {}
         self._webhook_options = config.webhook or WebhookOptions()
         self._webhook_server: WebhookServer | None = None
+        self._certificates: SelfSignedCertificates | None = None
+        self._keepers: RunnableGroup | None = None
         self._provider = provider
         self._clock = clock
 
@@ -112,12 +119,45 @@ class Servers:
             server.start()
             self._webhook_server = server
 
+    def keep_certificates(
+        self,
+        client: Client,
+        is_leader: Callable[[], bool],
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        """Begin to make, share and renew the certificate of the webhooks, if that is our task.
+
+        It does not wait for caches or leadership: these may be waiting for the webhooks. Raises
+        :class:`~clientgo.operator.errors.ConfigError` without the package ``cryptography``, and
+        where the namespace of this process is not known.
+        """
+        server = self._webhook_server
+        if server is None or self._webhook_options.certs != "self":
+            return
+        self._certificates = self_signed_certificates(
+            server,
+            client,
+            operator=self._config.name,
+            namespace=own_namespace(),
+            is_leader=is_leader,
+            clock=self._clock,
+        )
+        self._keepers = RunnableGroup(failed)
+        self._keepers.add("webhook-own-certificates", self._certificates.run)
+        self._keepers.start()
+
+    def elected(self) -> None:
+        """This process leads now."""
+        if self._certificates is not None:
+            self._certificates.wake()
+
     def stop_webhooks(self, timeout: float | None) -> list[str]:
         """Returns the names of threads that did not end in time."""
         server = self._webhook_server
         if server is None:
             return []
-        return server.stop() if timeout is None else server.stop(timeout)
+        alive = [] if self._keepers is None else self._keepers.stop(timeout)
+        return alive + (server.stop() if timeout is None else server.stop(timeout))
 
     def stop(self) -> None:
         """Stop serving; blocks until requests in progress are answered. Idempotent."""

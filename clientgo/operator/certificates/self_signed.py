@@ -6,7 +6,9 @@
 
 Promises: only the leader writes. It announces a new authority before anybody shows a certificate
 of it. A certificate is renewed after two thirds of its life, without a restart; replicas that do
-not lead take what is in the Secret within 10 s, and wait for it where there is none.
+not lead take what is in the Secret within 10 s, and wait for it where there is none. Only where a
+leader could not come to be without the webhooks does any replica make the first certificates:
+creating the Secret is atomic, so that all go on with the same.
 
 Upstream: open-policy-agent ``cert-controller`` rotator; controller-runtime leaves it to others.
 """
@@ -19,9 +21,10 @@ import threading
 from collections.abc import Callable
 from typing import Final
 
+from clientgo.api.core_v1 import Secret
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import ObjectName, StatusError
+from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, StatusError
 from clientgo.operator.certificates.certificate_secret import CertificateSecret
 from clientgo.operator.certificates.key_pair import KeyPair
 from clientgo.operator.certificates.own_certificates import OwnCertificates
@@ -44,7 +47,8 @@ class SelfSignedCertificates:
     ``<service>.<namespace>.svc``; ``install`` takes the pair, usually
     ``WebhookServer.certificate.install``; ``is_leader`` tells whether this replica may write, and
     when it has become so :meth:`wake` should be called; ``trusting`` names what has to trust the
-    certificate. Raises ``ConfigError`` where the package ``cryptography`` is missing.
+    certificate. With ``may_begin`` the first certificates are made without a leader. Raises
+    ``ConfigError`` where the package ``cryptography`` is missing.
     """
 
     def __init__(
@@ -56,6 +60,7 @@ class SelfSignedCertificates:
         trusting: Trusting,
         is_leader: Callable[[], bool],
         install: Callable[[KeyPair], None],
+        may_begin: bool = False,
         clock: Clock = REAL_CLOCK,
     ) -> None:
         if importlib.util.find_spec("cryptography") is None:
@@ -69,6 +74,7 @@ class SelfSignedCertificates:
         self._trusting = trusting
         self._is_leader = is_leader
         self._install = install
+        self._may_begin = may_begin
         self._clock = clock
         self._changed = threading.Condition()
         self._is_woken = False
@@ -86,6 +92,9 @@ class SelfSignedCertificates:
             if certificates is not kept:
                 self._secret.write(secret, certificates)
                 _log.info("Secret %s has new certificates", self._secret.name)
+        elif self._may_begin:
+            certificates = kept or self._begin(secret)
+            trust(self._client, self._trusting, certificates.trusted, only_first=True)
         if certificates is None:
             return False
         self._install(certificates.serving)
@@ -121,6 +130,17 @@ class SelfSignedCertificates:
                 error,
                 LOOK_PERIOD,
             )
+
+    def _begin(self, secret: Secret | None) -> OwnCertificates:
+        """The first certificates; those of another replica if that was faster."""
+        made = OwnCertificates.make(self._names, self._clock.time())
+        try:
+            self._secret.write(secret, made)
+        except (AlreadyExistsError, ConflictError):
+            _, theirs = self._secret.read()
+            return theirs or made
+        _log.info("Secret %s has the first certificates", self._secret.name)
+        return made
 
     def _current(self, kept: OwnCertificates | None) -> OwnCertificates:
         now = self._clock.time()

@@ -32,8 +32,11 @@ class Trusting:
     crds: Sequence[str] = ()
 
 
-def trust(client: Client, objects: Trusting, bundle: bytes) -> None:
-    """Make all these trust the PEM ``bundle``. Blocks; raises what a client raises."""
+def trust(client: Client, objects: Trusting, bundle: bytes, *, only_first: bool = False) -> None:
+    """Make all these trust the PEM ``bundle``, with ``only_first`` those that trust nobody yet.
+
+    Blocks; raises what a client raises.
+    """
     named: list[tuple[type[Resource], Sequence[str]]] = [
         (MutatingWebhookConfiguration, objects.mutating),
         (ValidatingWebhookConfiguration, objects.validating),
@@ -41,13 +44,17 @@ def trust(client: Client, objects: Trusting, bundle: bytes) -> None:
     ]
     for kind, names in named:
         for name in names:
-            _trust_one(client.resource(kind), name, bundle)
+            _trust_one(client.resource(kind), name, bundle, only_first)
 
 
-def _trust_one(resources: ResourceClient[Any], name: str, bundle: bytes) -> None:
+def _trust_one(resources: ResourceClient[Any], name: str, bundle: bytes, only_first: bool) -> None:
     def write() -> None:
         obj = resources.get(name)
-        configs = [config for config in _client_configs(obj) if config.ca_bundle != bundle]
+        configs = [
+            config
+            for config in _client_configs(obj)
+            if config.ca_bundle != bundle and not (only_first and config.ca_bundle)
+        ]
         for config in configs:
             config.ca_bundle = bundle
         if configs:

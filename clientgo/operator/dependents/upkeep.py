@@ -124,7 +124,7 @@ def _data_patch(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]
     for name, text in (wanted.get("stringData") or {}).items():
         data[name] = base64.b64encode(text.encode()).decode()
     exact = {"data": data, "binaryData": wanted.get("binaryData") or {}}
-    patch = {
+    patch: dict[str, Any] = {
         name: change
         for name, value in exact.items()
         if (change := create_merge_patch(there.get(name) or {}, value))
@@ -140,7 +140,7 @@ def _data_patch(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]
 
 def _metadata_patch(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     """What is missing; labels, annotations and owners that others have added stay."""
-    patch = {
+    patch: dict[str, Any] = {
         name: wanted[name]
         for name in ("labels", "annotations")
         if name in wanted and differences(there.get(name), wanted[name])

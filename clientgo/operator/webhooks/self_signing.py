@@ -35,6 +35,7 @@ def self_signed_certificates(
     """
     names = WebhookObjectNames.of(operator)
     manifests = server.webhooks.manifests
+    crds = [kind.resource.group_resource for kind in server.webhooks.conversions()]
     return SelfSignedCertificates(
         client,
         ObjectName(namespace, names.secret),
@@ -42,9 +43,11 @@ def self_signed_certificates(
         trusting=Trusting(
             mutating=[names.mutating] if any(m.mutating for m in manifests) else [],
             validating=[names.validating] if not all(m.mutating for m in manifests) else [],
-            crds=[kind.resource.group_resource for kind in server.webhooks.conversions()],
+            crds=crds,
         ),
         is_leader=is_leader,
         install=server.certificate.install,
+        # A leader works with filled caches, and these need the conversions.
+        may_begin=bool(crds),
         clock=clock,
     )

@@ -63,7 +63,14 @@ class Replica:
     """One process of the operator: a server, and what keeps its certificate."""
 
     def __init__(
-        self, client: Client, clock: Any, directory: Path, *, leads: bool, trusts: Trusting = ALL
+        self,
+        client: Client,
+        clock: Any,
+        directory: Path,
+        *,
+        leads: bool,
+        trusts: Trusting = ALL,
+        may_begin: bool = False,
     ) -> None:
         webhooks = Webhooks()
         webhooks.register(fill_in)
@@ -79,6 +86,7 @@ class Replica:
             trusting=trusts,
             is_leader=lambda: self.leads,
             install=self.server.certificate.install,
+            may_begin=may_begin,
             clock=clock,
         )
 
@@ -130,6 +138,54 @@ def test_only_the_leader_writes_and_the_others_take_what_it_wrote(
     assert stored(client) == before
     assert follower.server.certificate.statistics().is_loaded
     assert before["tls.crt"] == (follower.server.options.directory / "tls.crt").read_bytes()
+
+
+def test_where_a_leader_would_wait_for_them_anybody_makes_the_first_certificates(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    """OP-CRT-02: and has them trusted, even if whoever made them could not any more; what is
+    trusted already is the leader's to change."""
+    client = FakeClient()
+    one, other = (
+        Replica(client, clock, tmp_path / name, leads=False, may_begin=True) for name in "12"
+    )
+    assert one.certificates.ensure()
+    before = stored(client)
+    register(client, one.server.webhooks.manifests, "https://127.0.0.1:1")
+    assert other.certificates.ensure()
+
+    assert stored(client) == before
+    configurations = client.resource(MutatingWebhookConfiguration)
+    configuration = configurations.get(CONFIGURATION)
+    assert configuration.webhooks is not None
+    assert configuration.webhooks[0].client_config.ca_bundle == before["ca.crt"]
+    configuration.webhooks[0].client_config.ca_bundle = b"another"
+    configurations.update(configuration)
+    assert one.certificates.ensure()
+    assert configurations.get(CONFIGURATION) == configuration
+
+
+def test_of_two_that_begin_at_once_one_takes_what_the_other_made(
+    clock: FakeClock, tmp_path: Path
+) -> None:
+    """OP-CRT-02: creating the Secret is atomic."""
+    client = FakeClient()
+    slow, fast = (
+        Replica(client, clock, tmp_path / name, leads=False, may_begin=True) for name in "12"
+    )
+
+    overtaken: list[Any] = []
+
+    def overtake(action: Any) -> None:
+        if not overtaken:
+            overtaken.append(action)
+            assert fast.certificates.ensure()
+
+    client.prepend_reactor("create", "secrets", overtake)
+    assert slow.certificates.ensure()
+
+    assert (tmp_path / "1" / "tls.crt").read_bytes() == stored(client)["tls.crt"]
+    assert (tmp_path / "2" / "tls.crt").read_bytes() == stored(client)["tls.crt"]
 
 
 def test_a_settled_leader_writes_nothing(clock: FakeClock, tmp_path: Path) -> None:

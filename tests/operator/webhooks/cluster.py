@@ -60,12 +60,13 @@ def register(client: Client, manifests: tuple[WebhookManifest, ...], url: str) -
         client.resource(resource_of(kind)).create(
             {
                 "metadata": {"name": CONFIGURATION},
-                "webhooks": [_webhook(m, url) for m in manifests if m.mutating is mutating],
+                "webhooks": [webhook_of(m, url) for m in manifests if m.mutating is mutating],
             }
         )
 
 
-def _webhook(manifest: WebhookManifest, url: str) -> dict[str, Any]:
+def webhook_of(manifest: WebhookManifest, url: str) -> dict[str, Any]:
+    """One webhook of a configuration, which answers at ``url``."""
     webhook = {
         "name": manifest.name,
         "clientConfig": {"url": url + manifest.path},
