@@ -11,7 +11,14 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from clientgo.client import PatchKind
-from clientgo.meta import ConflictError, InvalidError, NotFoundError, metadata_of, to_plain
+from clientgo.meta import (
+    ConflictError,
+    InvalidError,
+    NotFoundError,
+    deep_copy,
+    metadata_of,
+    to_plain,
+)
 from clientgo.meta.patches import create_merge_patch
 from clientgo.operator.live_client import LiveClient
 from clientgo.operator.result import Result, Write
@@ -47,9 +54,11 @@ def write_status(
     if not patch:
         return current
     if mode == "apply":
-        return client.apply(wanted, subresource="status")
+        versioned = _versioned(wanted, current, optimistic=optimistic)
+        return client.apply(versioned, optimistic=optimistic, subresource="status")
     if mode == "update":
-        return client.update(wanted, subresource="status")
+        versioned = _versioned(wanted, current, optimistic=optimistic)
+        return client.update(versioned, subresource="status")
     assert isinstance(patch, dict)
     return client.patch(current, _guarded(patch, current, optimistic), subresource="status")
 
@@ -103,11 +112,20 @@ def _write_resource(client: LiveClient, current: Any, result: Result) -> Any:
     if not patch:
         return current
     if result.mode == "apply":
-        return client.apply(result.obj)
+        versioned = _versioned(result.obj, current, optimistic=result.optimistic)
+        return client.apply(versioned, optimistic=result.optimistic)
     if result.mode == "update":
-        return client.update(result.obj)
+        return client.update(_versioned(result.obj, current, optimistic=result.optimistic))
     assert isinstance(patch, dict)
     return client.patch(current, _guarded(patch, current, result.optimistic))
+
+
+def _versioned(wanted: Any, current: Any, *, optimistic: bool) -> Any:
+    """What is wanted, as a change of the version that is there now, or of whichever is."""
+    copied = deep_copy(wanted)
+    metadata = metadata_of(copied)
+    metadata.resource_version = metadata_of(current).resource_version if optimistic else ""
+    return copied
 
 
 def _guarded(patch: dict[str, Any], current: Any, optimistic: bool) -> dict[str, Any]:

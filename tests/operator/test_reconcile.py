@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from clientgo.meta import ConflictError, ObjectName
-from clientgo.operator import Context, ErrorResult, Result, TerminalError
-from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget
+import pytest
+
+from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName
+from clientgo.operator import Change, Context, ErrorResult, Result, Retry, TerminalError
+from clientgo.operator.errors import ConfigError, DeclarationError
+from tests.operator.world import Gadget, GadgetStatus, Part, Recording, World, gadget, part
 
 A = ObjectName("default", "a")
 
@@ -332,3 +336,244 @@ def test_what_on_error_raises_does_not_replace_the_error(world: World) -> None:
         world.clock.wait_for(lambda: controller.queue.statistics().exhausted == 1)
     state = controller.queue._states[A]
     assert str(state.last_error) == "the first"
+
+
+def test_every_object_is_reconciled_once_at_the_start(world: World) -> None:
+    """OP-CTL-06, OP-CTL-03: of either generation, as work that can wait; not before every source
+    has told of what is there."""
+    names = ["a", "b", "c"]
+    world.create(*(gadget(name) for name in names), part("p"))
+    seen: list[int] = []
+
+    def look(ctx: Context[Any], _obj: Gadget) -> None:
+        seen.append(len(ctx.client.list(Part, namespace="default")))
+
+    recording = Recording(look)
+    controller = world.manager.controller(Gadget).owns(Part).build(recording)
+    priorities: list[int] = []
+    trigger = controller.queue.trigger
+    controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore[method-assign]
+        priorities.append(priority),
+        trigger(key, priority, **more),
+    )
+    with world.running():
+        runs = recording.wait_for_runs(3)
+        world.wait_for_timer()
+        assert len(recording.runs) == 3
+    assert sorted(key.name for key in runs) == names
+    assert (priorities, seen) == ([-100] * 3, [1] * 3)
+
+
+def test_a_run_has_everything_it_needs(make_world: Callable[..., World]) -> None:
+    """OP-REC-08, OP-CTL-07, OP-REC-13: in its context."""
+    world = make_world(gadget(), part("p"), values={"region": "north"})
+    seen: dict[str, Any] = {}
+
+    def look(ctx: Context[Any], obj: Gadget) -> None:
+        seen.update(
+            key=ctx.key,
+            found=ctx.client.get(Gadget, "a", "default").metadata.name,
+            secondary=ctx.secondary(Part, name="p"),
+            missing=ctx.secondary(Part, name="other"),
+            attempt=ctx.retry.attempt,
+            cancelled=ctx.cancelled.is_set(),
+            deadline=ctx.deadline,
+            now=ctx.now().isoformat(),
+            region=ctx.values["region"],
+            id=ctx.reconcile_id == ctx.reconcile_id and len(ctx.reconcile_id),
+            deleted=ctx.deleted,
+        )
+        ctx.log.info("looked", obj=obj)
+        ctx.events.normal("Looked", "ok")
+
+    recording = Recording(look)
+    world.manager.controller(Gadget).watches(Part, lambda _ctx, _part: [A]).build(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+        world.wait_for_timer()
+    assert seen.pop("secondary").metadata.name == "p"
+    assert seen == {
+        "key": A,
+        "found": "a",
+        "missing": None,
+        "attempt": 0,
+        "cancelled": False,
+        "deadline": None,
+        "now": "2000-01-01T00:00:00+00:00",
+        "region": "north",
+        "id": 36,
+        "deleted": False,
+    }
+
+
+def test_of_two_sources_of_a_kind_one_has_to_be_named(world: World) -> None:
+    """OP-REC-13"""
+    world.create(gadget(), part("p"))
+    raised: list[str] = []
+
+    def look(ctx: Context[Any], _obj: Gadget) -> None:
+        try:
+            ctx.secondaries(Part)
+        except LookupError as error:
+            raised.append(str(error))
+        raised.append(str(len(ctx.secondaries(Part, source="others"))))
+
+    recording = Recording(look)
+    builder = world.manager.controller(Gadget).owns(Part, name="own")
+    builder.watches(Part, lambda _ctx, _part: [A], name="others").build(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+    assert raised[0].endswith("own, others; pass source=")
+    assert raised[1] == "1"
+
+
+def test_what_happened_often_runs_at_least_once_and_the_last_run_sees_it_all(world: World) -> None:
+    """OP-REC-09: delivery is merged and never lost; a run more does no harm."""
+    world.create(gadget())
+    recording = Recording()
+    controller = world.register(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+        world.wait_for_timer()
+        for size in range(2, 12):
+            world.patch(gadget(), {"spec": {"size": size}})
+        world.clock.wait_for(lambda: recording.objects[-1].spec.size == 11)
+        controller.trigger(A)
+        world.clock.wait_for(world.at_rest)
+    assert 3 <= len(recording.runs) <= 12
+
+
+@pytest.mark.parametrize("after", [0, -1, 0.0])
+def test_an_immediate_repetition_cannot_be_asked_for(after: float) -> None:
+    """OP-RES-03, BP-26: it is a busy loop; so is one of no length after an error."""
+    with pytest.raises(ConfigError):
+        Result.requeue(after)
+    with pytest.raises(ConfigError):
+        Result.done().after(after)
+    with pytest.raises(ConfigError):
+        ErrorResult.default().after(after)
+    with pytest.raises(ConfigError):
+        Retry(after=after)
+
+
+@pytest.mark.parametrize(
+    ("mode", "optimistic"),
+    # An API server takes no update of a custom resource that names no version.
+    [("patch", True), ("patch", False), ("update", True), ("apply", True), ("apply", False)],
+)
+def test_a_result_may_be_written_in_three_ways(world: World, mode: Any, optimistic: bool) -> None:
+    """OP-RES-09, OP-RES-07, OP-RES-08: what differs, the whole, or by server-side apply the whole
+    as this controller's fields."""
+    world.create(gadget())
+
+    def write(_ctx: Context[Any], obj: Gadget) -> Result:
+        obj.spec.colour = "green"
+        obj.status = GadgetStatus(ready=2)
+        return Result.both(obj, mode=mode, optimistic=optimistic)
+
+    recording = Recording(write)
+    world.register(recording, name="painter")
+    with world.running():
+        recording.wait_for_runs(1)
+        world.asked.wait_for(lambda actions: any(a.subresource == "status" for a in actions))
+        world.wait_for_timer()
+    verb = "update" if mode == "update" else "patch"
+    assert world.writes() == [f"{verb} gadgets default/a", f"{verb} gadgets/status default/a"]
+    first = next(action for action in world.asked.writes() if action.matches(verb, "gadgets"))
+    assert first.options["fieldManager"] == "painter"
+    assert first.options.get("force") == ("true" if mode == "apply" else None)
+    stored = world.get(Gadget)
+    assert (stored.spec.size, stored.spec.colour, stored.status.ready) == (1, "green", 2)
+
+
+def test_what_was_written_is_what_is_reconciled_next(world: World) -> None:
+    """OP-RES-10, OP-REC-03: though the watch has not brought it back."""
+    world.create(gadget())
+
+    def paint(_ctx: Context[Any], obj: Gadget) -> Result:
+        obj.spec.colour += "x"
+        return Result.resource(obj).after(1) if len(obj.spec.colour) < 3 else Result.done()
+
+    recording = Recording(paint)
+    world.register(recording)
+    with world.running():
+        for _ in range(3):
+            world.wait_for_timer()
+            world.clock.step(1)
+        world.clock.wait_for(lambda: len(recording.runs) >= 3)
+    colours = [obj.metadata.resource_version for obj in recording.objects]
+    assert len(set(colours)) == len(colours) or colours == sorted(colours, key=int)
+    assert world.get(Gadget).spec.colour == "xx"
+
+
+def test_a_controller_may_hear_of_what_is_gone(world: World) -> None:
+    """OP-REC-15: with the last state, until a run of it succeeds; nothing is left afterwards."""
+    world.create(gadget())
+    deleted: list[tuple[bool, int]] = []
+
+    def look(ctx: Context[Any], obj: Gadget) -> None:
+        deleted.append((ctx.deleted, obj.spec.size))
+        if len(deleted) == 2:
+            raise ValueError("not yet")
+
+    recording = Recording(look)
+    controller = world.register(recording, on_deleted=True)
+    with world.running():
+        recording.wait_for_runs(1)
+        world.wait_for_timer()
+        world.delete(gadget())
+        recording.wait_for_runs(2)
+        world.wait_for_timer()
+        world.clock.step(2)
+        recording.wait_for_runs(3)
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
+    assert deleted == [(False, 1), (True, 1), (True, 1)]
+    assert world.writes() == []
+
+
+def test_hearing_of_what_is_gone_and_cleaning_up_exclude_each_other(world: World) -> None:
+    """OP-REC-15"""
+
+    class Cleaning(Recording):
+        def cleanup(self, _ctx: Context[Any], _obj: Gadget) -> None: ...
+
+    with pytest.raises(DeclarationError, match="on_deleted"):
+        world.register(Cleaning(), on_deleted=True)
+
+
+def test_a_child_that_is_there_already_is_a_success(world: World) -> None:
+    """BP-28: its name is made from its owner's, so a cache that lags behind makes no second."""
+    world.create(gadget())
+    changes: list[Any] = []
+
+    def create(ctx: Context[Any], obj: Gadget) -> None:
+        child = ctx.own(part(f"{obj.metadata.name}-part"))
+        with suppress(AlreadyExistsError):
+            ctx.client.create(child)
+        changes.append(ctx.client.create_or_update(child)[1])
+
+    recording = Recording(create)
+    controller = world.manager.controller(Gadget).owns(Part).build(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+        world.wait_for_timer()
+        controller.trigger(A)
+        recording.wait_for_runs(2)
+        world.wait_for_timer()
+    assert len(world.client.resource(Part).namespace("default").list().items) == 1
+    assert set(changes) == {Change.UNCHANGED}
+
+
+def test_several_watches_of_a_kind_are_one_request(world: World) -> None:
+    """BP-22, OP-CCH-01: of one controller or of several."""
+    world.create(gadget())
+    recording, other = Recording(), Recording()
+    builder = world.manager.controller(Gadget).owns(Part, name="own")
+    builder.watches(Part, lambda _ctx, _part: [A], name="others").build(recording)
+    world.manager.controller(Gadget).options(name="second").owns(Part).build(other)
+    with world.running():
+        recording.wait_for_runs(1)
+        other.wait_for_runs(1)
+        world.wait_for_timer()
+        watches = [str(action) for action in world.asked.actions() if action.verb == "watch"]
+    assert sorted(watches) == ["watch gadgets", "watch parts"]
