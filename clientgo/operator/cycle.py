@@ -163,7 +163,7 @@ class Cycle:
         if self._shape.validate is None:
             return
         try:
-            answer = self._shape.validate(obj, None, "reconcile")
+            answer = self._shape.validate(obj, None, None)
             if hasattr(answer, "raise_if_any"):
                 answer.raise_if_any()
         except Exception as error:

@@ -39,7 +39,9 @@ class Reconciler(Protocol[P_contra]):
     - ``cleanup(ctx, obj) -> Result | None``: the object is being deleted. The framework adds a
       finalizer before the first ``reconcile`` and removes it when this returns.
     - ``on_error(ctx, obj, error) -> ErrorResult | None``: ``reconcile`` raised.
-    - ``validate(obj, old, operation)``: raises or returns what is wrong with the object.
+    - ``validate(obj, old, operation)``: raises or returns what is wrong with the object. Before a
+      ``reconcile`` there is neither an old object nor an operation, both are None; published with
+      :func:`~clientgo.operator.webhooks.validating` it has them.
     - ``initialise(obj) -> bool``: fills in what is missing; True if it changed something.
     - ``sources(ctx) -> Iterable[Source]``: more that has to be watched.
     - ``setup(manager)``: called once when the controller is registered.
