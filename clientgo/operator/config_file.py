@@ -154,14 +154,16 @@ def _text(where: str, value: Any) -> str:
 
 
 def _number(convert: Callable[[Any], Any]) -> Read:
+    kind = "a whole number" if convert is int else "a number"
+
     def read(where: str, value: Any) -> Any:
         try:
-            if isinstance(value, bool) or convert(value) != float(value):
-                raise ValueError
-            return convert(value)
+            number = None if isinstance(value, bool) else convert(value)
         except (TypeError, ValueError):
-            kind = "a whole number" if convert is int else "a number"
-            raise ConfigError(f"{where} must be {kind}, not {value!r}") from None
+            number = None
+        if number is None or number != float(value):
+            raise ConfigError(f"{where} must be {kind}, not {value!r}")
+        return number
 
     return read
 

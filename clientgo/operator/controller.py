@@ -26,7 +26,7 @@ from clientgo.operator.cache.scope import (
 )
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.controller_config import AUTOMATIC, ControllerConfig
-from clientgo.operator.controller_metrics import ControllerMetrics
+from clientgo.operator.controller_metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.cycle import Cycle
 from clientgo.operator.declaration import Declaration
 from clientgo.operator.dependents.workflow import Workflow
@@ -122,7 +122,12 @@ class Controller(Generic[P]):
         self.finalizers = _all_finalizers(shape, self.finalizer)
         """All that an object must have before it is reconciled."""
         self.notes = StatusNotes(self.kind, config)
-        self.metrics = ControllerMetrics(self.name, services.metrics)
+        self.metrics = ControllerMetrics(
+            self.name,
+            services.metrics,
+            per_namespace=services.metrics_per_namespace,
+            sink=services.sink,
+        )
         self.recorder = services.recorder(self.name)
         self.client = services.client.as_manager(self.name).written_by(current_run)
         self.queue = RunQueue(
@@ -134,7 +139,7 @@ class Controller(Generic[P]):
                 rate_limit=config.rate_limit,
             ),
             on_crash=services.crashed,
-            metrics=services.metrics,
+            metrics=queue_metrics(self.name, services.metrics),
             clock=services.clock,
         )
         self.deadlines = RunDeadlines(

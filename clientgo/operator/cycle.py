@@ -22,6 +22,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
+from clientgo.meta.timestamps import parse_time
 from clientgo.operator.context import Context
 from clientgo.operator.errors import (
     CancelledError,
@@ -70,14 +71,14 @@ class Cycle:
         log = RunFields(controller.name, controller.primary, run.key, lambda: ctx.reconcile_id)
         token = enter(log)
         ended = "error"
-        self._metrics.run_began()
+        self._metrics.run_began(run.key)
         try:
             ended = self._pass(ctx, run, log)
         finally:
             leave(token)
             now = self._clock.monotonic()
             controller.deadlines.end(run)
-            self._metrics.run_ended(ended, now - started)
+            self._metrics.run_ended(run.key, ended, now - started)
 
     def _pass(self, ctx: Context[Any], run: Run, log: RunFields) -> str:
         """Returns how it ended, as the metrics call it."""
@@ -248,6 +249,8 @@ class Cycle:
         if errors:
             raise next(iter(errors.values())) if len(errors) == 1 else FinalizerErrors(errors)
         if kept is None:
+            waited = self._clock.time() - parse_time(metadata_of(shared).deletion_timestamp)
+            self._metrics.cleaned_up(run.key, waited)
             run.gone()
         return kept
 

@@ -81,9 +81,11 @@ class Failures:
             answer = self._ask_on_error(ctx, obj, error)
         self._tell(ctx, run, error, shared, answer)
         retry = self._plan(run, error, shared, answer)
+        delay = None if retry is None else max(retry.due - self._clock.monotonic(), 0.0)
+        controller.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
         if ctx.deleted and retry is None:
             run.gone()
-        self._log(run, error, retry)
+        self._log(run, error, delay)
 
     def _timed_out(self, ctx: Context[Any], error: Exception) -> Exception:
         """The error itself, unless it is only what the end of the run's time made of it."""
@@ -162,20 +164,18 @@ class Failures:
             terminal=isinstance(error, TerminalError) or not answer.retries,
             bug=not _is_expected(error),
             timeout=isinstance(error, ReconcileTimeoutError),
-            retries=retry is not None,
         )
         return retry
 
-    def _log(self, run: Run, error: Exception, retry: Timer | None) -> None:
+    def _log(self, run: Run, error: Exception, delay: float | None) -> None:
         if is_conflict(error):
             _log.info("%s: changed by somebody else meanwhile, trying again: %s", run.key, error)
-        elif retry is None:
+        elif delay is None:
             _log.error("%s: failed, not trying again: %s", run.key, error, exc_info=error)
         else:
-            wait = max(retry.due - self._clock.monotonic(), 0.0)
             detailed = error if _log.isEnabledFor(logging.DEBUG) else None
             _log.warning(
-                "%s: failed, trying again in %.3g s: %s", run.key, wait, error, exc_info=detailed
+                "%s: failed, trying again in %.3g s: %s", run.key, delay, error, exc_info=detailed
             )
 
 

@@ -50,7 +50,9 @@ from clientgo.operator.live_client import ClientOptions, LiveClient
 from clientgo.operator.manager_client import client_of
 from clientgo.operator.manager_config import ManagerConfig, changed_settings
 from clientgo.operator.manager_health import ManagerHealth
+from clientgo.operator.metrics_sink import MetricsSink
 from clientgo.operator.reconciler import shape_of
+from clientgo.operator.refreshed_metrics import RefreshedMetrics
 from clientgo.operator.runnables import (
     RunFunction,
     Runnable,
@@ -87,7 +89,7 @@ class Manager:
 
     ``cluster`` is a client or whatever :class:`~clientgo.client.Client` takes: nothing, for the
     kubeconfig or pod at hand. ``settings`` are those of :class:`ManagerConfig`;
-    ``metrics_provider`` is where numbers go.
+    ``metrics_provider`` is where numbers go, ``sink`` is told what the controllers do.
 
     Raises :class:`~clientgo.operator.errors.ConfigError`, :class:`~clientgo.rest.ConfigError`.
     """
@@ -98,6 +100,7 @@ class Manager:
         config: ManagerConfig | None = None,
         *,
         metrics_provider: MetricsProvider | None = None,
+        sink: MetricsSink | None = None,
         clock: Clock = REAL_CLOCK,
         **settings: Any,
     ) -> None:
@@ -116,9 +119,11 @@ class Manager:
         self.elected = threading.Event()
         """Set when what needs leadership has been started; at once without an election."""
         self._clock = clock
+        self._sink = sink
         self._registry = ControllerRegistry(self.config)
         self._health = ManagerHealth(self._registry.all, self._warm)
         self._servers = Servers(self.config, page, self.metrics_provider, clock)
+        self._refreshed = RefreshedMetrics(self.metrics_provider, self._registry.all, self.cache)
         self.events = EventOutlet(self.base, clock)
         self._leader = self._new_leader()
         self._unguarded = CachedClient(
@@ -146,6 +151,7 @@ class Manager:
         *,
         cluster: Any = None,
         metrics_provider: MetricsProvider | None = None,
+        sink: MetricsSink | None = None,
         clock: Clock = REAL_CLOCK,
         **settings: Any,
     ) -> Self:
@@ -156,7 +162,7 @@ class Manager:
         :class:`~clientgo.operator.errors.ConfigError`.
         """
         config = changed_settings(ManagerConfig(), {**read_settings(path, env), **settings})
-        return cls(cluster, config, metrics_provider=metrics_provider, clock=clock)
+        return cls(cluster, config, metrics_provider=metrics_provider, sink=sink, clock=clock)
 
     # Declaring
 
@@ -318,6 +324,7 @@ class Manager:
             check_served(self.base, [controller.primary for controller in controllers])
         if self._leader is not None:
             self._leader.check_permissions()
+        self._refreshed.refresh()
         self._servers.start(self._health)
         self._servers.keep_certificates(self.base, self._leads, self._fail)
         self.cache.start()
@@ -401,6 +408,7 @@ class Manager:
         elif never:
             self._ended.set()
         self._ended.wait()
+        self._refreshed.close()
         return first
 
     def _raise_outcome(self) -> None:
@@ -474,6 +482,8 @@ class Manager:
             recorder=self.events.recorder,
             crashed=self._fail,
             values=self.config.values,
+            metrics_per_namespace=self.config.metrics_per_namespace,
+            sink=self._sink,
         )
         with self._lock:
             self._check_not_stopped()

@@ -11,6 +11,7 @@ from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.cached_client import CachedClient
+from clientgo.operator.metrics_sink import MetricsSink
 from clientgo.record import SeriesRecorder
 
 
@@ -27,3 +28,5 @@ class Services:
     recorder: Callable[[str], SeriesRecorder]
     crashed: Callable[[BaseException], object]
     values: Mapping[str, Any] = field(default_factory=dict)
+    metrics_per_namespace: bool = False
+    sink: MetricsSink | None = None
