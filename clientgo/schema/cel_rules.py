@@ -6,8 +6,7 @@ breaks. Transition rules (those that use ``oldSelf``) run where the old value ca
 fields, map entries and items of keyed lists. A rule broken by a part that an update leaves as it
 was is passed to `warn` instead.
 
-Does not promise: cost estimation. A rule over unbounded lists that a cluster would refuse when it
-is created is bounded here only when it runs.
+Does not promise: that all rules are refused which a cluster finds too dear; see `rule_costs`.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel``.
 """
@@ -15,7 +14,7 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel``.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import field_path, go_format, rule_path
@@ -38,6 +37,7 @@ from .field_errors import OMITTED, FieldError, FieldErrorReason, Verbatim
 from .json_schema import JSONSchema, ValidationRule
 from .json_value import MISSING, json_equal
 from .old_items import OldItems
+from .rule_costs import RuleCosts, places_below
 
 _OUT_OF_BUDGET = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
@@ -241,54 +241,56 @@ def compile_rules(root: JSONSchema, path: str) -> tuple[RuleNode | None, list[Fi
     Returns the tree of rules, None if there are none, and the causes for those that do not compile.
     """
     errors: list[FieldError] = []
-    node = _compile_node(root, path, errors, is_resource=True, uncorrelated=None)
-    return node, errors
+    costs = RuleCosts()
+    place = _Place(path, is_resource=True, uncorrelated=None, places=1)
+    node = _compile_node(root, place, costs, errors)
+    return node, errors + costs.errors(path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a node of the schema is."""
+
+    path: str
+    is_resource: bool
+    uncorrelated: str | None
+    """The path of the list below which no old value is known."""
+    places: int | None
+    """How many of its values an object has at most; None if the schema does not tell."""
+
+    def below(self, path: str, outer: JSONSchema, inner: JSONSchema) -> _Place:
+        """Return the place of a node directly below."""
+        return _Place(
+            path, inner.embedded_resource, self.uncorrelated, places_below(outer, self.places)
+        )
 
 
 def _compile_node(
-    schema: JSONSchema,
-    path: str,
-    errors: list[FieldError],
-    *,
-    is_resource: bool,
-    uncorrelated: str | None,
+    schema: JSONSchema, place: _Place, costs: RuleCosts, errors: list[FieldError]
 ) -> RuleNode | None:
-    """Compile a node; `uncorrelated` is the path of the list below which no old value is known."""
     node = RuleNode(schema, convert=lambda value: value)
+    path = place.path
     for name, member in schema.properties.items():
-        member_path = field_path.key(f"{path}.properties", name)
-        compiled = _compile_below(member, member_path, errors, uncorrelated)
+        below = place.below(field_path.key(f"{path}.properties", name), schema, member)
+        compiled = _compile_node(member, below, costs, errors)
         if compiled is not None:
             node.properties[name] = compiled
-    if schema.value_schema is not None:
-        values_path = f"{path}.additionalProperties"
-        node.values = _compile_below(schema.value_schema, values_path, errors, uncorrelated)
-    if schema.item_schema is not None:
-        below = uncorrelated or (path if schema.list_type != "map" else None)
-        node.items = _compile_below(schema.item_schema, f"{path}.items", errors, below)
+    if (values := schema.value_schema) is not None:
+        below = place.below(f"{path}.additionalProperties", schema, values)
+        node.values = _compile_node(values, below, costs, errors)
+    if (items := schema.item_schema) is not None:
+        below = place.below(f"{path}.items", schema, items)
+        if below.uncorrelated is None and schema.list_type != "map":
+            below = replace(below, uncorrelated=path)
+        node.items = _compile_node(items, below, costs, errors)
     if schema.validations:
-        _compile_own(node, path, errors, is_resource=is_resource, uncorrelated=uncorrelated)
+        _compile_own(node, place, costs, errors)
     return None if node.is_empty else node
 
 
-def _compile_below(
-    schema: JSONSchema, path: str, errors: list[FieldError], uncorrelated: str | None
-) -> RuleNode | None:
-    return _compile_node(
-        schema, path, errors, is_resource=schema.embedded_resource, uncorrelated=uncorrelated
-    )
-
-
-def _compile_own(
-    node: RuleNode,
-    path: str,
-    errors: list[FieldError],
-    *,
-    is_resource: bool,
-    uncorrelated: str | None,
-) -> None:
-    where = f"{path}.x-kubernetes-validations"
-    declared = declare(node.schema, is_resource=is_resource)
+def _compile_own(node: RuleNode, place: _Place, costs: RuleCosts, errors: list[FieldError]) -> None:
+    where = f"{place.path}.x-kubernetes-validations"
+    declared = declare(node.schema, is_resource=place.is_resource)
     if declared is None:
         detail = "failed to retrieve type information for x-kubernetes-validations"
         errors.append(FieldError.internal(where, detail))
@@ -298,14 +300,18 @@ def _compile_own(
     optional = Environment({"self": declared.type, "oldSelf": optional_of(declared.type)})
     for position, source in enumerate(node.schema.validations):
         environment = optional if source.optional_old_self else plain
-        rule_errors: list[FieldError] = []
-        rule = _compile_rule(
-            source, node.schema, environment, field_path.index(where, position), rule_errors
-        )
+        rule_at = field_path.index(where, position)
+        rule = _compile_rule(source, node.schema, environment, rule_at, errors)
         if rule is not None:
-            rule_errors.extend(_misused_old_self(rule, f"{where}[{position}]", uncorrelated))
+            errors += costs.add(
+                source,
+                node.schema,
+                rule_at,
+                is_resource=place.is_resource,
+                places=place.places,
+            )
+            errors += _misused_old_self(rule, rule_at, place.uncorrelated)
             node.rules.append(rule)
-        errors.extend(rule_errors)
 
 
 def _compile_rule(

@@ -4,7 +4,7 @@ Promises: every name and field is known and every call has an overload, or a `Ce
 says where not; what has a type only at run time (``dyn``) is checked then. The function is free of
 the tree: it is closures over closures, which is the fastest that plain Python offers.
 
-Does not promise: cost estimation; an expression is bounded while it runs, not before.
+Does not promise: cost estimation, which is in `cost_estimate`.
 
 cel-go checks first and plans then, with the types kept in a side table; one pass needs no table.
 """

@@ -64,7 +64,7 @@ def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None
     if schema.int_or_string:
         return Declared(types.DYN, _same)
     if is_resource:
-        schema = _with_names(schema)
+        schema = with_names(schema)
     match schema.type:
         case "array":
             return _declare_list(schema)
@@ -83,7 +83,8 @@ def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None
     return None
 
 
-def _with_names(schema: JSONSchema) -> JSONSchema:
+def with_names(schema: JSONSchema) -> JSONSchema:
+    """Return the schema of a resource with what expressions see of every resource."""
     metadata = JSONSchema(type="object", properties={"name": _TEXT, "generateName": _TEXT})
     named = {"kind": _TEXT, "apiVersion": _TEXT, "metadata": metadata}
     return msgspec.structs.replace(schema, properties={**schema.properties, **named})
