@@ -73,7 +73,9 @@ def owner_index(owner: type[Any] | APIResource) -> tuple[str, Callable[[Any], li
     """
     resource = owner if isinstance(owner, APIResource) else resource_of(owner)
     context, mapper = MapContext(resource, None), by_owner()
-    return ".metadata.controller", lambda obj: [key.name for key in mapper(context, obj)]
+    return ".metadata.controller", lambda obj: [
+        key.name for key in mapped_keys(mapper, context, (obj,))
+    ]
 
 
 def by_name() -> Mapper:

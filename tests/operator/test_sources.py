@@ -156,8 +156,7 @@ def test_what_vanished_while_nobody_watched_is_told_of(world: World) -> None:
         with unobserved_state(world.server, "parts"):
             world.patch(part("p"), {"spec": {"size": 9}})
             world.delete(part("p"))
-        world.clock.wait_for_waiters()
-        relist(world)
+        pass_the_pause(world)
         event = noting.next()
         assert isinstance(event, DeleteEvent)
         assert (event.obj.metadata.name, event.final_state_known) == ("p", False)
@@ -174,16 +173,28 @@ def test_what_was_written_and_vanished_in_a_gap_is_no_ghost(world: World) -> Non
             assert client.find(Part, "p", "default") is not None
             world.delete(part("p"))
             world.create(part("after"))
-        relist(world)
+        pass_the_pause(world)
         created = noting.next()
         assert created.obj.metadata.name == "after"
         assert client.find(Part, "p", "default") is None
 
 
-def relist(world: World) -> None:
-    """Let the pause before the next list pass."""
-    world.clock.wait_for_waiters()
-    world.clock.step(30)
+def the_pause(world: World, longest: float = 5.0) -> float:
+    """Block until an informer pauses before it asks again; returns how long it is going to."""
+
+    def pause() -> float:
+        due = world.clock.next_deadline()
+        return float("inf") if due is None else due - world.clock.monotonic()
+
+    world.clock.wait_for(lambda: pause() <= longest)
+    return pause()
+
+
+def pass_the_pause(world: World, longest: float = 5.0) -> float:
+    """Let time go on to the end of that pause; returns its length."""
+    length = the_pause(world, longest)
+    world.clock.step(length)
+    return length
 
 
 # A kind that is not there
@@ -210,25 +221,22 @@ def test_a_kind_that_is_missing_is_asked_for_until_it_is_there(
     world.create(gadget("p"))
     recording = Recording()
     source = watch(Part, mapper=by_name())
-    watching(world, source, recording)
+    controller = watching(world, source, recording)
     starting = threading.Thread(target=world.manager.start)
     starting.start()
-    waits = []
-    for _ in range(8):
-        world.clock.wait_for_waiters()
-        due = world.clock.next_deadline()
-        assert due is not None
-        waits.append(due - world.clock.monotonic())
-        world.clock.step(waits[-1])
+    world.asked.wait_for(lambda actions: any(a.resource.resource == "gadgets" for a in actions))
+    (primary, _) = controller.sources()
+    assert primary.wait_synced(5)
+    waits = [pass_the_pause(world, 12.0) for _ in range(8)]
     assert all(10 <= wait <= 12 for wait in waits[-3:])
     assert "no list of parts.example.com" in (source.healthy() or "")
     lines = [r.message for r in caplog.records if "trying again until it works" in r.message]
     assert len(lines) == 1
     assert starting.is_alive()
+    the_pause(world, 12.0)
     make_parts(world)
     world.create(part("p"))
-    world.clock.wait_for_waiters()
-    world.clock.step(12)
+    pass_the_pause(world, 12.0)
     starting.join(5)
     assert recording.wait_for_runs(1) == [ObjectName("default", "p")]
     assert source.healthy() is None
@@ -265,15 +273,13 @@ def test_a_kind_that_is_optional_may_come_and_go(make_world: Callable[..., World
         assert world.manager.client.list(Part) == []
         make_parts(world)
         world.create(part("a"))
-        world.clock.wait_for_waiters()
-        world.clock.step(12)
+        pass_the_pause(world, 12.0)
         created = noting.next()
         assert isinstance(created, CreateEvent)
         recording.wait_for_runs(2)
         world.client.resource(CustomResourceDefinition).delete("parts.example.com")
         assert isinstance(noting.next(), DeleteEvent)
-        world.clock.wait_for_waiters()
-        world.clock.step(12)
+        pass_the_pause(world, 12.0)
         assert source.healthy() is None
 
 
