@@ -358,7 +358,8 @@ class Controller(Generic[P]):
             )
             for kind in self.declaration.reads
         ]
-        declared = [*self.declaration.sources, *reads, *extra]
+        own = [s.unstarted() if isinstance(s, KindSource) else s for s in self.declaration.sources]
+        declared = [*own, *reads, *extra]
         for source in (*declared, *self._workflow.sources(declared)):
             self._add_locked(source, self._router_of(source))
 

@@ -8,6 +8,7 @@ Source: controller-runtime pkg/source Kind; Java Operator SDK InformerEventSourc
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
@@ -53,6 +54,12 @@ class KindSource:
         self._namespaces = None if namespaces is None else namespace_set(namespaces)
         self.cache: KindCache | None = None
         self._subscription: Subscription | None = None
+
+    def unstarted(self) -> KindSource:
+        """The same for another controller: a class that declares sources may be used by several."""
+        other = copy(self)
+        other.cache = other._subscription = None
+        return other
 
     def start(self, context: SourceContext, sink: Sink) -> None:
         if self._subscription is not None:

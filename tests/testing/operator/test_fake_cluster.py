@@ -68,6 +68,16 @@ def test_a_manager_runs_for_the_length_of_a_block() -> None:
     assert threading.active_count() <= before
 
 
+def test_two_managers_of_one_class_run_beside_each_other() -> None:
+    """OP-MGR-25: what the class declares is not the first manager's alone."""
+    with (
+        FakeCluster(gadget()) as cluster,
+        running(manager_of, cluster),
+        running(manager_of, cluster),
+    ):
+        assert_stable(cluster, lambda: is_kept(cluster), quiet=0.2)
+
+
 def test_a_manager_that_is_there_already_is_run_too() -> None:
     """OP-TST-04"""
     with FakeCluster(gadget()) as cluster:
