@@ -153,15 +153,15 @@ def test_the_page_goes_from_types_to_a_cluster() -> None:
     """CRON-48."""
     page = (PROJECT / "README.md").read_text()
     steps = [
-        "clientgo operator gen all",
-        "clientgo operator install",
+        "python -m clientgo operator gen all",
+        "python -m clientgo operator install",
         "ENABLE_WEBHOOKS=false",
         "kubectl apply -f",
         "kubectl get cronjobs.batch.example.com",
         "kubectl get jobs",
         "docker build",
         "docker push",
-        "clientgo operator deploy",
+        "python -m clientgo operator deploy",
     ]
     places = [page.find(step) for step in steps]
     assert -1 not in places

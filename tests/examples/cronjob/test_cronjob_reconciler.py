@@ -69,11 +69,16 @@ def test_the_status_is_told_from_the_jobs_anew() -> None:
     """CRON-11, CRON-14: what it said of active Jobs is of no account."""
     bench = Workbench()
     job = bench.add_job("10:00")
+    job.metadata.resource_version = "5"
     bench.reconcile()
     (reference,) = bench.cron_job.status.active
     assert (reference.api_version, reference.kind) == ("batch/v1", "Job")
     assert (reference.namespace, reference.name) == ("default", job.metadata.name)
     assert reference.uid == job.metadata.uid
+    written = len(bench.requests)
+    job.metadata.resource_version = "77"
+    bench.reconcile()
+    assert len(bench.requests) == written, "the steps of a Job are no news"
     bench.end(job)
     bench.reconcile()
     assert bench.cron_job.status.active == []
