@@ -46,6 +46,9 @@ IndexFunction = Callable[[Any], Iterable[str]]
 _DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.0)
 """Soon again at first; a kind that is missing is there ten seconds after somebody has made it."""
 
+RECONNECTING: Final = 60.0
+"""Seconds for which a watch may be away before that is worth a word."""
+
 _log = logging.getLogger("clientgo.operator.cache")
 
 
@@ -59,6 +62,7 @@ class _Watched:
     stop: threading.Event = field(default_factory=threading.Event)
     thread: threading.Thread | None = None
     users: int = 0
+    unwatched_since: float | None = None
 
     def is_synced(self) -> bool:
         return self.informer.has_synced()
@@ -184,17 +188,31 @@ class KindCache:
         return True
 
     def trouble(self, subscription: Subscription, *, optional: bool = False) -> str | None:
-        """Why the handler does not know of all that is there, or None."""
+        """Why the handler does not know of all that is there, or None.
+
+        That a watch is being opened again is no trouble for a minute, from when it is first seen.
+        """
         with self._lock:
             attached = dict(subscription._registrations)
         for namespace, (watched, _) in attached.items():
-            if watched.informer.has_synced() or (optional and watched.lister.unserved):
+            if optional and watched.lister.unserved:
                 continue
-            where = f" in {namespace}" if namespace else ""
-            return f"no list of {self.name}{where}: " + str(
-                watched.informer.last_error() or "waiting"
-            )
+            where, error = f" in {namespace}" if namespace else "", watched.informer.last_error()
+            if not watched.informer.has_synced():
+                return f"no list of {self.name}{where}: {error or 'waiting'}"
+            lost = self._unwatched_for(watched)
+            if lost >= RECONNECTING:
+                return f"no watch of {self.name}{where} for {lost:.0f} s: {error or 'waiting'}"
         return None
+
+    def _unwatched_for(self, watched: _Watched) -> float:
+        if watched.informer.is_watching():
+            watched.unwatched_since = None
+            return 0.0
+        now = self._clock.monotonic()
+        if watched.unwatched_since is None:
+            watched.unwatched_since = now
+        return now - watched.unwatched_since
 
     # Running
 
