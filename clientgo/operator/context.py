@@ -22,7 +22,7 @@ from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.dependents.outcome import ALL_READY, DependentsOutcome
 from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError
-from clientgo.operator.key_state import RetryInfo
+from clientgo.operator.key_state import NO_FAILURE, RetryInfo
 from clientgo.operator.object_events import ObjectEvents
 from clientgo.operator.ownership import set_controller_reference, set_owner_reference
 from clientgo.operator.run_fields import BoundLogger
@@ -76,7 +76,7 @@ class Context(Generic[P]):
         self.key: ObjectName = run.key
         self.obj: Any = None
         """The primary as it was read, which events are about unless told otherwise."""
-        self.retry = RetryInfo()
+        self.retry: RetryInfo = NO_FAILURE
         self.cancelled = cancelled
         self.deadline = deadline
         self.deleted = False

@@ -82,6 +82,10 @@ class RetryInfo:
     last_error: Exception | None = None
 
 
+NO_FAILURE: Final = RetryInfo()
+"""What nearly every run knows; made once."""
+
+
 @dataclass(frozen=True, slots=True)
 class FailedRun:
     """What decides about the next try of a failed run."""
@@ -231,12 +235,10 @@ class KeyState:
 
     def retry_info(self, policy: RetryPolicy) -> RetryInfo:
         limit = retry_limit(policy)
-        return RetryInfo(
-            self.attempt,
-            limit is not None and self.attempt >= limit,
-            self.first_failure,
-            self.last_error,
-        )
+        is_last = limit is not None and self.attempt >= limit
+        if self.last_error is None and not is_last:
+            return NO_FAILURE
+        return RetryInfo(self.attempt, is_last, self.first_failure, self.last_error)
 
     # After a run
 

@@ -388,7 +388,8 @@ class RunQueue:
             if state.held_until is not None:
                 self._arm_locked(key, state)
                 return None
-            self._timers.cancel(key)
+            if state.next_look() is not None:
+                self._timers.cancel(key)
             return Run(self, key, state, state.begin(now))
 
     def _held_until(self, state: KeyState, now: float) -> float | None:
