@@ -52,15 +52,20 @@ def watching(world: World, source: Source, recording: Recording | None = None) -
     return world.manager.controller(Gadget).source(source).build(recording or Recording())
 
 
+def parts_of(controller: Any) -> Any:
+    """The controller's own source of parts: what is declared is a pattern for it."""
+    return next(source for source in controller.sources() if source.name == "part")
+
+
 # Starting
 
 
 def test_a_source_of_a_kind_starts_once(world: World) -> None:
     """OP-SRC-01"""
-    source = watch(Part)
+    controller = watching(world, watch(Part))
+    source = parts_of(controller)
     assert isinstance(source, Source)
     assert source.healthy() == "not started"
-    controller = watching(world, source)
     with world.running():
         assert source.healthy() is None
         with pytest.raises(AlreadyStartedError, match="source part runs already"):
@@ -220,12 +225,11 @@ def test_a_kind_that_is_missing_is_asked_for_until_it_is_there(
     world = make_world(kinds=(Gadget,))
     world.create(gadget("p"))
     recording = Recording()
-    source = watch(Part, mapper=by_name())
-    controller = watching(world, source, recording)
+    controller = watching(world, watch(Part, mapper=by_name()), recording)
     starting = threading.Thread(target=world.manager.start)
     starting.start()
     world.asked.wait_for(lambda actions: any(a.resource.resource == "gadgets" for a in actions))
-    (primary, _) = controller.sources()
+    primary, source = controller.sources()
     assert primary.wait_synced(5)
     waits = [pass_the_pause(world, 12.0) for _ in range(8)]
     assert all(10 <= wait <= 12 for wait in waits[-3:])
@@ -265,8 +269,8 @@ def test_a_kind_that_is_optional_may_come_and_go(make_world: Callable[..., World
     world = make_world(kinds=(Gadget,))
     world.create(gadget())
     recording, noting = Recording(), Noting()
-    source = watch(Part, mapper=by_name(), predicate=noting, optional=True)
-    watching(world, source, recording)
+    optional = watch(Part, mapper=by_name(), predicate=noting, optional=True)
+    source = parts_of(watching(world, optional, recording))
     with world.running():
         recording.wait_for_runs(1)
         assert source.healthy() is None
