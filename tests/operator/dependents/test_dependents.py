@@ -563,6 +563,30 @@ def test_what_is_not_wanted_is_deleted_after_what_depends_on_it(world: World) ->
     assert deletions == ["delete configmaps default/a", "delete parts default/a"]
 
 
+def test_nothing_is_deleted_before_what_depends_on_it_is_really_gone(world: World) -> None:
+    """OP-DEP-06: a finalizer may hold it for long."""
+
+    class Optional(Piece):
+        def wanted(self, ctx: Context[Gadget], primary: Gadget) -> bool:
+            return primary.spec.size == 1
+
+    class After(Settings):
+        depends_on = (Optional,)
+
+    recording = start(world, Optional, After)
+    world.create(gadget())
+    with world.running():
+        settle(world, recording)
+        world.patch(world.get(ConfigMap), {"metadata": {"finalizers": ["example.com/held"]}})
+        settle(world, recording, 2)
+        world.patch(gadget(), resized(2))
+        settle(world, recording, 3)
+        assert world.get(ConfigMap).metadata.deletion_timestamp
+        assert not world.get(Part).metadata.deletion_timestamp
+        world.patch(world.get(ConfigMap), {"metadata": {"finalizers": []}})
+        assert seen(world, Part, lambda found: not found)
+
+
 def test_a_kind_that_is_not_there_is_not_watched_until_it_is_active(world: World) -> None:
     """OP-DEP-05: no start waits for a definition that may never come."""
 
