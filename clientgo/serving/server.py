@@ -1,8 +1,8 @@
 """A small HTTP server for what a program shows of itself.
 
 Promises: between ``start`` and ``stop`` each path is answered by its handler, every request in a
-thread of its own; an idle server uses no CPU; a client that says nothing is hung up on; ``stop``
-returns when all threads have ended.
+thread of its own; an idle server uses no CPU; a client that says nothing, says it too slowly or
+says more than a mebibyte is hung up on; ``stop`` returns when all threads have ended.
 
 Does not promise TLS, authentication, or anything but GET and HEAD: it is for probes and scrapes
 inside a cluster.
@@ -14,6 +14,7 @@ Differs from client-go, which leaves this to Go's own server; the paths and text
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
 import selectors
 import socket
@@ -24,6 +25,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Final, Self, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from clientgo.serving.limited_reader import CHUNK, HeaderTooLargeError, LimitedReader
 
 _log = logging.getLogger("clientgo.serving")
 
@@ -186,9 +189,20 @@ class _HTTPServer(ThreadingHTTPServer):
 
 class _RequestHandler(BaseHTTPRequestHandler):
     server: _HTTPServer
-    timeout = _PATIENCE
     server_version = "clientgo"
     sys_version = ""
+
+    def setup(self) -> None:
+        super().setup()
+        reader = LimitedReader(self.connection)
+        reader.expect_header(_PATIENCE, _PATIENCE)
+        self.rfile = io.BufferedReader(reader, CHUNK)
+
+    def handle(self) -> None:
+        try:
+            super().handle()
+        except HeaderTooLargeError:
+            self.send_error(431)
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)
@@ -198,6 +212,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
         except Exception:  # noqa: BLE001 - a page that fails must not take the others with it
             _log.exception("%s: %s failed", self.server.name, url.path)
             response = Response(500, b"internal server error\n")
+        self.connection.settimeout(_PATIENCE)
         self.send_response(response.status)
         self.send_header("Content-Type", response.content_type)
         self.send_header("Content-Length", str(len(response.body)))

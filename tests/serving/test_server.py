@@ -5,12 +5,14 @@ from __future__ import annotations
 import http.client
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
 
 from clientgo.serving import Request, Response, Server, ServingError
+from clientgo.serving import server as serving_server
 
 
 def text(body: str) -> Response:
@@ -131,3 +133,36 @@ def test_starting_twice_is_an_error_and_stopping_twice_is_not() -> None:
     server.stop()
     with pytest.raises(RuntimeError, match="does not run"):
         _ = server.url
+
+
+def test_a_header_of_more_than_a_mebibyte_is_refused(server: Server) -> None:
+    """OP-MGR-24"""
+    with connection_to(server) as sock:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\n")
+        for number in range(20):
+            sock.sendall(b"X-%d: %s\r\n" % (number, b"x" * 60_000))
+        assert b"431" in sock.recv(100)
+
+
+def test_a_header_that_trickles_in_is_hung_up_on(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-MGR-24: the time is that of the whole header, not of each byte."""
+    monkeypatch.setattr(serving_server, "_PATIENCE", 0.2)
+    with connection_to(server) as sock:
+        began = time.monotonic()
+        with pytest.raises(OSError):
+            trickle(sock, until=began + 5.0)
+        assert time.monotonic() < began + 5.0
+
+
+def trickle(sock: socket.socket, until: float) -> None:
+    """Send a byte now and then."""
+    while time.monotonic() < until:
+        sock.sendall(b"G")
+        time.sleep(0.02)
+
+
+def connection_to(server: Server) -> socket.socket:
+    url = urlsplit(server.url)
+    return socket.create_connection((url.hostname or "", url.port or 0), timeout=5.0)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import io
 import logging
 import socket
-import time
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
@@ -21,57 +20,18 @@ from urllib.parse import parse_qs, urlsplit
 from clientgo.operator.durations import parse_duration
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks.endpoint import MAX_BODY, Answer, Call
+from clientgo.serving.limited_reader import (
+    CHUNK,
+    HEADER_PATIENCE,
+    IDLE_PATIENCE,
+    HeaderTooLargeError,
+    LimitedReader,
+)
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 
-MAX_HEADER: Final = 1024 * 1024
-HEADER_PATIENCE: Final = 32.0
 BODY_PATIENCE: Final = 32.0
-IDLE_PATIENCE: Final = 90.0
 """Seconds."""
-
-_CHUNK: Final = 64 * 1024
-
-
-class _HeaderTooLargeError(Exception):
-    pass
-
-
-class _LimitedReader(io.RawIOBase):
-    """Reads a socket up to a deadline, and a header up to its size."""
-
-    def __init__(self, sock: socket.socket) -> None:
-        self._sock = sock
-        self._is_idle = True
-        self._deadline = 0.0
-        self._budget = 0
-
-    def expect_header(self) -> None:
-        self._is_idle = True
-        self._deadline = time.monotonic() + IDLE_PATIENCE
-        self._budget = MAX_HEADER
-
-    def expect_body(self, length: int) -> None:
-        self._is_idle = False
-        self._deadline = time.monotonic() + BODY_PATIENCE
-        self._budget = length + _CHUNK
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        if self._budget <= 0:
-            raise _HeaderTooLargeError
-        left = self._deadline - time.monotonic()
-        if left <= 0:
-            raise TimeoutError("the request did not arrive in time")
-        self._sock.settimeout(left)
-        count = self._sock.recv_into(buffer)
-        self._budget -= count
-        if self._is_idle:
-            self._is_idle = False
-            self._deadline = time.monotonic() + HEADER_PATIENCE
-        return count
 
 
 class Connection(BaseHTTPRequestHandler):
@@ -100,16 +60,16 @@ class Connection(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self._reader = _LimitedReader(self.connection)
-        self.rfile = io.BufferedReader(self._reader, _CHUNK)
+        self._reader = LimitedReader(self.connection)
+        self.rfile = io.BufferedReader(self._reader, CHUNK)
 
     def handle(self) -> None:
         self.close_connection = False
         while not self.close_connection:
-            self._reader.expect_header()
+            self._reader.expect_header(IDLE_PATIENCE, HEADER_PATIENCE)
             try:
                 self.handle_one_request()
-            except _HeaderTooLargeError:
+            except HeaderTooLargeError:
                 self.send_error(431)
                 self.wfile.flush()
                 return
@@ -123,7 +83,7 @@ class Connection(BaseHTTPRequestHandler):
         if "Transfer-Encoding" in self.headers:
             self.close_connection = True  # a body without a length is left unread
         url = urlsplit(self.path)
-        self._reader.expect_body(length)
+        self._reader.expect_body(length, BODY_PATIENCE)
         too_large = length >= MAX_BODY
         body = b"" if too_large else self.rfile.read(length)
         if too_large:
@@ -143,7 +103,7 @@ class Connection(BaseHTTPRequestHandler):
 
     def _skip(self, length: int) -> None:
         """Read a body without keeping it, so that its sender gets to read the answer."""
-        while length > 0 and (chunk := self.rfile.read(min(length, _CHUNK))):
+        while length > 0 and (chunk := self.rfile.read(min(length, CHUNK))):
             length -= len(chunk)
         self.close_connection = True
 
