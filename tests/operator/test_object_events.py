@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import msgspec
@@ -33,8 +34,13 @@ def client() -> FakeClient:
 
 
 @pytest.fixture
-def outlet(client: FakeClient) -> EventOutlet:
-    return EventOutlet(client, FakeClock())
+def clock() -> FakeClock:
+    return FakeClock()
+
+
+@pytest.fixture
+def outlet(client: FakeClient, clock: FakeClock) -> EventOutlet:
+    return EventOutlet(client, clock)
 
 
 def about(outlet: EventOutlet, obj: Any, controller: str = "gadgets") -> ObjectEvents:
@@ -106,6 +112,44 @@ def test_equal_events_are_counted_and_not_repeated(client: FakeClient, outlet: E
         events.normal("Synced", "ok")
     outlet.shutdown()
     assert len(recorded(client)) == 1
+
+
+def test_what_is_said_in_other_words_is_an_event_of_its_own(
+    client: FakeClient, outlet: EventOutlet
+) -> None:
+    """BP-18: so the newest says how things are now."""
+    events = about(outlet, gadget(uid="1"))
+    events.warning("ProcessingError", "no disk")
+    events.warning("ProcessingError", "no network")
+    outlet.shutdown()
+    assert sorted(event.note or "" for event in recorded(client)) == ["no disk", "no network"]
+
+
+def test_who_has_too_much_to_say_is_silenced_for_a_while(
+    client: FakeClient, outlet: EventOutlet, clock: FakeClock
+) -> None:
+    """OP-EVT-03: 25 at once, then one every five minutes; for each object, and repetitions are
+    free."""
+    events, others = about(outlet, gadget("a", uid="1")), about(outlet, gadget("b", uid="2"))
+    for number in range(30):
+        events.normal("Counted", str(number))
+        events.normal("Counted", "0")
+    others.normal("Counted", "1")
+    clock.step(300)
+    events.normal("Counted", "31")
+    events.normal("Counted", "32")
+    outlet.shutdown()
+    assert (len(recorded(client)), outlet.silenced) == (25 + 1 + 1, 5 + 1)
+
+
+def test_events_are_mirrored_to_the_log(
+    outlet: EventOutlet, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-EVT-05: at DEBUG."""
+    with caplog.at_level(logging.DEBUG, "clientgo.operator.events"):
+        about(outlet, gadget(uid="1")).warning("ProcessingError", "no disk")
+        outlet.shutdown()
+    assert caplog.messages == ["Warning Event ProcessingError: no disk"]
 
 
 def test_an_event_that_cannot_be_made_fails_nobody(client: FakeClient, outlet: EventOutlet) -> None:
