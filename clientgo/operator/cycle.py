@@ -131,7 +131,7 @@ class Cycle:
         try:
             result = self._checked(ctx, self._shape.reconcile_key(ctx, run.key))
             if shared is not None:
-                write_result(self._controller.client, shared, result)
+                self._write(ctx, run, shared, result)
             self._check_deadline(ctx)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
             self._failures.deal_with(ctx, run, error, shared, shared)
@@ -226,13 +226,16 @@ class Cycle:
     # The object is being deleted
 
     def _clean_up(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Result | None:
+        """What the run ends in; None if nothing is left to do."""
         controller = self._controller
+        ours = [name for name in controller.finalizers if has_finalizer(shared, name)]
+        if not ours:
+            run.gone()
+            return None
         done: list[str] = []
         kept: Result | None = None
         errors: dict[str, Exception] = {}
-        for finalizer in controller.finalizers:
-            if not has_finalizer(shared, finalizer):
-                continue
+        for finalizer in ours:
             try:
                 result = self._checked_clean_up(ctx, controller.clean_up(finalizer, ctx, obj))
             except Exception as error:  # noqa: BLE001 - the other finalizers are none the worse

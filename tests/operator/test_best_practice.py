@@ -205,6 +205,27 @@ def test_a_success_is_noted_once(reports: World) -> None:
     assert reports.writes() == ["patch reports/status default/a"]
 
 
+def test_a_reconciler_of_names_has_its_notes_too(reports: World) -> None:
+    """BP-13, BP-14, OP-STS-02: a failure, and that it is over."""
+    runs: list[ObjectName] = []
+
+    class ByName:
+        def reconcile_key(self, _ctx: Any, key: ObjectName) -> None:
+            runs.append(key)
+            if len(runs) == 1:
+                raise ValueError("no disk")
+
+    reports.register(ByName(), Report)
+    with reports.running():
+        reports.wait_for_timer()
+        assert reports.get(Report).status.status == "Failure"
+        reports.clock.step(2)
+        reports.clock.wait_for(lambda: len(runs) == 2)
+        reports.wait_for_timer()
+    status = reports.get(Report).status
+    assert (status.status, status.observed_generation) == ("Success", 1)
+
+
 def test_a_heartbeat_notes_successes_anew(reports: World) -> None:
     """BP-14: when the last note is old enough."""
     recording = Recording()

@@ -43,15 +43,16 @@ class Waiting:
         return ErrorResult.status(obj)
 
 
-def read_without_an_answer(world: World) -> Callable[[Context[Any]], object]:
-    """A read whose answer never comes; it ends when the request is told to."""
-    asked = threading.Event()
+def read_slowly(world: World) -> Callable[[Context[Any]], object]:
+    """A read that is on its way until the run is told to end."""
 
     def read(ctx: Context[Any]) -> object:
-        # The server holds a watch open; it answers nothing until something happens.
-        with ctx.client.live.watch(Gadget, namespace="elsewhere") as stream:
-            asked.set()
-            return next(iter(stream), None)
+        def hold(action: Any) -> None:
+            if action.verb == "get":
+                assert ctx.cancelled.wait(5)
+
+        world.asked.before = hold
+        return ctx.client.live.get(Gadget, "a", "default")
 
     return read
 
@@ -156,7 +157,7 @@ def test_a_request_under_way_ends_when_the_controller_stops(
 def test_a_request_ends_with_the_time_of_its_run(world: World) -> None:
     """OP-CTL-05, OP-REC-14: and the run has failed for the time it took."""
     world.create(gadget())
-    waiting = Waiting(read_without_an_answer(world))
+    waiting = Waiting(read_slowly(world))
     world.register(waiting, reconcile_timeout=30)
     with world.running():
         assert waiting.begun.wait(5)
