@@ -274,6 +274,7 @@ _MANAGER: Final[Mapping[str, Read]] = {
     "metrics": _text,
     "metrics_per_namespace": _switch,
     "secure_metrics": _switch,
+    "metrics_cert_dir": _text,
     "health": _text,
     "liveness_path": _text,
     "readiness_path": _text,

@@ -325,7 +325,7 @@ class Manager:
         if self._leader is not None:
             self._leader.check_permissions()
         self._refreshed.refresh()
-        self._servers.start(self._health)
+        self._servers.start(self._health, self.base)
         self._servers.keep_certificates(self.base, self._leads, self._fail)
         self.cache.start()
         warm = self._warm()

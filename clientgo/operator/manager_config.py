@@ -74,7 +74,8 @@ class ManagerConfig:
     webhooks are served, if there are any. ``liveness_path`` and ``readiness_path`` are served at
     ``health``; ``checks`` names those of :data:`BUILT_IN_CHECKS` that they ask.
     ``metrics_per_namespace`` counts runs by namespace too; ``secure_metrics`` serves metrics over
-    TLS, to those who may read them.
+    TLS, to those who may read them, with ``tls.crt`` and ``tls.key`` of ``metrics_cert_dir`` or a
+    certificate of its own making.
 
     ``cache`` and ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a
     kind be cached both whole and by its metadata, ``implicit_informers`` lets reads begin to cache
@@ -93,6 +94,7 @@ class ManagerConfig:
     metrics: str = ":8080"
     metrics_per_namespace: bool = False
     secure_metrics: bool = False
+    metrics_cert_dir: str | None = None
     health: str = OFF
     liveness_path: str = "/healthz"
     readiness_path: str = "/readyz"

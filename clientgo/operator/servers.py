@@ -8,6 +8,7 @@ Source: controller-runtime pkg/manager and pkg/metrics/server.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -20,6 +21,7 @@ from clientgo.operator.certificates.self_signed import SelfSignedCertificates
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.manager_config import OFF, ManagerConfig
 from clientgo.operator.manager_health import ManagerHealth
+from clientgo.operator.metrics_access import MetricsAccess, tls_of
 from clientgo.operator.runnables import RunnableGroup
 from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
 from clientgo.operator.webhooks.self_signing import self_signed_certificates
@@ -61,6 +63,7 @@ class Servers:
             self._paths[METRICS_PATH] = metrics_page
         self._started = False
         self._running: dict[str, Server] = {}
+        self._access: MetricsAccess | None = None
         self._webhook_options = config.webhook or WebhookOptions()
         self._webhook_server: WebhookServer | None = None
         self._certificates: SelfSignedCertificates | None = None
@@ -95,8 +98,10 @@ class Servers:
             raise DeclarationError(f"the metrics server has a path {path!r} already")
         self._paths[path] = handler
 
-    def start(self, health: ManagerHealth) -> None:
+    def start(self, health: ManagerHealth, client: Client) -> None:
         """Begin to serve, with the manager's own checks among the others.
+
+        ``client`` asks about those who read metrics, where these are secure.
 
         Raises :class:`~clientgo.operator.errors.ConfigError`.
         """
@@ -110,7 +115,7 @@ class Servers:
             config.readiness_path: self.readyz.respond,
         }
         self._serve("health", config.health, pages)
-        self._serve("metrics", config.metrics, self._paths)
+        self._serve_metrics(client)
         if not self.webhooks.is_empty() and self._webhook_options.is_enabled():
             server = WebhookServer(
                 self._webhook_options, self.webhooks, metrics=self._provider, clock=self._clock
@@ -164,15 +169,33 @@ class Servers:
         for server in self._running.values():
             server.stop()
         self._running.clear()
+        if self._access is not None:
+            self._access.close()
+
+    def _serve_metrics(self, client: Client) -> None:
+        config = self._config
+        if config.metrics == OFF or not config.secure_metrics:
+            self._serve("metrics", config.metrics, self._paths)
+            return
+        self._access = access = MetricsAccess(client, self._clock)
+        pages = {path: access.guarded(page) for path, page in self._paths.items()}
+        tls = tls_of(config.metrics_cert_dir, self._clock)
+        self._serve("metrics", config.metrics, pages, tls)
 
     def _add_built_in(self, checks: HealthChecks, name: str, check: Callable[[], object]) -> None:
         if name in self._config.checks:
             checks.add(name, check)
 
-    def _serve(self, name: str, address: str, paths: Mapping[str, Handler]) -> None:
+    def _serve(
+        self,
+        name: str,
+        address: str,
+        paths: Mapping[str, Handler],
+        tls: Callable[[], ssl.SSLContext] | None = None,
+    ) -> None:
         if address == OFF or not paths:
             return
-        server = Server(address, paths, name=name)
+        server = Server(address, paths, name=name, tls=tls)
         try:
             server.start()
         except ServingError as error:

@@ -4,8 +4,8 @@ Promises: between ``start`` and ``stop`` each path is answered by its handler, e
 thread of its own; an idle server uses no CPU; a client that says nothing, says it too slowly or
 says more than a mebibyte is hung up on; ``stop`` returns when all threads have ended.
 
-Does not promise TLS, authentication, or anything but GET and HEAD: it is for probes and scrapes
-inside a cluster.
+Does not promise authentication, or anything but GET and HEAD: it is for probes and scrapes inside
+a cluster.
 
 Differs from client-go, which leaves this to Go's own server; the paths and texts are those of
 ``k8s.io/apiserver/pkg/server/healthz``.
@@ -18,6 +18,7 @@ import io
 import logging
 import selectors
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -66,17 +67,24 @@ class Server:
     """Serves ``handlers`` by path on ``address``, which is HOST:PORT, or :PORT for everywhere.
 
     A handler also gets what is below its path; the longest path wins. Port 0 takes a free one.
-    ``name`` stands in logs and names of threads. Raises :class:`ServingError` for an address that
-    is none. As a context manager it starts and stops with the block.
+    ``name`` stands in logs and names of threads; ``tls`` gives what the next handshake uses,
+    without it there is none. Raises :class:`ServingError` for an address that is none. As a context
+    manager it starts and stops with the block.
     """
 
     def __init__(
-        self, address: str, handlers: Mapping[str, Handler], *, name: str = "http"
+        self,
+        address: str,
+        handlers: Mapping[str, Handler],
+        *,
+        name: str = "http",
+        tls: Callable[[], ssl.SSLContext] | None = None,
     ) -> None:
         self._address = address
         self._host, self._port = _parsed(address)
         self._handlers = dict(handlers)
         self._name = name
+        self._tls = tls
         self._http: _HTTPServer | None = None
         self._thread: threading.Thread | None = None
         self._bell: socket.socket | None = None
@@ -86,7 +94,7 @@ class Server:
         if self._http is not None:
             raise RuntimeError(f"{self._name}: this server runs already, at {self.url}")
         try:
-            self._http = _HTTPServer(self._host, self._port, self._answer, self._name)
+            self._http = _HTTPServer(self._host, self._port, self._answer, self._name, self._tls)
         except OSError as error:
             raise ServingError(
                 f"{self._name}: cannot listen on {self._address}: {error.strerror or error}; "
@@ -127,7 +135,8 @@ class Server:
             raise RuntimeError(f"{self._name}: this server does not run; start it first")
         host = self._host or "127.0.0.1"
         port = self._http.server_address[1]
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+        scheme = "http" if self._tls is None else "https"
+        return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
     def _answer(self, path: str, query: str, headers: Mapping[str, str]) -> Response:
         path = "/" + unquote(path).strip("/")
@@ -165,6 +174,7 @@ class _HTTPServer(ThreadingHTTPServer):
         port: int,
         answer: Callable[[str, str, Mapping[str, str]], Response],
         name: str,
+        tls: Callable[[], ssl.SSLContext] | None,
     ) -> None:
         everywhere = not host and socket.has_dualstack_ipv6()
         if everywhere or ":" in host:
@@ -172,6 +182,7 @@ class _HTTPServer(ThreadingHTTPServer):
         self._everywhere = everywhere
         self.answer = answer
         self.name = name
+        self.tls = tls
         super().__init__((host, port), _RequestHandler)
 
     def server_bind(self) -> None:
@@ -193,10 +204,18 @@ class _RequestHandler(BaseHTTPRequestHandler):
     sys_version = ""
 
     def setup(self) -> None:
+        if self.server.tls is not None:
+            self.request.settimeout(_PATIENCE)
+            self.request = self.server.tls().wrap_socket(self.request, server_side=True)
         super().setup()
         reader = LimitedReader(self.connection)
         reader.expect_header(_PATIENCE, _PATIENCE)
         self.rfile = io.BufferedReader(reader, CHUNK)
+
+    def finish(self) -> None:
+        super().finish()
+        if self.server.tls is not None:
+            self.connection.close()
 
     def handle(self) -> None:
         try:
