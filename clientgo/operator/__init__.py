@@ -33,6 +33,7 @@ from clientgo.operator.cache import (
 )
 from clientgo.operator.cached_client import CachedClient
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, GenericEvent, UpdateEvent
+from clientgo.operator.cluster import Cluster
 from clientgo.operator.context import Context
 from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import ControllerConfig
@@ -112,6 +113,7 @@ __all__ = [
     "ManagerConfig",
     "LeaderElection",
     "RateLimit",
+    "Cluster",
     "CacheScope",
     "strip_managed_fields",
     "keep_keys",

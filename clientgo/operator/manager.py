@@ -33,6 +33,7 @@ from clientgo.operator.cache.kind_cache import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
 from clientgo.operator.cached_client import CachedClient
+from clientgo.operator.cluster import Cluster
 from clientgo.operator.config_file import read_settings
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller_registry import ControllerRegistry
@@ -40,6 +41,7 @@ from clientgo.operator.declaration import Declaration, declaration_of
 from clientgo.operator.errors import (
     AlreadyStartedError,
     CancelledError,
+    DeclarationError,
     LeadershipLostError,
     ManagerStoppedError,
     ShutdownTimeoutError,
@@ -135,6 +137,7 @@ class Manager:
             self.client = self._unguarded.guarded(self._leader.check)
         self._lock = threading.RLock()
         self._phase = _Phase.NEW
+        self._clusters: list[Cluster] = []
         self._always = RunnableGroup(self._fail)
         self._leading = RunnableGroup(self._fail)
         self._failure: BaseException | None = None
@@ -199,6 +202,16 @@ class Manager:
         self._check_not_stopped()
         group = self._leading if needs_leadership else self._always
         group.add(name or getattr(run, "__qualname__", "runnable"), run)
+
+    def add_cluster(self, cluster: Cluster) -> None:
+        """Start and stop the caches of another cluster with those of this one.
+
+        Raises ``DeclarationError`` after the start.
+        """
+        with self._lock:
+            if self._phase is not _Phase.NEW:
+                raise DeclarationError(f"add cluster {cluster.name} before the manager is started")
+            self._clusters.append(cluster)
 
     def webhook(self, *handlers: Any, path: str | None = None) -> None:
         """Serve what functions, objects or classes declare with ``@default``, ``@validate`` ...
@@ -328,6 +341,8 @@ class Manager:
         self._servers.start(self._health, self.base)
         self._servers.keep_certificates(self.base, self._leads, self._fail)
         self.cache.start()
+        for cluster in self._clusters:
+            cluster.start()
         warm = self._warm()
         for controller in warm:
             controller.start_sources()
@@ -429,6 +444,8 @@ class Manager:
         for controller in controllers:
             alive += within(deadline, f"{controller.name}-sources", controller.stop_sources)
         alive += within(deadline, "caches", self.cache.stop)
+        for cluster in self._clusters:
+            alive += within(deadline, f"cluster-{cluster.name}", cluster.stop)
         alive += self._servers.stop_webhooks(_left(deadline))
         alive += within(deadline, "http-servers", self._servers.stop)
         alive += within(deadline, "events", self.events.shutdown)

@@ -1,0 +1,93 @@
+"""A second cluster, for operators that look at one and work in another.
+
+::
+
+    remote = Cluster("https://remote:6443", name="remote")
+    manager.add_cluster(remote)
+    manager.controller(Foo).source(remote.watch(Bar, mapper=by_name())).build(FooReconciler())
+
+Promises a client and caches of its own, which are started and stopped with the manager's; its
+objects can wake the manager's primaries, and are read with ``remote.client``.
+
+Does not promise that ``ctx.secondaries`` finds them, nor that leadership in one cluster guards
+writes to the other.
+
+Source: controller-runtime pkg/cluster; Java Operator SDK, informers with clients of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.metrics import NO_METRICS
+from clientgo.operator.cache.object_cache import Kind, ObjectCache
+from clientgo.operator.cache.scope import CacheScope
+from clientgo.operator.cached_client import CachedClient
+from clientgo.operator.event_outlet import EventOutlet
+from clientgo.operator.live_client import ClientOptions
+from clientgo.operator.manager_client import client_of
+from clientgo.operator.sources.kind_source import KindSource, watch
+from clientgo.operator.sources.source import Sink, SourceContext
+
+
+class Cluster:
+    """An API server besides the manager's own. Thread-safe.
+
+    ``config`` is whatever :class:`~clientgo.operator.Manager` takes for its own. ``events`` gives
+    recorders whose Events go there.
+    """
+
+    def __init__(
+        self,
+        config: Any,
+        *,
+        name: str,
+        cache: CacheScope | None = None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        self.name = name
+        self.base = client_of(config, name, NO_METRICS)
+        self.cache = ObjectCache(self.base, default=cache, clock=clock)
+        self.client = CachedClient(self.base, self.cache, ClientOptions(field_manager=name))
+        self.events = EventOutlet(self.base, clock)
+
+    def watch(self, kind: Kind, **options: Any) -> ClusterSource:
+        """A source for objects of a kind in this cluster; ``options`` are those of
+        :func:`~clientgo.operator.watch`."""
+        return ClusterSource(self, watch(kind, **options))
+
+    def start(self) -> None:
+        """Start the caches; the manager does."""
+        self.cache.start()
+
+    def stop(self) -> None:
+        """Stop the caches, write the Events that wait, and close the client; the manager does."""
+        self.cache.stop()
+        self.events.shutdown()
+        self.base.close()
+
+
+class ClusterSource:
+    """A :class:`KindSource` in another cluster; :meth:`Cluster.watch` makes it."""
+
+    def __init__(self, cluster: Cluster, source: KindSource) -> None:
+        self.name = f"{cluster.name}-{source.name}"
+        self.mapper = source.mapper
+        self.predicate = source.predicate
+        self._cluster = cluster
+        self._source = source
+
+    def start(self, context: SourceContext, sink: Sink) -> None:
+        there = replace(context, cache=self._cluster.cache, client=self._cluster.client)
+        self._source.start(there, sink)
+
+    def wait_synced(self, timeout: float) -> bool:
+        return self._source.wait_synced(timeout)
+
+    def stop(self) -> None:
+        self._source.stop()
+
+    def healthy(self) -> str | None:
+        return self._source.healthy()

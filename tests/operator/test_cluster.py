@@ -1,0 +1,40 @@
+"""A second cluster, whose objects wake the primaries of the first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from clientgo.meta import ObjectName
+from clientgo.operator import Cluster, by_name
+from clientgo.operator.errors import DeclarationError, KindNotCachedError
+from tests.leftover_threads import no_thread_left
+from tests.operator.world import Gadget, Part, Recording, World, gadget, part
+
+
+def test_objects_of_another_cluster_wake_primaries_of_this_one(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-MGR-22: and are read from caches of their own, which are filled at the start."""
+    here, there = make_world(gadget()), make_world(part("known"))
+    recording = Recording()
+    with no_thread_left():
+        remote = Cluster(there.server.url, name="remote")
+        here.manager.add_cluster(remote)
+        source = remote.watch(Part, mapper=by_name())
+        here.manager.controller(Gadget).source(source).build(recording)
+        with here.running():
+            assert remote.client.get(Part, "known", "default")
+            with pytest.raises(KindNotCachedError):
+                here.manager.client.get(Part, "known", "default")
+            recording.wait_for_runs(1)
+            there.create(part("a"))
+            assert recording.wait_for_runs(2)[1] == ObjectName("default", "a")
+            (health,) = here.manager.health()
+            assert {s.name: s.synced for s in health.sources} == {
+                "primary": True,
+                "remote-part": True,
+            }
+            with pytest.raises(DeclarationError, match="before the manager is started"):
+                here.manager.add_cluster(remote)
