@@ -100,6 +100,30 @@ def test_informers_may_be_implicit(make_world: Callable[..., World]) -> None:
         assert world.manager.client.get(Part, "p", "default").metadata.name == "p"
 
 
+def test_a_read_waits_for_a_kind_that_another_read_has_begun_to_cache(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-BLD-12"""
+    world = make_world(part("p"), implicit_informers=True)
+    world.register(Recording())
+    listing, go_on = threading.Event(), threading.Event()
+
+    def hold(action: Action) -> None:
+        if of_parts(action):
+            listing.set()
+            assert go_on.wait(5)
+
+    with world.running():
+        world.asked.before = hold
+        found: queue.Queue[list[Part]] = queue.Queue()
+        for _ in range(2):
+            threading.Thread(target=lambda: found.put(world.manager.client.list(Part))).start()
+        assert listing.wait(5)
+        assert found.empty()
+        go_on.set()
+        assert [len(found.get(timeout=5)) for _ in range(2)] == [1, 1]
+
+
 # Scopes
 
 

@@ -79,6 +79,9 @@ class ObjectCache:
         self._lock = threading.Lock()
         self._caches: dict[_CacheName, dict[Projection, KindCache]] = {}
         self._types: dict[_CacheName, Any] = {}
+        self._readable: set[_CacheName] = set()
+        """Kinds that were declared, or are filled because somebody read them."""
+        self._filling = threading.Lock()
         self._started = False
 
     # Declaring
@@ -89,17 +92,9 @@ class ObjectCache:
         Raises :class:`~clientgo.operator.errors.DeclarationError` if the kind is cached in another
         projection, or as another class.
         """
-        name = _cache_name(kind)
-        with self._lock:
-            caches = self._caches.setdefault(name, {})
-            self._check_same_locked(name, kind, projection)
-            cache = caches.get(projection)
-            if cache is None:
-                cache = caches[projection] = self._new(kind, api_resource(kind), projection)
-                self._types.setdefault(name, kind)
-                if self._started:
-                    cache.start()
-            return cache
+        cache = self._declare(kind, projection)
+        self._readable.add(_cache_name(kind))
+        return cache
 
     def index(self, kind: Kind, name: str, function: IndexFunction) -> None:
         """Index the objects of a kind, so that lists can select by ``fields={name: value}``.
@@ -107,7 +102,7 @@ class ObjectCache:
         Raises :class:`~clientgo.operator.errors.DeclarationError` if the name is taken, and once
         something is cached: controllers may have listed without it.
         """
-        cache = self.declare(kind)
+        cache = self._declare(kind, "full")
         if self._started and not cache.is_empty():
             raise DeclarationError(
                 f"declare index {name!r} of {_name(kind)} before the manager is started"
@@ -186,7 +181,7 @@ class ObjectCache:
         ``NamespaceNotCachedError``.
         """
         cache = self.peek(kind)
-        if cache is None and self._implicit and self._started:
+        if self._implicit and self._started and _cache_name(kind) not in self._readable:
             return self._cached_from_now_on(kind)
         if cache is None:
             raise KindNotCachedError(
@@ -249,15 +244,34 @@ class ObjectCache:
         with self._lock:
             return list(self._caches.get(_cache_name(kind), {}).values())
 
+    def _declare(self, kind: Kind, projection: Projection) -> KindCache:
+        name = _cache_name(kind)
+        with self._lock:
+            caches = self._caches.setdefault(name, {})
+            self._check_same_locked(name, kind, projection)
+            cache = caches.get(projection)
+            if cache is None:
+                cache = caches[projection] = self._new(kind, api_resource(kind), projection)
+                self._types.setdefault(name, kind)
+                if self._started:
+                    cache.start()
+            return cache
+
     def _cached_from_now_on(self, kind: Kind) -> KindCache:
-        cache = self.declare(kind)
-        subscription = cache.subscribe(ResourceEventHandler(), EVERYWHERE)
-        if not cache.wait_synced(subscription, IMPLICIT_TIMEOUT):
-            raise CacheSyncTimeoutError(
-                f"{_name(kind)} is read but not declared, and was not listed within "
-                f"{IMPLICIT_TIMEOUT:g} s: {cache.trouble(subscription)}"
-            )
-        return cache
+        with self._filling:
+            cache = self._declare(kind, "full")
+            if _cache_name(kind) in self._readable:
+                return cache
+            subscription = cache.subscribe(ResourceEventHandler(), EVERYWHERE)
+            if not cache.wait_synced(subscription, IMPLICIT_TIMEOUT):
+                trouble = cache.trouble(subscription)
+                cache.unsubscribe(subscription)
+                raise CacheSyncTimeoutError(
+                    f"{_name(kind)} is read but not declared, and was not listed within "
+                    f"{IMPLICIT_TIMEOUT:g} s: {trouble}"
+                )
+            self._readable.add(_cache_name(kind))
+            return cache
 
     def _new(self, kind: Kind, resource: APIResource, projection: Projection) -> KindCache:
         scope = kind_scope(
