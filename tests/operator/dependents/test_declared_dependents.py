@@ -8,6 +8,7 @@ import pytest
 
 from clientgo.operator.dependents import Dependent
 from clientgo.operator.errors import DeclarationError
+from clientgo.operator.generation.inferred_rules import controller_rules
 from tests.operator.world import Gadget, Part, Planet, Recording, World
 
 
@@ -109,3 +110,17 @@ def test_two_dependents_with_labels_share_a_source(world: World) -> None:
     declare(world, LabelledOne, LabelledTwo)
     (controller,) = world.manager.controllers()
     assert [source.name for source in controller.sources()] == ["primary", "part"]
+
+
+def test_what_an_operator_may_do_follows_from_its_dependents(world: World) -> None:
+    """OP-DEP-01, OP-GEN-14: it manages their objects, and the finalizer where that is needed."""
+    declare(world, One, Star)
+    (controller,) = world.manager.controllers()
+    may = {
+        resource: set(rule.verbs)
+        for rule in controller_rules(controller)
+        for resource in rule.resources
+    }
+    everything = {"get", "list", "watch", "create", "update", "patch", "delete"}
+    assert may["parts"] == may["planets"] == everything
+    assert "patch" in may["gadgets"]
