@@ -69,7 +69,7 @@ class WorkflowPass:
     def remove_unwanted(self) -> None:
         """Delete what is not wanted, that which depends on others before those."""
         for node in reversed(self._workflow.nodes):
-            if node not in self._unwanted or node in self._inactive:
+            if node not in self._unwanted or node in self._inactive or node.name in self._failed:
                 continue
             if any(self._is_held_up(other) for other in node.needed_by):
                 self._waiting.append(node.name)

@@ -681,6 +681,32 @@ def test_a_failure_holds_up_only_what_depends_on_it(world: World) -> None:
     assert world.get(Part)
 
 
+def test_nothing_is_deleted_because_a_question_failed(world: World) -> None:
+    """OP-DEP-05, OP-DEP-07: what is not known to be unwanted stays, and what it depends on."""
+
+    class Optional(Piece):
+        def wanted(self, ctx: Context[Gadget], primary: Gadget) -> bool:
+            return primary.spec.size == 1
+
+    class Unsure(Settings):
+        depends_on = (Optional,)
+
+        def active(self, ctx: Context[Gadget], primary: Gadget) -> bool:
+            if primary.spec.size == 2:
+                raise ValueError("cannot tell")
+            return True
+
+    telling = Telling()
+    world.manager.controller(Gadget).dependents(Optional, Unsure).build(telling)
+    world.create(gadget())
+    with world.running():
+        settle(world, telling)
+        world.patch(gadget(), resized(2))
+        telling.errors.wait_for(1)
+    assert [str(a) for a in world.asked.writes() if a.verb == "delete"] == []
+    assert str(telling.errors[0]) == "Unsure: cannot tell"
+
+
 def test_a_failure_that_no_retry_can_cure_is_not_tried_again(world: World) -> None:
     """OP-DEP-07, OP-RTY-14"""
 
