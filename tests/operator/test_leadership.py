@@ -137,7 +137,7 @@ def test_permissions_that_are_missing_are_told_at_the_start(
 
 
 def test_a_standby_is_warm_and_serves_and_does_not_work(replicas: Callable[..., World]) -> None:
-    """OP-LE-07, OP-LE-11, OP-HLT-06, OP-MGR-14"""
+    """OP-LE-07, OP-LE-11, OP-HLT-06, OP-MGR-14, OP-MGR-12: nor does its stop start anything."""
     leader = replicas(gadget(), part())
     leading, standing, everywhere = Recording(), Recording(), Recording()
     leader.register(leading)
@@ -155,7 +155,7 @@ def test_a_standby_is_warm_and_serves_and_does_not_work(replicas: Callable[..., 
             assert ask(f"{standby.bound.health}/readyz") == (200, "ok")
             assert not standby.elected.is_set()
     assert not standing.runs
-    assert not started.is_set(), "OP-MGR-12: not at the stop either"
+    assert not started.is_set(), "not at the stop either"
 
 
 def test_sources_may_wait_for_leadership_too(replicas: Callable[..., World]) -> None:

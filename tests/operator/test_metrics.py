@@ -50,7 +50,7 @@ def samples(registry: CollectorRegistry, name: str) -> dict[tuple[str, ...], flo
 
 
 def test_the_page_of_a_manager_shows_its_own_registry_and_more() -> None:
-    """OP-MET-01, OP-MGR-02: at a port that can be chosen for it, beside other pages."""
+    """OP-MET-01, OP-MET-07, OP-MGR-02: at a port of its own, beside other pages."""
     with EmbeddedAPIServer() as server:
         manager = Manager(server.url, metrics="127.0.0.1:0")
         Counter("mine", "A user's own", registry=manager.metrics_provider.registry).inc()  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ def test_the_page_of_a_manager_shows_its_own_registry_and_more() -> None:
     assert status == 200
     assert "mine_total 1.0" in page
     assert 'controller_runtime_reconcile_total{controller="part",result="success"} 0.0' in page
-    assert "rest_client_requests_total{" in page, "OP-MET-07: those of the manager's own client"
+    assert "rest_client_requests_total{" in page, "those of its own client"
     assert manager.bound.metrics == ""
 
 
