@@ -38,6 +38,7 @@ from clientgo.operator.context import Context
 from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import ControllerConfig
 from clientgo.operator.declaration import controller
+from clientgo.operator.differences import merge_from
 from clientgo.operator.errors import OperatorError, Retry, TerminalError
 from clientgo.operator.finalizers import (
     Finalizers,
@@ -45,7 +46,7 @@ from clientgo.operator.finalizers import (
     has_finalizer,
     remove_finalizer,
 )
-from clientgo.operator.live_client import Change, LiveClient, ignore, merge_from
+from clientgo.operator.live_client import Change, LiveClient, ignore
 from clientgo.operator.manager import Manager
 from clientgo.operator.manager_config import LeaderElection, ManagerConfig
 from clientgo.operator.mappers import (

@@ -32,13 +32,17 @@ from clientgo.meta import (
     PartialObjectMetadata,
     StatusError,
     Unstructured,
-    deep_copy,
     metadata_of,
     resource_of,
-    to_plain,
 )
-from clientgo.meta.patches import create_merge_patch
 from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.differences import (
+    as_wanted,
+    merge_from,
+    mutated_in_place,
+    patch_for,
+    to_apply,
+)
 from clientgo.operator.errors import CancelledError, NamespaceTerminatingError, OperatorError
 from clientgo.rest import RequestStoppedError
 
@@ -274,7 +278,7 @@ class LiveClient:
         """
         with self._writing("apply", obj, subresource) as acknowledge:
             applied: S = self._for(obj).apply(
-                _to_apply(obj, optimistic=optimistic),
+                to_apply(obj, optimistic=optimistic),
                 force=force,
                 subresource=subresource,
                 **self._write_options(),
@@ -369,9 +373,9 @@ class LiveClient:
         existing = self.find(kind_of(obj), metadata.name, metadata.namespace or "")
         if existing is None:
             if mutate is not None:
-                _mutate(obj, mutate)
+                mutated_in_place(obj, mutate)
             return self.create(obj), Change.CREATED
-        patch = _patch_for(existing, obj, mutate)
+        patch = patch_for(existing, obj, mutate)
         has_status = "status" in self._for(existing).resource.subresources
         status = patch.pop("status", None) if has_status else None
         if patch and ask_server and self._comes_to_nothing(existing, patch):
@@ -385,7 +389,7 @@ class LiveClient:
         return result, change
 
     def _comes_to_nothing(self, existing: Any, patch: dict[str, Any]) -> bool:
-        return _as_wanted(self.dry_run().patch(existing, patch)) == _as_wanted(existing)
+        return as_wanted(self.dry_run().patch(existing, patch)) == as_wanted(existing)
 
     # What a client that reads elsewhere overrides
 
@@ -504,18 +508,6 @@ def ignore(*refusals: type[StatusError]) -> AbstractContextManager[None]:
     return suppress(*refusals)
 
 
-def merge_from(base: Any, changed: Any, *, optimistic: bool = False) -> dict[str, Any]:
-    """The merge patch from one state of an object to another; empty if they are equal.
-
-    With ``optimistic`` it applies only to the very version that ``base`` is.
-    """
-    patch: Any = create_merge_patch(to_plain(base), to_plain(changed))
-    if patch and optimistic:
-        patch.setdefault("metadata", {})["resourceVersion"] = metadata_of(base).resource_version
-    result: dict[str, Any] = patch
-    return result
-
-
 def kind_of(obj: Any) -> Any:
     """What an object is an instance of: its class or, unstructured, its group, version and kind."""
     if isinstance(obj, Unstructured):
@@ -532,59 +524,6 @@ def selector_text(selection: Selection | None) -> str:
     if isinstance(selection, str):
         return selection
     return ",".join(f"{name}={value}" for name, value in sorted(selection.items()))
-
-
-_SERVER_SIDE = ("managedFields", "resourceVersion", "uid", "creationTimestamp", "generation")
-
-
-def _to_apply(obj: Any, *, optimistic: bool) -> dict[str, Any]:
-    plain = _as_wanted(obj)
-    if optimistic:
-        plain["metadata"]["resourceVersion"] = metadata_of(obj).resource_version
-    return plain
-
-
-def _as_wanted(obj: Any) -> dict[str, Any]:
-    """An object without what only a server can say."""
-    plain = to_plain(obj)
-    metadata = {
-        name: value for name, value in plain["metadata"].items() if name not in _SERVER_SIDE
-    }
-    return plain | {"metadata": metadata}
-
-
-def _patch_for(existing: Any, obj: Any, mutate: Callable[[Any], object] | None) -> dict[str, Any]:
-    before = to_plain(existing)
-    if mutate is None:
-        return _missing_from(before, to_plain(obj)) or {}
-    changed = deep_copy(existing)
-    _mutate(changed, mutate)
-    return merge_from(existing, changed)
-
-
-def _mutate(obj: Any, mutate: Callable[[Any], object]) -> None:
-    metadata = metadata_of(obj)
-    before = metadata.namespace, metadata.name
-    mutate(obj)
-    if (metadata_of(obj).namespace, metadata_of(obj).name) != before:
-        raise ValueError(f"mutate must not change the name or namespace of {before[1]!r}")
-
-
-def _missing_from(there: Any, wanted: Any) -> Any:
-    """What a merge patch has to say so that everything ``wanted`` is so; None for nothing."""
-    if isinstance(there, dict) and isinstance(wanted, dict):
-        changes = {}
-        for name, value in wanted.items():
-            change = _missing_from(there.get(name), value)
-            if change is not None:
-                changes[name] = change
-        return changes or None
-    if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted):
-        same = all(
-            _missing_from(one, other) is None for one, other in zip(there, wanted, strict=True)
-        )
-        return None if same else wanted
-    return None if there == wanted or wanted in ({}, [], None) else wanted
 
 
 def _causes(error: ForbiddenError) -> list[Any]:

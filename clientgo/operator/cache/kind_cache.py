@@ -22,18 +22,17 @@ from typing import Any, Final
 
 from clientgo.cache import (
     REAL_FIFO,
-    DeletedFinalStateUnknown,
     IndexFunc,
     ListerWatcher,
     Registration,
     ResourceEventHandler,
     SharedIndexInformer,
-    last_known_state,
 )
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of
 from clientgo.meta.label_selectors import parse_label_selector
 from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.operator.cache.handlers import Bookkeeping, InNamespace
 from clientgo.operator.cache.lister import NotingLister
 from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf, warn_if_numerous
 from clientgo.operator.cache.own_writes import OwnWrites
@@ -400,7 +399,7 @@ class KindCache:
         watched.users += 1
         handler = subscription.handler
         if namespace and everywhere is watched:
-            handler = _InNamespace(handler, namespace)
+            handler = InNamespace(handler, namespace)
         registration = watched.informer.add_event_handler(handler)
         subscription._registrations[namespace] = watched, registration
         if self._started:
@@ -433,7 +432,7 @@ class KindCache:
             clock=self._clock,
         )
         shelf = Shelf()
-        books = _Bookkeeping(self.own_writes, self._guard, shelf)
+        books = Bookkeeping(self.own_writes, self._guard, shelf)
         informer.add_event_handler(books, resync_period=0.0)
         warn_if_numerous(
             self.resource,
@@ -463,50 +462,6 @@ class KindCache:
 
 
 _BY_NAMESPACE = "clientgo.operator/namespace"
-
-
-class _InNamespace(ResourceEventHandler[Any]):
-    """Passes on what happens in one namespace, of an informer that watches all."""
-
-    def __init__(self, handler: ResourceEventHandler[Any], namespace: str) -> None:
-        self._handler = handler
-        self._namespace = namespace
-
-    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
-        if metadata_of(obj).namespace == self._namespace:
-            self._handler.on_add(obj, is_in_initial_list)
-
-    def on_update(self, old: Any, new: Any) -> None:
-        if metadata_of(new).namespace == self._namespace:
-            self._handler.on_update(old, new)
-
-    def on_delete(self, obj: Any) -> None:
-        state = last_known_state(obj)
-        if state is None or metadata_of(state).namespace == self._namespace:
-            self._handler.on_delete(obj)
-
-
-class _Bookkeeping(ResourceEventHandler[Any]):
-    """Tells the own writes how far the store has come, and the guard how full it is."""
-
-    def __init__(self, own_writes: OwnWrites, guard: MemoryGuard, shelf: Shelf) -> None:
-        self._own_writes = own_writes
-        self._guard = guard
-        self._shelf = shelf
-
-    def on_add(self, obj: Any, _is_in_initial_list: bool) -> None:
-        self._guard.changed(self._shelf, None, obj)
-        self._own_writes.saw(obj)
-
-    def on_update(self, old: Any, new: Any) -> None:
-        self._guard.changed(self._shelf, old, new)
-        self._own_writes.saw(new)
-
-    def on_delete(self, obj: Any | DeletedFinalStateUnknown) -> None:
-        state = last_known_state(obj)
-        if state is not None:
-            self._guard.changed(self._shelf, state, None)
-            self._own_writes.saw(state)
 
 
 __all__ = ["EVERYWHERE", "KindCache", "Subscription"]

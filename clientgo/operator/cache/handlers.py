@@ -1,0 +1,54 @@
+"""What the cache of a kind itself does with what its informers tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler, last_known_state
+from clientgo.meta import metadata_of
+from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf
+from clientgo.operator.cache.own_writes import OwnWrites
+
+
+class InNamespace(ResourceEventHandler[Any]):
+    """Passes on what happens in one namespace, of an informer that watches all."""
+
+    def __init__(self, handler: ResourceEventHandler[Any], namespace: str) -> None:
+        self._handler = handler
+        self._namespace = namespace
+
+    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
+        if metadata_of(obj).namespace == self._namespace:
+            self._handler.on_add(obj, is_in_initial_list)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        if metadata_of(new).namespace == self._namespace:
+            self._handler.on_update(old, new)
+
+    def on_delete(self, obj: Any) -> None:
+        state = last_known_state(obj)
+        if state is None or metadata_of(state).namespace == self._namespace:
+            self._handler.on_delete(obj)
+
+
+class Bookkeeping(ResourceEventHandler[Any]):
+    """Tells the own writes how far the store has come, and the guard how full it is."""
+
+    def __init__(self, own_writes: OwnWrites, guard: MemoryGuard, shelf: Shelf) -> None:
+        self._own_writes = own_writes
+        self._guard = guard
+        self._shelf = shelf
+
+    def on_add(self, obj: Any, _is_in_initial_list: bool) -> None:
+        self._guard.changed(self._shelf, None, obj)
+        self._own_writes.saw(obj)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        self._guard.changed(self._shelf, old, new)
+        self._own_writes.saw(new)
+
+    def on_delete(self, obj: Any | DeletedFinalStateUnknown) -> None:
+        state = last_known_state(obj)
+        if state is not None:
+            self._guard.changed(self._shelf, state, None)
+            self._own_writes.saw(state)
