@@ -269,6 +269,36 @@ def test_who_loses_the_lease_stops_and_says_so(replicas: Callable[..., World]) -
         world.manager.client.create(part("later"))
 
 
+def test_who_loses_the_lease_does_not_wait_for_what_does_not_end(
+    replicas: Callable[..., World],
+) -> None:
+    """OP-LE-06, OP-MGR-11: there is no grace where another may lead already."""
+    world = replicas(gadget(), graceful_shutdown=30)
+    began, release = threading.Event(), threading.Event()
+
+    def run(_ctx: Context[Any], _obj: Any) -> None:
+        began.set()
+        release.wait(2 * PATIENCE)
+
+    world.register(Recording(run))
+    lost = threading.Event()
+
+    def live() -> None:
+        try:
+            world.manager.run(signals=False)
+        except LeadershipLostError:
+            lost.set()
+
+    life = threading.Thread(target=live)
+    life.start()
+    assert began.wait(PATIENCE)
+    world.patch(world.get(Lease, "replicas"), {"spec": {"holderIdentity": "somebody"}})
+    assert lost.wait(PATIENCE)
+    assert not release.is_set(), "and the run goes on"
+    release.set()
+    life.join(PATIENCE)
+
+
 def test_nothing_is_written_once_the_lease_may_have_ended(world: World) -> None:
     """OP-LE-08: however late the thread is that would say so."""
     clock = FakeClock(start=100.0)
