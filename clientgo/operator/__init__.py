@@ -59,6 +59,7 @@ from clientgo.operator.mappers import (
     by_owner,
     owner_index,
 )
+from clientgo.operator.metrics_sink import MetricsSink
 from clientgo.operator.ownership import (
     controller_of,
     has_owner_reference,
@@ -113,6 +114,7 @@ __all__ = [
     "ControllerConfig",
     "ManagerConfig",
     "LeaderElection",
+    "MetricsSink",
     "RateLimit",
     "Cluster",
     "CacheScope",
