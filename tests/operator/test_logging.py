@@ -194,11 +194,12 @@ def test_a_run_is_told_of_at_debug_and_a_start_at_info(world: World, lines: Line
 @contextmanager
 def no_handlers() -> Iterator[None]:
     root = logging.getLogger()
-    kept, root.handlers = root.handlers, []
+    level, (kept, root.handlers) = root.level, (root.handlers, [])
     try:
         yield
     finally:
         root.handlers = kept
+        root.setLevel(level)
 
 
 def test_the_library_installs_no_handler_and_the_program_may(world: World) -> None:
