@@ -39,7 +39,7 @@ def _rules(reconciler: object, **settings: Any) -> dict[tuple[str, str], set[str
 
 
 def test_a_controller_is_granted_what_the_framework_does_in_its_name() -> None:
-    """OP-GEN-13"""
+    """OP-GEN-13, OP-OWN-07: owners of what must go first may say so, by their finalizers."""
     read = {"get", "list", "watch"}
 
     assert _rules(ShopReconciler()) == {

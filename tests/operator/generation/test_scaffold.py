@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from clientgo.codegen.crd import definitions_of
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.generation.project import Project, read_project
 from clientgo.operator.generation.scaffold import (
@@ -56,6 +58,24 @@ def test_a_project_has_all_that_builds_runs_and_deploys_it(project: Project) -> 
     assert len((root / "my_demo/main.py").read_text().splitlines()) <= 30
     for file in root.rglob("*.py"):
         ast.parse(file.read_text())
+
+
+def test_the_rules_of_a_new_kind_are_in_its_schema_before_they_are_in_code(
+    project: Project,
+) -> None:
+    """BP-02, OP-GEN-05: an API server refuses what breaks them, whatever the operator does."""
+    create_api(project, _names())
+    (module,) = project.root.glob("my_demo/**/demo_v1alpha1.py")
+    spec = importlib.util.spec_from_file_location("scaffolded_kind", module)
+    assert spec is not None
+    assert spec.loader is not None
+    kinds = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(kinds)
+    (definition,) = definitions_of([kinds.Demo])
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    text = schema["properties"]["spec"]["properties"]["text"]
+    assert (text["minLength"], text["maxLength"]) == (1, 1000)
+    assert "text" in schema["properties"]["spec"]["required"]
 
 
 def test_no_placeholder_is_left(project: Project) -> None:
