@@ -22,7 +22,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from .linear_matcher import LinearMatcher, copies, is_anchored, parse, ways_to_match
+from .linear_matcher import LinearMatcher
+from .pattern_tree import copies, is_anchored, parse, ways_to_match
 
 _POSIX_CLASSES: Final = {
     "alnum": "0-9A-Za-z",

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clientgo.schema.go_regexp import compile_go_regexp
-from clientgo.schema.linear_matcher import LinearMatcher, MatchLimitError, is_anchored, parse
-from clientgo.schema.linear_matcher import ways_to_match as ways
+from clientgo.schema.linear_matcher import LinearMatcher, MatchLimitError
+from clientgo.schema.pattern_tree import parse
 
 LONG = 100_000
 
@@ -101,17 +101,3 @@ def test_a_pattern_with_too_many_threads_is_given_up() -> None:
 def test_a_pattern_that_is_too_large_is_given_up() -> None:
     with pytest.raises(MatchLimitError, match="too large"):
         compile_go_regexp("(a*b{1000})*" * 200).matches("a" * 1000)
-
-
-@pytest.mark.parametrize(
-    ("pattern", "expected"),
-    [("abc", 1), ("a|b", 2), ("a*", 11), ("a{2,4}", 3), ("a*b*", 121), ("(a*){2}", 121)],
-)
-def test_ways_to_match_are_counted(pattern: str, expected: float) -> None:
-    assert ways(parse(pattern), 10) == expected
-
-
-def test_only_a_pattern_that_begins_with_the_start_is_anchored() -> None:
-    assert is_anchored(parse("^a|b")) is False
-    assert is_anchored(parse("(^a)b")) is True
-    assert is_anchored(parse("(?m:^)a")) is False
