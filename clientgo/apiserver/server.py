@@ -13,6 +13,7 @@ All state is touched on the server's event loop only. A write is one synchronous
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shutil
 import socket
 import tempfile
@@ -50,6 +51,9 @@ _CALL_TIMEOUT = 10.0
 
 _SHUTDOWN_GRACE = 1
 """Seconds that requests in flight get when the server stops."""
+
+_TURNS_TO_CLOSE = 5
+"""Turns of the event loop in which a connection without TLS is closed."""
 
 _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where a server is reached from here that listens on every address."""
@@ -374,7 +378,7 @@ class _QuietServer(uvicorn.Server):
     """A uvicorn server that sleeps while there is nothing to do.
 
     Upstream's wakes ten times a second to look whether it should exit, and to keep the Date
-    header, which is not sent here.
+    header, which is not sent here; and it naps for a tenth of a second whenever it ends.
     """
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
@@ -389,3 +393,24 @@ class _QuietServer(uvicorn.Server):
     def finish(self) -> None:
         """Make ``serve`` return. To be called on the event loop."""
         self._finished.set()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Take no more connections, let requests end for a while, and cancel those that do not."""
+        for server in self.servers:
+            server.close()
+        for listener in sockets or ():
+            listener.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        tasks = set(self.server_state.tasks)
+        if tasks:
+            _, unfinished = await asyncio.wait(tasks, timeout=_SHUTDOWN_GRACE)
+            for task in unfinished:
+                task.cancel()
+        # What was closed above is told so in the next turns of the loop.
+        for _ in range(_TURNS_TO_CLOSE):
+            if not self.server_state.connections:
+                return
+            await asyncio.sleep(0)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._wait_tasks_to_complete(), _SHUTDOWN_GRACE)
