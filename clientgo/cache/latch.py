@@ -11,12 +11,14 @@ from __future__ import annotations
 import threading
 from typing import Final
 
+from clientgo.wait import StopEvent
+
 any_set: Final = threading.Condition(threading.Lock())
 """Notified whenever a latch is set. That is rare: an informer syncs once."""
 
 
-class Latch(threading.Event):
-    """An event that is never cleared. Thread-safe."""
+class Latch(StopEvent):
+    """An event that is never cleared. Thread-safe; whoever waits for it needs no watcher."""
 
     def set(self) -> None:
         super().set()

@@ -17,6 +17,7 @@ Source: controller-runtime pkg/cluster; Java Operator SDK, informers with client
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -83,8 +84,8 @@ class ClusterSource:
         there = replace(context, cache=self._cluster.cache, client=self._cluster.client)
         self._source.start(there, sink)
 
-    def wait_synced(self, timeout: float) -> bool:
-        return self._source.wait_synced(timeout)
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
+        return self._source.wait_synced(timeout, stop)
 
     def stop(self) -> None:
         self._source.stop()

@@ -57,9 +57,6 @@ PRIMARY = "primary"
 """The name of the source of the primaries themselves."""
 
 _TIMEOUTS_UNTIL_STUCK: Final = 10
-_LOOK_AT_STOP: Final = 0.25
-"""Seconds."""
-
 _DELETION_PERIOD: Final = 5.0
 """Seconds between looks at dependents that are being deleted, besides their events."""
 
@@ -187,8 +184,11 @@ class Controller(Generic[P]):
         source.stop()
         router.stop()
 
-    def start_sources(self) -> None:
-        """Start every source, those first that the others wait for. Blocks only for these."""
+    def start_sources(self, stop: threading.Event | None = None) -> None:
+        """Start every source, those first that the others wait for.
+
+        Blocks only for these, and not beyond ``stop``.
+        """
         with self._lock:
             self._started = True
             sources = [source for source, _ in self._sources.values()]
@@ -196,7 +196,7 @@ class Controller(Generic[P]):
         for source in first:
             self._start_source(source)
         for source in first:
-            source.wait_synced(_seconds(self.config.cache_sync_timeout))
+            source.wait_synced(_seconds(self.config.cache_sync_timeout), stop)
         for source in sources:
             if source not in first:
                 self._start_source(source)
@@ -208,7 +208,11 @@ class Controller(Generic[P]):
         real time, naming each that has not, and ``CancelledError`` at the stop.
         """
         deadline = time.monotonic() + timeout
-        late = [s for s in self.sources() if not _is_synced_by(s, deadline, stop)]
+        late = [
+            source
+            for source in self.sources()
+            if not source.wait_synced(max(deadline - time.monotonic(), 0.0), stop)
+        ]
         if stop is not None and stop.is_set():
             raise CancelledError(f"controller {self.name}: stopped before its sources were synced")
         if late:
@@ -532,16 +536,6 @@ def _namespaces_of(
 def _seconds(duration: Any) -> float:
     """A length that ``checked`` made seconds; 0 for none."""
     return 0.0 if duration is None else float(duration)
-
-
-def _is_synced_by(source: Source, deadline: float, stop: threading.Event | None) -> bool:
-    """A source knows no stop while it waits, so it is asked piece by piece."""
-    while True:
-        left = max(deadline - time.monotonic(), 0.0)
-        if source.wait_synced(left if stop is None else min(left, _LOOK_AT_STOP)):
-            return True
-        if left <= 0 or (stop is not None and stop.is_set()):
-            return False
 
 
 def _trouble_of(source: Source) -> str | None:

@@ -345,7 +345,7 @@ class Manager:
             cluster.start()
         warm = self._warm()
         for controller in warm:
-            controller.start_sources()
+            controller.start_sources(self._ending)
         for controller in warm:
             self._wait_synced(controller, self._ending)
         self._always.start()
@@ -383,7 +383,7 @@ class Manager:
         cold = [controller for controller in led if not controller.config.warmup]
         try:
             for controller in cold:
-                controller.start_sources()
+                controller.start_sources(stop)
             for controller in cold:
                 self._wait_synced(controller, stop)
         except CancelledError:
@@ -517,7 +517,7 @@ class Manager:
         """Start a controller that comes when the others run: as far as these have got."""
         if controller not in self._warm():
             return
-        controller.start_sources()
+        controller.start_sources(self._ending)
         self._wait_synced(controller, self._ending)
         if self.elected.is_set() or not controller.config.needs_leadership:
             controller.start_workers()

@@ -8,6 +8,7 @@ polls.
 - `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
 - `on_error`, `retry_on_conflict`: try again while an error is worth it;
 - `call_when_set`, `setup_signal_handler`, `stop_on_signals`: learn of a stop, cause one;
+- `wait_for_event`: wait for an event, but not beyond a stop;
 - `StopEvent`: the stop event of a component for its own parts.
 """
 
@@ -29,7 +30,7 @@ from clientgo.wait.retry import (
     retry_on_conflict,
 )
 from clientgo.wait.signals import setup_signal_handler, stop_on_signals
-from clientgo.wait.stop import Registration, StopEvent, call_when_set
+from clientgo.wait.stop import Registration, StopEvent, call_when_set, wait_for_event
 
 __all__ = [
     "until",
@@ -50,6 +51,7 @@ __all__ = [
     "DEFAULT_RETRY",
     "DEFAULT_BACKOFF",
     "call_when_set",
+    "wait_for_event",
     "Registration",
     "StopEvent",
     "setup_signal_handler",

@@ -89,6 +89,23 @@ def call_when_set(event: threading.Event, callback: Callable[[], object]) -> Reg
     return registration
 
 
+def wait_for_event(
+    event: threading.Event, timeout: float | None, stop: threading.Event | None
+) -> bool:
+    """Block until `event` or `stop` is set, or for `timeout` real seconds; is `event` set now?
+
+    Thread-safe. No thread is needed for a `StopEvent`, one watcher for any other.
+    """
+    if stop is None or event.is_set():
+        return event.wait(timeout)
+    woken = threading.Event()
+    registrations = [call_when_set(one, woken.set) for one in (event, stop)]
+    woken.wait(timeout)
+    for registration in registrations:
+        registration.cancel()
+    return event.is_set()
+
+
 def _registered(registration: Registration, event: threading.Event) -> bool:
     """Let a registration wait for an event, unless that is set."""
     with _lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import queue
 import signal
 import subprocess
 import sys
@@ -16,8 +17,8 @@ import pytest
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.client import Client
-from clientgo.meta import ObjectName
-from clientgo.operator import Context, Manager, ManagerConfig, inbound
+from clientgo.meta import ForbiddenError, ObjectName
+from clientgo.operator import Context, Manager, ManagerConfig, inbound, watch
 from clientgo.operator.cache.scope import ALL
 from clientgo.operator.errors import (
     AlreadyStartedError,
@@ -29,6 +30,7 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.runnables import RunnableGroup
 from clientgo.rest import RestConfig
+from clientgo.testing.actions import Action
 from tests.leftover_threads import no_thread_left
 from tests.operator.pages import ask
 from tests.operator.world import PATIENCE, Gadget, Part, Recording, World, gadget
@@ -405,6 +407,32 @@ def test_caches_that_do_not_fill_in_time_are_named(make_world: Callable[..., Wor
     assert "gadgets.example.com in red" in message
     assert "the request fails by command" in message
     assert "part" not in message, "which is synced"
+
+
+@pytest.mark.parametrize("before_others", [False, True])
+def test_a_stop_ends_the_wait_for_caches_at_once(world: World, before_others: bool) -> None:
+    """OP-MGR-16: it does not take the time that the caches are given."""
+    asked = threading.Event()
+
+    def refuse(action: Action) -> None:
+        if action.resource.resource == "parts":
+            asked.set()
+            raise ForbiddenError.of("parts are not for you")
+
+    world.asked.before = refuse
+    parts = watch(Part, before_others=before_others)
+    world.manager.controller(Gadget).source(parts).build(Recording())
+    outcome = queue.SimpleQueue[BaseException]()
+
+    def start() -> None:
+        with pytest.raises(ManagerStoppedError) as caught:
+            world.manager.start()
+        outcome.put(caught.value)
+
+    threading.Thread(target=start).start()
+    assert asked.wait(PATIENCE)
+    world.manager.stop()
+    outcome.get(timeout=PATIENCE)
 
 
 def test_missing_kinds_are_told_all_at_once(make_world: Callable[..., World]) -> None:

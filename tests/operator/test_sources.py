@@ -108,7 +108,7 @@ def test_some_sources_are_ready_before_the_others_start(world: World) -> None:
         def start(self, context: Any, sink: Any) -> None:
             started.put(f"{noting.events.qsize()} events before")
 
-        def wait_synced(self, timeout: float) -> bool:
+        def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
             return True
 
         def stop(self) -> None: ...

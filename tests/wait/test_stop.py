@@ -10,7 +10,7 @@ from queue import SimpleQueue
 
 import pytest
 
-from clientgo.wait import Registration, StopEvent, call_when_set
+from clientgo.wait import Registration, StopEvent, call_when_set, wait_for_event
 
 
 def watchers() -> list[threading.Thread]:
@@ -153,3 +153,31 @@ def test_no_callback_is_lost_while_the_event_is_being_set(make: type[threading.E
             call_when_set(stop, lambda calls=calls, number=number: calls.put(number))
         setter.join()
         assert sorted(calls.get(timeout=5) for _ in range(4)) == [0, 1, 2, 3]
+
+
+def test_a_wait_for_an_event_ends_with_the_event_the_stop_or_the_time() -> None:
+    event, stop = StopEvent(), StopEvent()
+    assert not wait_for_event(event, 0.0, stop)
+    assert not wait_for_event(event, 0.0, None)
+
+    stopped, came = SimpleQueue[bool](), SimpleQueue[bool]()
+    waiting = threading.Thread(target=lambda: stopped.put(wait_for_event(event, 5, stop)))
+    waiting.start()
+    stop.set()
+    assert not stopped.get(timeout=5)
+
+    waiting = threading.Thread(target=lambda: came.put(wait_for_event(event, 5, StopEvent())))
+    waiting.start()
+    event.set()
+    assert came.get(timeout=5)
+    assert wait_for_event(event, 0.0, stop), "what has happened counts, stopped or not"
+
+
+def test_nothing_is_left_of_a_wait_for_an_event() -> None:
+    before, watching = registrations(), set(watchers())
+
+    wait_for_event(StopEvent(), 0.0, StopEvent())
+
+    gc.collect()
+    assert registrations() == before
+    assert set(watchers()) == watching

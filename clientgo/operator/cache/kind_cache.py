@@ -38,7 +38,7 @@ from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf, warn_if_num
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import EVERYWHERE, KindScope, NamespaceSet
 from clientgo.operator.durations import seconds
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.wait import Backoff, BackoffManager, wait_for_event
 
 IndexFunction = Callable[[Any], Iterable[str]]
 
@@ -166,9 +166,15 @@ class KindCache:
         self._end(leaving)
 
     def wait_synced(
-        self, subscription: Subscription, timeout: float, *, optional: bool = False
+        self,
+        subscription: Subscription,
+        timeout: float,
+        stop: threading.Event | None = None,
+        *,
+        optional: bool = False,
     ) -> bool:
-        """Block until the handler was told of all that is there, for so many real seconds at most.
+        """Block until the handler was told of all that is there, for so many real seconds at most
+        and not beyond ``stop``.
 
         With ``optional`` a kind that the server does not have is not waited for.
         """
@@ -177,12 +183,12 @@ class KindCache:
         deadline = time.monotonic() + timeout
         for watched, registration in attached:
             if optional:
-                if not watched.lister.answered.wait(max(deadline - time.monotonic(), 0.0)):
+                if not wait_for_event(watched.lister.answered, deadline - time.monotonic(), stop):
                     return False
                 if watched.lister.unserved:
                     continue
             synced = registration.has_synced_checker().done
-            if not synced.wait(max(deadline - time.monotonic(), 0.0)):
+            if not wait_for_event(synced, deadline - time.monotonic(), stop):
                 return False
         return True
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clientgo.cache import ListerWatcher, WatchStream
+from clientgo.cache.latch import Latch
 from clientgo.meta import ListOptions, NotFoundError, ObjectList
 
 
@@ -21,7 +22,7 @@ class NotingLister:
         self._inner = inner
         self._on_list = on_list
         self.supports_watch_list = getattr(inner, "supports_watch_list", True)
-        self.answered = threading.Event()
+        self.answered = Latch()
         """Set once the server has listed the kind, or has said that it does not have it."""
         self.unserved = False
         """Whether the server said last that it does not have it."""

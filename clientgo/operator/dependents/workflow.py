@@ -105,10 +105,10 @@ class Workflow:
     def upkeep_of(self, node: Node) -> Upkeep:
         return self._upkeep[node.name]
 
-    def watch_late(self, node: Node, controller: Controller[Any]) -> None:
+    def watch_late(self, node: Node, controller: Controller[Any], stop: threading.Event) -> None:
         """See to it that the objects of a dependent that may be inactive are known.
 
-        Raises ``OperatorError`` if they are not listed soon.
+        Raises ``OperatorError`` if they are not listed soon, or at ``stop``.
         """
         source = self._late.get(node.source)
         if source is None:
@@ -117,7 +117,7 @@ class Workflow:
             if source.name not in self._watched_late:
                 controller.add_source(source)
                 self._watched_late.add(source.name)
-        if not source.wait_synced(_LATE_SYNC_TIMEOUT):
+        if not source.wait_synced(_LATE_SYNC_TIMEOUT, stop):
             raise OperatorError(
                 f"{self._controller}: the {node.resource.kind} objects of {node.name} are not "
                 f"listed yet: {source.healthy() or 'still waiting'}"

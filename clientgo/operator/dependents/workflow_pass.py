@@ -109,7 +109,7 @@ class WorkflowPass:
         if not node.dependent.active(self._ctx, self._obj):
             self._inactive.append(node)
             return False
-        self._workflow.watch_late(node, self._controller)
+        self._workflow.watch_late(node, self._controller, self._ctx.cancelled)
         return True
 
     def _is_held_up(self, node: Node) -> bool:

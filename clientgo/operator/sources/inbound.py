@@ -74,10 +74,10 @@ class InboundSource:
                 raise AlreadyStartedError(f"source {self.name} runs already")
             self._started = sink, PrimaryWatch(context, self._cache.forget)
 
-    def wait_synced(self, timeout: float) -> bool:
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         """The primaries are known, and so is which of them was told of before."""
         started = self._started
-        if started is None or not started[1].wait_synced(timeout):
+        if started is None or not started[1].wait_synced(timeout, stop):
             return False
         with self._lock:
             early, self._early = self._early, {}
@@ -173,7 +173,7 @@ class ChannelSource:
             )
             self._thread.start()
 
-    def wait_synced(self, _timeout: float) -> bool:
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         return True
 
     def stop(self) -> None:
@@ -238,7 +238,7 @@ class FunctionSource:
         )
         self._thread.start()
 
-    def wait_synced(self, _timeout: float) -> bool:
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         return True
 
     def stop(self) -> None:

@@ -8,6 +8,7 @@ Source: controller-runtime pkg/source Kind; Java Operator SDK InformerEventSourc
 
 from __future__ import annotations
 
+import threading
 from copy import copy
 from typing import Any
 
@@ -69,9 +70,9 @@ class KindSource:
             _Telling(sink), self.namespaces_within(context.namespaces)
         )
 
-    def wait_synced(self, timeout: float) -> bool:
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         cache, subscription = self._started()
-        return cache.wait_synced(subscription, timeout, optional=self.optional)
+        return cache.wait_synced(subscription, timeout, stop, optional=self.optional)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         """The controller's namespaces are others now."""

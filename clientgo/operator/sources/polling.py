@@ -14,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, overload
 
+from clientgo.cache.latch import Latch
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.durations import Duration, positive_seconds
@@ -21,6 +22,7 @@ from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.sources.item_cache import ItemCache, ItemId
 from clientgo.operator.sources.primary_watch import PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.wait import wait_for_event
 from clientgo.workqueue import DelayingQueue
 
 _EVERYTHING: Final = ObjectName("", "")
@@ -89,19 +91,19 @@ class PollingSource:
         self._period = period
         self._poller = _Poller(self._ask, 1)
         self._sink: Sink | None = None
-        self._answered = threading.Event()
+        self._answered = Latch()
         self._trouble: str | None = None
 
     def start(self, context: SourceContext, sink: Sink) -> None:
         if self._sink is not None:
             raise AlreadyStartedError(f"source {self.name} runs already")
         self._sink = sink
-        self._answered.clear()
+        self._answered = Latch()
         self._poller.start(context, self.name)
         self._poller.ask_now(_EVERYTHING)
 
-    def wait_synced(self, timeout: float) -> bool:
-        return self._answered.wait(timeout)
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
+        return wait_for_event(self._answered, timeout, stop)
 
     def stop(self) -> None:
         self._poller.stop()
@@ -166,9 +168,9 @@ class PerResourcePollingSource:
         self._poller.start(context, self.name)
         self._primaries = PrimaryWatch(context, self._disappeared, self._appeared)
 
-    def wait_synced(self, timeout: float) -> bool:
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         """Every primary is known; the answers about them are fetched when they are read."""
-        return self._primaries is not None and self._primaries.wait_synced(timeout)
+        return self._primaries is not None and self._primaries.wait_synced(timeout, stop)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         """The controller's namespaces are others now; nothing is kept of those that are left."""

@@ -6,6 +6,7 @@ after the cache has changed.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -36,8 +37,8 @@ class PrimaryWatch(ResourceEventHandler[Any]):
         """The newest known state of a primary, shared with everybody."""
         return self._cache.get(key)
 
-    def wait_synced(self, timeout: float) -> bool:
-        return self._cache.wait_synced(self._subscription, timeout)
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
+        return self._cache.wait_synced(self._subscription, timeout, stop)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
         self._cache.change(self._subscription, namespaces)

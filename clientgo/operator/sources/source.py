@@ -51,15 +51,16 @@ class Source(Protocol):
 
     ``start`` returns soon; a second one without a ``stop`` between raises
     :class:`~clientgo.operator.errors.AlreadyStartedError`. ``wait_synced`` blocks until the source
-    has told of everything that is there already, and answers whether it has. ``stop`` blocks until
-    nothing is told any more. A source may also have ``healthy() -> str | None``, which says what is
-    wrong with it, and ``before_others``: True lets it sync before the rest start.
+    has told of everything that is there already, for ``timeout`` real seconds and until ``stop`` is
+    set at most, and answers whether it has. ``stop`` blocks until nothing is told any more. A
+    source may also have ``healthy() -> str | None``, which says what is wrong with it, and
+    ``before_others``: True lets it sync before the rest start.
     """
 
     name: str
 
     def start(self, context: SourceContext, sink: Sink) -> None: ...
 
-    def wait_synced(self, timeout: float) -> bool: ...
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool: ...
 
     def stop(self) -> None: ...
