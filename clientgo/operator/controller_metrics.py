@@ -9,6 +9,7 @@ Source: controller-runtime pkg/internal/controller/metrics; Java Operator SDK Mi
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import Final
 
@@ -114,6 +115,12 @@ DEPTH: Final = Metric(
     labels=("name", "controller", "priority"),
 )
 
+MOST_PRIORITIES: Final = 25
+"""How many priorities the depth of a queue is told by; users choose priorities freely."""
+
+OTHER_PRIORITIES: Final = "exceeded_cardinality_limit"
+"""The label of all further ones together."""
+
 _QUEUE_BUCKETS: Final = tuple(10.0 ** (exponent - 8) for exponent in range(12))
 
 RESULTS: Final = ("success", "error", "requeue", "requeue_after")
@@ -151,7 +158,7 @@ class ControllerMetrics:
         self._resources = provider.gauge(RESOURCES, controller=controller)
         self._exhausted = provider.gauge(RETRY_EXHAUSTED, controller=controller)
         self._finalizer_wait = provider.histogram(FINALIZER_WAIT, controller=controller)
-        self._depths: dict[int, Gauge] = {0: self._depth(0)}
+        self._depths: dict[str, Gauge] = {"0": self._depth("0")}
 
     def workers(self, count: int) -> None:
         self._workers.set(count)
@@ -200,11 +207,11 @@ class ControllerMetrics:
         statistics = queue.statistics()
         self._resources.set(statistics.known)
         self._exhausted.set(statistics.exhausted)
-        depths = queue.depths()
-        for priority in depths.keys() - self._depths.keys():
-            self._depths[priority] = self._depth(priority)
-        for priority, gauge in self._depths.items():
-            gauge.set(depths.get(priority, 0))
+        depths: defaultdict[str, int] = defaultdict(int)
+        for priority, depth in sorted(queue.depths().items()):
+            depths[self._label_of(priority)] += depth
+        for label, gauge in self._depths.items():
+            gauge.set(depths[label])
 
     def event(self, source: str, event: ChangeEvent) -> None:
         kind = event_type(event)
@@ -215,9 +222,18 @@ class ControllerMetrics:
     def source_error(self, source: str) -> None:
         self._counter(SOURCE_ERRORS, source).inc()
 
-    def _depth(self, priority: int) -> Gauge:
+    def _label_of(self, priority: int) -> str:
+        """What a priority is called; there is a gauge of that name from now on."""
+        label = str(priority)
+        if label not in self._depths and len(self._depths) >= MOST_PRIORITIES:
+            label = OTHER_PRIORITIES
+        if label not in self._depths:
+            self._depths[label] = self._depth(label)
+        return label
+
+    def _depth(self, priority: str) -> Gauge:
         return self._provider.gauge(
-            DEPTH, name=self._controller, controller=self._controller, priority=str(priority)
+            DEPTH, name=self._controller, controller=self._controller, priority=priority
         )
 
     def _counter(self, metric: Metric, *values: str) -> Counter:

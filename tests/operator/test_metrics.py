@@ -195,6 +195,30 @@ def test_what_waits_is_counted_by_priority(
     assert depths == {("gadget", "gadget", "0"): 0, ("gadget", "gadget", "7"): 2}
 
 
+def test_priorities_beyond_the_25th_are_counted_together(
+    measured: Callable[..., World], registry: CollectorRegistry
+) -> None:
+    """OP-QUE-07"""
+    world = measured(gadget("a"))
+    began, release = threading.Event(), threading.Event()
+
+    def wait(_ctx: Context[Any], _obj: Any) -> None:
+        began.set()
+        release.wait(PATIENCE)
+
+    registered = world.register(Recording(wait))
+    with world.running():
+        assert began.wait(PATIENCE)
+        for priority in range(1, 31):
+            registered.trigger(ObjectName("default", f"x{priority}"), priority=priority)
+        depths = samples(registry, "workqueue_depth")
+        release.set()
+    by_priority = {priority: depth for (_, _, priority), depth in depths.items()}
+    assert by_priority.pop("exceeded_cardinality_limit") == 6
+    assert by_priority.pop("0") == 0
+    assert by_priority == {str(priority): 1 for priority in range(1, 25)}
+
+
 def test_events_of_sources_are_counted_by_their_type(
     measured: Callable[..., World], registry: CollectorRegistry
 ) -> None:
