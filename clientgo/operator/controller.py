@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
-from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of
+from clientgo.meta import APIResource, ObjectName, deep_copy
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.scope import (
@@ -24,7 +24,6 @@ from clientgo.operator.cache.scope import (
     NamespaceSet,
     namespace_set,
 )
-from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.controller_config import AUTOMATIC, ControllerConfig
 from clientgo.operator.controller_metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.cycle import Cycle
@@ -41,6 +40,7 @@ from clientgo.operator.finalizers import checked_finalizer, default_finalizer
 from clientgo.operator.mappers import MapContext, by_name, mapped_keys
 from clientgo.operator.namespace_changes import NamespaceChanges
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
+from clientgo.operator.primary_router import PrimaryRouter
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.result import Result
 from clientgo.operator.run_deadlines import RunDeadlines
@@ -352,7 +352,7 @@ class Controller(Generic[P]):
             project=self.declaration.projection,
             name=PRIMARY,
         )
-        self._add_locked(primary, _PrimaryRouter(self, self._new_router(primary, by_name())))
+        self._add_locked(primary, PrimaryRouter(self, self._new_router(primary, by_name())))
         extra: Iterable[Source] = ()
         if self.shape.sources is not None:
             extra = self.shape.sources(self.services)
@@ -460,39 +460,6 @@ class Controller(Generic[P]):
             return [str(key) for key in mapped_keys(source.mapper, self._context, (obj,))]
 
         return primaries
-
-
-class _PrimaryRouter:
-    """The sink of the primaries: keeps the books of what is gone, then routes as any other."""
-
-    def __init__(self, controller: Controller[Any], router: EventRouter) -> None:
-        self._controller = controller
-        self._router = router
-
-    def emit(self, event: ChangeEvent) -> None:
-        controller, key = self._controller, ObjectName.of(event.obj)
-        if isinstance(event, DeleteEvent):
-            if controller.shape.reconcile_key is not None:
-                self._router.emit(event)
-            elif controller.config.on_deleted and self._router.passes(event):
-                controller.queue.deleted(key, event.obj)
-            else:
-                controller.queue.forget(key)
-            return
-        if isinstance(event, UpdateEvent) and controller.queue.is_echo(
-            key, metadata_of(event.new).resource_version
-        ):
-            return
-        self._router.emit(event)
-
-    def enqueue(self, key: ObjectName, *, after: float = 0.0, priority: int = 0) -> None:
-        self._router.enqueue(key, after=after, priority=priority)
-
-    def failed(self, error: Exception) -> None:
-        self._router.failed(error)
-
-    def stop(self) -> None:
-        self._router.stop()
 
 
 def _check_deletion(shape: Shape, config: ControllerConfig) -> None:
