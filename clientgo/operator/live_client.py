@@ -13,29 +13,25 @@ Source: controller-runtime pkg/client.
 from __future__ import annotations
 
 import builtins
-import threading
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, Self, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypeVar, overload
 
 from clientgo.cache import WatchStream
-from clientgo.client import Client, PatchKind, ResourceClient
+from clientgo.client import PatchKind, ResourceClient
 from clientgo.meta import (
     APIResource,
     ForbiddenError,
-    GroupVersion,
     GroupVersionKind,
     ListOptions,
     NotFoundError,
-    PartialObjectMetadata,
     StatusError,
     Unstructured,
     metadata_of,
-    resource_of,
 )
-from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.configured_client import ConfiguredClient
 from clientgo.operator.differences import (
     as_wanted,
     merge_from,
@@ -43,16 +39,13 @@ from clientgo.operator.differences import (
     patch_for,
     to_apply,
 )
-from clientgo.operator.errors import CancelledError, NamespaceTerminatingError, OperatorError
-from clientgo.rest import RequestStoppedError
+from clientgo.operator.errors import NamespaceTerminatingError
+from clientgo.operator.object_kind import AnyKind, kind_of
 
 S = TypeVar("S")
 
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 Selection: TypeAlias = str | Mapping[str, str]
-
-AnyKind: TypeAlias = type[Any] | APIResource | GroupVersionKind
-"""A declared class, or a kind whose objects are unstructured."""
 
 
 class Change(Enum):
@@ -65,27 +58,7 @@ class Change(Enum):
     BOTH = "both"
 
 
-@dataclass(frozen=True, slots=True)
-class ClientOptions:
-    """What all requests of one client have in common.
-
-    ``guard`` is asked before every write and raises where there must be none, as after leadership
-    was lost. ``intercept`` is told of each call by its verb and its object or kind, and may raise.
-    """
-
-    namespace: str = ""
-    field_manager: str = ""
-    field_validation: str = ""
-    dry_run: bool = False
-    guard: Callable[[], object] | None = None
-    intercept: Callable[[str, Any], object] | None = None
-    stop: threading.Event | None = None
-    """Ends requests that are under way when it is set."""
-    writer: Callable[[], Any] | None = None
-    """Who writes, as :class:`~clientgo.operator.cache.OwnWrites` remembers it."""
-
-
-class LiveClient:
+class LiveClient(ConfiguredClient):
     """Reads and writes at the API server. Immutable; safe for every thread.
 
     Methods block and raise :class:`~clientgo.meta.StatusError` for a refusal and
@@ -93,52 +66,6 @@ class LiveClient:
     an :class:`~clientgo.meta.APIResource` or :class:`~clientgo.meta.GroupVersionKind` gives
     unstructured objects.
     """
-
-    def __init__(
-        self, client: Client, cache: ObjectCache, options: ClientOptions | None = None
-    ) -> None:
-        self.base = client
-        self._cache = cache
-        self._options = options or ClientOptions()
-
-    # The same client, otherwise
-
-    def namespaced(self, namespace: str) -> Self:
-        """Objects without a namespace get this one; another one is an error."""
-        return self._with(namespace=namespace)
-
-    def dry_run(self) -> Self:
-        """Writes are checked by the API server and not stored."""
-        return self._with(dry_run=True)
-
-    def as_manager(self, field_manager: str) -> Self:
-        """Writes are in the name of another field manager."""
-        return self._with(field_manager=field_manager)
-
-    def strict(self) -> Self:
-        """Writes with fields that the API server does not know are refused."""
-        return self._with(field_validation="Strict")
-
-    def intercepted(self, intercept: Callable[[str, Any], object]) -> Self:
-        """Each call is first told to a function, as a verb and the object that is written or the
-        kind that is read; what it raises is raised."""
-        return self._with(intercept=intercept)
-
-    def written_by(self, writer: Callable[[], Any]) -> Self:
-        """Writes are remembered as those of whom ``writer()`` names."""
-        return self._with(writer=writer)
-
-    def until(self, stop: threading.Event) -> Self:
-        """Requests under way when ``stop`` is set end, those after it do not begin: both raise
-        :class:`~clientgo.operator.errors.CancelledError`."""
-        return self._with(stop=stop)
-
-    def guarded(self, guard: Callable[[], object]) -> Self:
-        """Before each write ``guard()`` is called; what it raises is raised."""
-        return self._with(guard=guard)
-
-    def _with(self, **changes: Any) -> Self:
-        return type(self)(self.base, self._cache, replace(self._options, **changes))
 
     # Reading
 
@@ -430,61 +357,6 @@ class LiveClient:
     def _for(self, obj: Any) -> ResourceClient[Any]:
         return self._of(kind_of(obj), metadata_of(obj).namespace or "")
 
-    def _namespace(self, namespace: str) -> str:
-        own = self._options.namespace
-        if own and namespace and own != namespace:
-            raise OperatorError(
-                f"this client is for namespace {own!r}; the object is in {namespace!r}"
-            )
-        return namespace or own
-
-    def _write_options(self) -> dict[str, Any]:
-        options = self._options
-        return {
-            "field_manager": options.field_manager,
-            "field_validation": options.field_validation,
-            "dry_run": options.dry_run,
-            "stop": options.stop,
-        }
-
-    def _intercepted(self, verb: str, subject: Any) -> None:
-        if self._options.intercept is not None:
-            self._options.intercept(verb, subject)
-
-    def _before_write(self, verb: str, subject: Any) -> None:
-        if isinstance(subject, PartialObjectMetadata):
-            raise OperatorError(
-                f"{verb}: only the metadata of {subject.metadata.name!r} was read; write an object "
-                "of its own kind, or read the whole with client.live"
-            )
-        if self._options.guard is not None:
-            self._options.guard()
-        self._intercepted(verb, subject)
-
-    @contextmanager
-    def _writing(self, verb: str, obj: Any, subresource: str = "") -> Iterator[Callable[[S], S]]:
-        """The frame of one write: gives what the answer is to be passed through."""
-        self._before_write(verb, obj)
-        remembers = not self._options.dry_run and subresource in ("", "status")
-        writer = self._options.writer() if remembers and self._options.writer else None
-        kind = kind_of(obj)
-
-        def acknowledge(answer: S) -> S:
-            if remembers:
-                self._cache.wrote(kind, answer, writer)
-            return answer
-
-        with self._cache.writing(kind, writer), self._until_stopped():
-            yield acknowledge
-
-    @contextmanager
-    def _until_stopped(self) -> Iterator[threading.Event | None]:
-        """The frame of one request, and what ends it early."""
-        try:
-            yield self._options.stop
-        except RequestStoppedError as error:
-            raise CancelledError(f"the request was cut short: {error}") from error
-
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
@@ -506,15 +378,6 @@ class Subresource:
 def ignore(*refusals: type[StatusError]) -> AbstractContextManager[None]:
     """``with ignore(NotFoundError): ...``: such a refusal does not matter."""
     return suppress(*refusals)
-
-
-def kind_of(obj: Any) -> Any:
-    """What an object is an instance of: its class or, unstructured, its group, version and kind."""
-    if isinstance(obj, Unstructured):
-        group, version = GroupVersion.parse(obj.api_version)
-        return APIResource(group=group, version=version, kind=obj.kind, plural="")
-    resource_of(type(obj))
-    return type(obj)
 
 
 def selector_text(selection: Selection | None) -> str:

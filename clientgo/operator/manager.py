@@ -35,6 +35,7 @@ from clientgo.operator.cache.scope import namespace_set
 from clientgo.operator.cached_client import CachedClient
 from clientgo.operator.cluster import Cluster
 from clientgo.operator.config_file import read_settings
+from clientgo.operator.configured_client import ClientOptions
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller_registry import ControllerRegistry
 from clientgo.operator.declaration import Declaration, declaration_of
@@ -48,7 +49,7 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.event_outlet import EventOutlet
 from clientgo.operator.leader import Leader
-from clientgo.operator.live_client import ClientOptions, LiveClient
+from clientgo.operator.live_client import LiveClient
 from clientgo.operator.manager_client import client_of
 from clientgo.operator.manager_config import ManagerConfig, changed_settings
 from clientgo.operator.manager_health import ManagerHealth

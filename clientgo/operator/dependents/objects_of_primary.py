@@ -12,8 +12,8 @@ from clientgo.meta import ObjectName, annotations_of, deep_copy, labels_of, meta
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.dependents.declared_dependents import Node
 from clientgo.operator.errors import AlreadyOwnedError, OwnershipError, TerminalError
-from clientgo.operator.live_client import kind_of
 from clientgo.operator.mappers import default_key
+from clientgo.operator.object_kind import kind_of
 from clientgo.operator.ownership import controller_of
 
 if TYPE_CHECKING:

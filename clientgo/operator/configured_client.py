@@ -1,0 +1,154 @@
+"""What all requests of one client have in common, and how to have them otherwise.
+
+Promises that every write is guarded, intercepted and remembered for the caches, and that every
+request ends when the client's ``stop`` is set. A client is never changed: what differs is another.
+
+Does not know what the API can do: see :class:`~clientgo.operator.live_client.LiveClient`.
+
+Source: controller-runtime pkg/client (NewNamespacedClient, NewDryRunClient, WithFieldOwner), where
+each of these wraps all methods of a client again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
+
+from clientgo.client import Client
+from clientgo.meta import PartialObjectMetadata
+from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.errors import CancelledError, OperatorError
+from clientgo.operator.object_kind import kind_of
+from clientgo.rest import RequestStoppedError
+
+S = TypeVar("S")
+
+
+@dataclass(frozen=True, slots=True)
+class ClientOptions:
+    """What all requests of one client have in common.
+
+    ``guard`` is asked before every write and raises where there must be none, as after leadership
+    was lost. ``intercept`` is told of each call by its verb and its object or kind, and may raise.
+    """
+
+    namespace: str = ""
+    field_manager: str = ""
+    field_validation: str = ""
+    dry_run: bool = False
+    guard: Callable[[], object] | None = None
+    intercept: Callable[[str, Any], object] | None = None
+    stop: threading.Event | None = None
+    """Ends requests that are under way when it is set."""
+    writer: Callable[[], Any] | None = None
+    """Who writes, as :class:`~clientgo.operator.cache.OwnWrites` remembers it."""
+
+
+class ConfiguredClient:
+    """A client with options, and the frames of its requests. Immutable; safe for every thread."""
+
+    def __init__(
+        self, client: Client, cache: ObjectCache, options: ClientOptions | None = None
+    ) -> None:
+        self.base = client
+        self._cache = cache
+        self._options = options or ClientOptions()
+
+    # The same client, otherwise
+
+    def namespaced(self, namespace: str) -> Self:
+        """Objects without a namespace get this one; another one is an error."""
+        return self._with(namespace=namespace)
+
+    def dry_run(self) -> Self:
+        """Writes are checked by the API server and not stored."""
+        return self._with(dry_run=True)
+
+    def as_manager(self, field_manager: str) -> Self:
+        """Writes are in the name of another field manager."""
+        return self._with(field_manager=field_manager)
+
+    def strict(self) -> Self:
+        """Writes with fields that the API server does not know are refused."""
+        return self._with(field_validation="Strict")
+
+    def intercepted(self, intercept: Callable[[str, Any], object]) -> Self:
+        """Each call is first told to a function, as a verb and the object that is written or the
+        kind that is read; what it raises is raised."""
+        return self._with(intercept=intercept)
+
+    def written_by(self, writer: Callable[[], Any]) -> Self:
+        """Writes are remembered as those of whom ``writer()`` names."""
+        return self._with(writer=writer)
+
+    def until(self, stop: threading.Event) -> Self:
+        """Requests under way when ``stop`` is set end, those after it do not begin: both raise
+        :class:`~clientgo.operator.errors.CancelledError`."""
+        return self._with(stop=stop)
+
+    def guarded(self, guard: Callable[[], object]) -> Self:
+        """Before each write ``guard()`` is called; what it raises is raised."""
+        return self._with(guard=guard)
+
+    def _with(self, **changes: Any) -> Self:
+        return type(self)(self.base, self._cache, replace(self._options, **changes))
+
+    # The frames of requests
+
+    def _namespace(self, namespace: str) -> str:
+        own = self._options.namespace
+        if own and namespace and own != namespace:
+            raise OperatorError(
+                f"this client is for namespace {own!r}; the object is in {namespace!r}"
+            )
+        return namespace or own
+
+    def _write_options(self) -> dict[str, Any]:
+        options = self._options
+        return {
+            "field_manager": options.field_manager,
+            "field_validation": options.field_validation,
+            "dry_run": options.dry_run,
+            "stop": options.stop,
+        }
+
+    def _intercepted(self, verb: str, subject: Any) -> None:
+        if self._options.intercept is not None:
+            self._options.intercept(verb, subject)
+
+    def _before_write(self, verb: str, subject: Any) -> None:
+        if isinstance(subject, PartialObjectMetadata):
+            raise OperatorError(
+                f"{verb}: only the metadata of {subject.metadata.name!r} was read; write an object "
+                "of its own kind, or read the whole with client.live"
+            )
+        if self._options.guard is not None:
+            self._options.guard()
+        self._intercepted(verb, subject)
+
+    @contextmanager
+    def _writing(self, verb: str, obj: Any, subresource: str = "") -> Iterator[Callable[[S], S]]:
+        """The frame of one write: gives what the answer is to be passed through."""
+        self._before_write(verb, obj)
+        remembers = not self._options.dry_run and subresource in ("", "status")
+        writer = self._options.writer() if remembers and self._options.writer else None
+        kind = kind_of(obj)
+
+        def acknowledge(answer: S) -> S:
+            if remembers:
+                self._cache.wrote(kind, answer, writer)
+            return answer
+
+        with self._cache.writing(kind, writer), self._until_stopped():
+            yield acknowledge
+
+    @contextmanager
+    def _until_stopped(self) -> Iterator[threading.Event | None]:
+        """The frame of one request, and what ends it early."""
+        try:
+            yield self._options.stop
+        except RequestStoppedError as error:
+            raise CancelledError(f"the request was cut short: {error}") from error
