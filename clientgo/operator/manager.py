@@ -118,6 +118,7 @@ class Manager:
             implicit=self.config.implicit_informers,
             metrics=self.metrics_provider,
             clock=clock,
+            on_crash=self._fail,
         )
         self.elected = threading.Event()
         """Set when what needs leadership has been started; at once without an election."""

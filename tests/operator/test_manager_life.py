@@ -13,11 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.apiserver.faults import FailRequests, Requests
+from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client
 from clientgo.meta import ForbiddenError, ObjectName
+from clientgo.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, Manager, ManagerConfig, inbound, watch
 from clientgo.operator.cache.scope import ALL
 from clientgo.operator.errors import (
@@ -214,6 +217,24 @@ def test_an_exception_that_a_controller_does_not_recover_from_stops_the_manager(
     world.register(Recording(bug), recover=False)
     with pytest.raises(ZeroDivisionError):
         world.manager.run(signals=False)
+
+
+def test_an_informer_that_ends_because_of_a_bug_stops_the_manager(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-MGR-18: it is counted, and told to who runs the manager."""
+    registry = CollectorRegistry()
+    world = make_world(metrics_provider=PrometheusProvider(registry))
+
+    def bug(_informer: Any, _stop: threading.Event) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(SharedIndexInformer, "run", bug)
+    world.register(Recording())
+    with pytest.raises(ZeroDivisionError):
+        world.manager.run(signals=False)
+    labels = {"kind": "gadgets.example.com"}
+    assert registry.get_sample_value("operator_informer_crashes_total", labels) == 1
 
 
 def test_a_manager_runs_once(world: World) -> None:

@@ -31,7 +31,7 @@ from clientgo.cache import (
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of
 from clientgo.meta.label_selectors import parse_label_selector
-from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.metrics import Metric, MetricsProvider, default_provider
 from clientgo.operator.cache.handlers import Bookkeeping, InNamespace
 from clientgo.operator.cache.lister import NotingLister
 from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf, warn_if_numerous
@@ -47,6 +47,10 @@ _DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.
 
 RECONNECTING: Final = 60.0
 """Seconds for which a watch may be away before that is worth a word."""
+
+INFORMER_CRASHES: Final = Metric(
+    "operator_informer_crashes_total", "Informers that a bug has ended", labels=("kind",)
+)
 
 _log = logging.getLogger("clientgo.operator.cache")
 
@@ -80,7 +84,8 @@ class Subscription:
 class KindCache:
     """See the module; thread-safe. ``source`` gives what lists and watches a namespace.
 
-    ``project`` makes of an object that was written what the cache would have of it.
+    ``project`` makes of an object that was written what the cache would have of it. ``on_crash`` is
+    told of what an informer does not recover from.
     """
 
     def __init__(
@@ -94,6 +99,7 @@ class KindCache:
         project: Callable[[Any], Any] | None = None,
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
+        on_crash: Callable[[BaseException], object] | None = None,
     ) -> None:
         self.resource = resource
         self.scope = scope
@@ -103,6 +109,8 @@ class KindCache:
         self._source = source
         self._project = project
         self._guard = MemoryGuard(name, metrics or default_provider())
+        self._crashes = (metrics or default_provider()).counter(INFORMER_CRASHES, kind=name)
+        self._on_crash = on_crash
         self._clock = clock
         self._lock = threading.Lock()
         self._watched: dict[str, _Watched] = {}
@@ -459,12 +467,21 @@ class KindCache:
     def _run_locked(self, watched: _Watched) -> None:
         if watched.thread is None:
             watched.thread = threading.Thread(
-                target=watched.informer.run,
-                args=(watched.stop,),
+                target=self._run,
+                args=(watched,),
                 name=watched.informer.name,
                 daemon=True,
             )
             watched.thread.start()
+
+    def _run(self, watched: _Watched) -> None:
+        try:
+            watched.informer.run(watched.stop)
+        except BaseException as error:
+            self._crashes.inc()
+            if self._on_crash is None:
+                raise
+            self._on_crash(error)
 
 
 _BY_NAMESPACE = "clientgo.operator/namespace"

@@ -56,6 +56,7 @@ class ObjectCache:
 
     With ``duplicates`` a kind may be cached whole and by its metadata; reads are of the whole then.
     With ``implicit`` a read of a kind that nobody declared starts to cache it, and waits for that.
+    ``on_crash`` is told of what an informer does not recover from.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class ObjectCache:
         implicit: bool = False,
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
+        on_crash: Callable[[BaseException], object] | None = None,
     ) -> None:
         self._client = client
         self._default = default or CacheScope()
@@ -76,6 +78,7 @@ class ObjectCache:
         self._implicit = implicit
         self._metrics = metrics
         self._clock = clock
+        self._on_crash = on_crash
         self._lock = threading.Lock()
         self._caches: dict[_CacheName, dict[Projection, KindCache]] = {}
         self._types: dict[_CacheName, Any] = {}
@@ -303,6 +306,7 @@ class ObjectCache:
             project=_header if projection == "metadata" else None,
             metrics=self._metrics,
             clock=self._clock,
+            on_crash=self._on_crash,
         )
 
     def _check_same_locked(self, name: _CacheName, kind: Kind, projection: Projection) -> None:
