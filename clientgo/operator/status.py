@@ -43,8 +43,11 @@ class Condition(Model):
     observed_generation: int | None = None
 
 
-class Conditioned(Model):
-    """Base of a status type with conditions, see :func:`set_condition`."""
+class Conditioned(ObservedGeneration):
+    """Base of a status type with conditions, see :func:`set_condition`.
+
+    The generation is noted as well: a struct cannot have two bases with fields.
+    """
 
     conditions: Annotated[list[Condition], ListMap("type")] = []
 

@@ -9,6 +9,7 @@ import pytest
 from clientgo.meta import ObjectMeta, ObjectName, Resource, resource
 from clientgo.operator import (
     Condition,
+    Conditioned,
     Context,
     ObservedGeneration,
     Result,
@@ -16,7 +17,7 @@ from clientgo.operator import (
     set_condition,
 )
 from clientgo.operator.errors import DeclarationError, TerminalError
-from clientgo.operator.status import condition
+from clientgo.operator.status import GenerationObserver, condition
 from clientgo.testing import FakeClock
 from tests.operator.world import GadgetSpec, Part, Recording, WatchedStatus, Watcher, World, part
 
@@ -25,6 +26,15 @@ A = ObjectName("default", "a")
 
 class Demanding(ObservedGeneration, kw_only=True):
     needed: int
+
+
+class Judged(Conditioned):
+    more: int = 0
+
+
+@resource(group="example.com", version="v1", plural="judges")
+class Judge(Resource):
+    status: Judged | None = None
 
 
 @resource(group="example.com", version="v1", plural="demanders")
@@ -69,6 +79,13 @@ def test_the_generation_goes_with_the_status_that_is_written_anyhow(world: World
     assert world.writes() == ["patch watchers/status default/a"]
     status = world.get(Watcher).status
     assert (status.ready, status.observed_generation) == (5, 1)
+
+
+def test_a_status_with_conditions_has_the_generation_too() -> None:
+    """OP-STS-01, OP-STS-07"""
+    judge = Judge(metadata=ObjectMeta(name="a", namespace="default"))
+    assert GenerationObserver(Judge, "judge").note(judge, 3)
+    assert judge.status == Judged(observed_generation=3)
 
 
 def test_after_a_failure_the_generation_is_not_noted(world: World) -> None:
