@@ -69,9 +69,17 @@ class Poll:
 
     def pass_time(self, seconds: float = PERIOD) -> None:
         """Let the next questions be asked: once the answers so far have led to a wait."""
-        self.world.clock.wait_for_waiters()
+        self.world.clock.wait_for(self._waits)
         self.world.clock.wait_for(self.world.at_rest)
         self.world.clock.step(seconds)
+
+    def _waits(self) -> bool:
+        """Whether every question was answered, and is to be asked again."""
+        questions = self.source._poller._queue
+        if questions is None:
+            return False
+        statistics = questions.statistics()
+        return statistics.ready == statistics.processing == 0 < statistics.delayed
 
 
 @pytest.fixture
