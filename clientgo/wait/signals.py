@@ -5,25 +5,28 @@ with exit status 1. What :func:`stop_on_signals` replaced is there again after i
 
 Does not promise: to work outside the main thread, which Python does not allow.
 
-Differs from client-go (sample-controller pkg/signals): a Python handler interrupts the main
-thread anywhere, also while it holds the lock inside the event. So the handler only puts a token
-into a re-entrant queue and a thread sets the event.
+Differs from client-go (sample-controller pkg/signals): a Python handler runs in the main thread,
+which it may interrupt while that holds the lock inside the event, and which may begin to wait for
+a lock just before it would have run the handler. So the handlers do nothing, and a thread reads
+from a socket which signals came.
 """
 
 from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from queue import SimpleQueue
 from types import FrameType
 from typing import Any, Final
 
 from clientgo.wait.stop import StopEvent
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
+_END: Final = 0
+"""No signal has this number; it ends the thread."""
 
 _installed = False
 
@@ -63,15 +66,16 @@ class _Handler:
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("signals can be handled in the main thread only; call this there")
         self.stop = StopEvent()
-        self._tokens: SimpleQueue[bool] = SimpleQueue()
-        self._received = False
-        self._before: dict[signal.Signals, Any] = {
-            number: signal.signal(number, self._handle) for number in _SIGNALS
-        }
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
         self._thread = threading.Thread(
             target=self._set_on_signal, name="signal-handler", daemon=True
         )
         self._thread.start()
+        self._told_before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        self._before: dict[signal.Signals, Any] = {
+            number: signal.signal(number, _leave_to_the_thread) for number in _SIGNALS
+        }
         _installed = True
 
     def remove(self) -> None:
@@ -79,16 +83,24 @@ class _Handler:
         global _installed
         for number, before in self._before.items():
             signal.signal(number, before if before is not None else signal.SIG_DFL)
-        self._tokens.put(False)
+        signal.set_wakeup_fd(self._told_before)
+        self._writer.send(bytes((_END,)))
         self._thread.join()
+        self._reader.close()
+        self._writer.close()
         _installed = False
 
-    def _handle(self, _number: int, _frame: FrameType | None) -> None:
-        if self._received:
-            os._exit(1)
-        self._received = True
-        self._tokens.put(True)
-
     def _set_on_signal(self) -> None:
-        if self._tokens.get():
-            self.stop.set()
+        while True:
+            for number in self._reader.recv(64):
+                if number == _END:
+                    return
+                if number not in _SIGNALS:
+                    continue
+                if self.stop.is_set():
+                    os._exit(1)
+                self.stop.set()
+
+
+def _leave_to_the_thread(_number: int, _frame: FrameType | None) -> None:
+    """Stands in for the default, which would end the process."""

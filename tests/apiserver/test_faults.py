@@ -404,9 +404,11 @@ def test_history_that_expires_at_an_interval_does_so_over_http(
     server.inject(fault)
     api.create(CONFIGMAPS, configmap("b"))
 
-    event = api.watch(CONFIGMAPS, resourceVersion=version).next()
+    # The first ones may be quicker than the interval.
+    answers = (api.watch(CONFIGMAPS, resourceVersion=version).next() for _ in range(1000))
+    event = next(answer for answer in answers if answer["type"] == "ERROR")
 
-    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
+    assert event["object"]["code"] == 410
     assert server.struck(fault)
 
 

@@ -190,6 +190,7 @@ def test_shutdown_does_not_wait_for_ever_for_a_sink_that_hangs(
     broadcaster.start_recording_to_sink(ListSink(gate))
     for number in range(3):
         broadcaster.publish(event(f"m{number}"))
+    assert gate.reached.wait(5)
     shutting_down = threading.Thread(target=broadcaster.shutdown)
     shutting_down.start()
     clock.wait_for_waiters()

@@ -79,6 +79,29 @@ def test_a_signal_that_interrupts_a_wait_on_the_event_does_not_block() -> None:
     assert (result.stdout, result.returncode) == ("woken\n", 0), result.stderr
 
 
+def test_a_signal_is_heeded_though_the_main_thread_waits_for_something_else() -> None:
+    """Python's own handlers would not run before that wait is over."""
+    result = run("""
+        import os, signal, threading
+        from clientgo.wait import setup_signal_handler
+
+        stop = setup_signal_handler()
+        gate = threading.Lock()
+        gate.acquire()
+
+        def let_go():
+            assert stop.wait(10)
+            gate.release()
+
+        threading.Thread(target=let_go, daemon=True).start()
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # the thread takes it instead
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert gate.acquire(timeout=10)
+        print("released")
+    """)
+    assert (result.stdout, result.returncode) == ("released\n", 0), result.stderr
+
+
 def test_handlers_for_a_block_give_the_previous_ones_back() -> None:
     """OP-MGR-25: one manager after the other can be stopped by signals."""
     result = run("""

@@ -174,6 +174,7 @@ def test_a_wait_for_an_event_ends_with_the_event_the_stop_or_the_time() -> None:
 
 
 def test_nothing_is_left_of_a_wait_for_an_event() -> None:
+    gc.collect()
     before, watching = registrations(), set(watchers())
 
     wait_for_event(StopEvent(), 0.0, StopEvent())

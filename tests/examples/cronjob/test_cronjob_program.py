@@ -138,7 +138,7 @@ def test_who_has_to_wait_is_started_when_the_earlier_job_ends(scene: Scene) -> N
 def test_who_is_replaced_is_gone(scene: Scene) -> None:
     """CRON-32."""
     scene.create(concurrencyPolicy="Replace")
-    scene.wait_until(lambda: scene.cron_job().status.active)
+    scene.wait_until(lambda: scene.cron_job().status.active and scene.jobs())
     (first,) = scene.jobs()
     scene.settle()
     scene.clock.step(EVERY)
