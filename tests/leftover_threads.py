@@ -11,7 +11,7 @@ _LIVE_ON = ("stop-watcher", "asyncio_")
 
 
 @contextmanager
-def no_thread_left(within: float = 2.0) -> Iterator[None]:
+def no_thread_left(within: float = 30.0) -> Iterator[None]:
     """Fail if a thread that begins in the block is alive ``within`` seconds after it.
 
     But for the watcher of a plain stop event, which lives until the event is set: tests may leave

@@ -20,6 +20,7 @@ import selectors
 import socket
 import ssl
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -33,6 +34,9 @@ _log = logging.getLogger("clientgo.serving")
 
 _PATIENCE: Final = 5.0
 """Seconds that a client may take to send its request or to read its answer."""
+
+_LINGER: Final = 1.0
+"""Seconds for which the rest of a refused request is read and dropped."""
 
 
 class ServingError(Exception):
@@ -164,6 +168,17 @@ def _serve(http: _HTTPServer, woken: socket.socket) -> None:
             http.handle_request()
 
 
+def _read_the_rest(connection: socket.socket) -> None:
+    """Let a refused client read its answer: closing a socket with unread data resets it."""
+    deadline = time.monotonic() + _LINGER
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
+        while (left := deadline - time.monotonic()) > 0:
+            connection.settimeout(left)
+            if not connection.recv(CHUNK):
+                return
+
+
 class _HTTPServer(ThreadingHTTPServer):
     daemon_threads = False  # so that server_close() waits for them
     timeout = 0.0  # handle_request() is called when there is one
@@ -222,6 +237,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
             super().handle()
         except HeaderTooLargeError:
             self.send_error(431)
+            _read_the_rest(self.connection)
 
     def do_GET(self) -> None:
         url = urlsplit(self.path)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from tests.apiserver.http_api import widget_crd
 
-PATIENCE = 20.0
+PATIENCE = 30.0
 """Seconds without an answer that count as a hang."""
 
 DEEP: Any = []

@@ -41,7 +41,7 @@ class Api:
             body=None if body is None else json.dumps(body),
             headers={"Content-Type": content_type},
             retries=False,
-            timeout=10,
+            timeout=30,
         )
         return Answer(answer.status, json.loads(answer.data) if answer.data else None)
 
@@ -68,7 +68,7 @@ class Api:
             self._address(path, {"watch": "1", **query}),
             preload_content=False,
             retries=False,
-            timeout=10,
+            timeout=30,
         )
         assert answer.status == 200
         return Watch(answer)

@@ -28,7 +28,7 @@ def test_it_writes_a_kubeconfig_serves_and_stops_on_a_signal(tmp_path: Path) -> 
         assert Api(address).get("/api/v1/namespaces/default")["kind"] == "Namespace"
 
         program.send_signal(signal.SIGTERM)
-        assert program.wait(timeout=10) == 0
+        assert program.wait(timeout=30) == 0
 
 
 @pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999"])

@@ -117,4 +117,4 @@ def test_the_program_is_controlled_if_it_was_started_with_faults(
 
         assert api.call("GET", CONFIGMAPS).status == status
         program.terminate()
-        assert program.wait(timeout=10) == 0
+        assert program.wait(timeout=30) == 0

@@ -26,7 +26,7 @@ class SlowDirectory:
 
     def write(self, entries: Sequence[Entry], forget: int) -> None:
         self.writing.set()
-        assert self.go_on.wait(timeout=10)
+        assert self.go_on.wait(timeout=30)
         if self._failure is not None:
             raise self._failure
         self.batches.append([entry.version for entry in entries])

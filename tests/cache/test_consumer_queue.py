@@ -44,8 +44,8 @@ def test_a_pop_waits_for_an_entry(queue: Any) -> None:
     popped = threading.Event()
     consumer = start(lambda: (queue.pop(ignore), popped.set()))
     queue.add(foo("a"))
-    assert popped.wait(5)
-    consumer.join(5)
+    assert popped.wait(30)
+    consumer.join(30)
 
 
 def test_closing_wakes_every_waiting_consumer(queue: Any) -> None:
@@ -61,7 +61,7 @@ def test_closing_wakes_every_waiting_consumer(queue: Any) -> None:
     consumers = [start(consume) for _ in range(10)]
     queue.close()
     for consumer in consumers:
-        consumer.join(5)
+        consumer.join(30)
     assert outcomes == [QueueClosedError] * 10
 
 
@@ -88,16 +88,16 @@ def test_entries_are_processed_one_at_a_time(queue: Any) -> None:
 
     def slow(entry: Any, initial: bool) -> None:
         first_is_in.set()
-        first_may_go.wait(5)
+        first_may_go.wait(30)
         order.append("first")
 
     first = start(lambda: queue.pop(slow))
-    assert first_is_in.wait(5)
+    assert first_is_in.wait(30)
     second = start(lambda: queue.pop(lambda entry, initial: order.append("second")))
     assert queue.statistics().in_flight == 1
     first_may_go.set()
-    first.join(5)
-    second.join(5)
+    first.join(30)
+    second.join(30)
     assert order == ["first", "second"]
     assert queue.statistics().in_flight == 0
 
@@ -122,12 +122,12 @@ class TestABacklog:
         def process(entry: Any, initial: bool) -> None:
             nonlocal producer
             producer = start(lambda: (queue.add(foo("late")), order.append("queued")))
-            assert waiting.wait(5)
+            assert waiting.wait(30)
             order.append("processed")
 
         producer: threading.Thread
         queue.pop(process)
-        producer.join(5)
+        producer.join(30)
         assert order == ["processed", "queued"]
 
     def test_a_process_function_may_queue_changes_all_the_same(self, make: Any) -> None:
@@ -145,9 +145,9 @@ class TestABacklog:
 
         def process(entry: Any, initial: bool) -> None:
             producer = start(lambda: queue.add(foo("late")))
-            assert waiting.wait(5)
+            assert waiting.wait(30)
             queue.close()
-            producer.join(5)
+            producer.join(30)
             assert not producer.is_alive()
 
         queue.pop(process)

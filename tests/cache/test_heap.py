@@ -88,7 +88,7 @@ def test_a_pop_waits_and_closing_wakes_it() -> None:
     consumer.start()
     queue.add(("a", 1))
     queue.close()
-    consumer.join(5)
+    consumer.join(30)
 
     assert outcomes == [("a", 1), QueueClosedError]
     assert queue.is_closed()

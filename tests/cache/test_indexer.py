@@ -479,19 +479,19 @@ class TestAddingIndexes:
         def slow(obj: Foo) -> list[str]:
             if threading.current_thread() is adder:
                 filling.set()
-                go_on.wait(5)
+                go_on.wait(30)
             return by_groups(obj)
 
         adder = threading.Thread(target=lambda: store.add_indexers({"groups": slow}))
         adder.start()
-        assert filling.wait(5)
+        assert filling.wait(30)
         store.update(grouped("a", "y", rv=2))
         store.delete(foo("b"))
         store.add(grouped("d", "x"))
         with pytest.raises(UnknownIndexError):
             store.by_index("groups", "x")
         go_on.set()
-        adder.join(5)
+        adder.join(30)
 
         assert refs(store.by_index("groups", "x")) == ["c@1", "d@1"]
         assert refs(store.by_index("groups", "y")) == ["a@2"]

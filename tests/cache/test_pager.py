@@ -191,7 +191,7 @@ class TestEachItem:
             return page("a", token="more")
 
         def visit(obj: Any) -> None:
-            assert far_enough.wait(5)
+            assert far_enough.wait(30)
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):
@@ -245,11 +245,11 @@ class TestEachItem:
             for answer in answers:
                 return answer
             second.set()
-            assert stop.wait(5)
+            assert stop.wait(30)
             raise WaitCancelledError
 
         def visit(obj: Any) -> None:
-            assert second.wait(5)
+            assert second.wait(30)
             raise ZeroDivisionError
 
         with pytest.raises(ZeroDivisionError):

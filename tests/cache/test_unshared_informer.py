@@ -25,7 +25,7 @@ def test_the_store_holds_what_its_handler_is_told() -> None:
     assert controller.last_sync_resource_version() == ""
     with running(controller):
         seen.wait_for_count(1)
-        assert controller.has_synced_checker().done.wait(5.0)
+        assert controller.has_synced_checker().done.wait(30)
         assert controller.last_sync_resource_version() == "1"
     assert seen.notes == [(foo("a"), foo("a"))]
 

@@ -328,7 +328,7 @@ def test_versions_are_fetched_side_by_side(server, discovery):
     together = threading.Barrier(3)
 
     def when_all_are_there(request: RecordedRequest) -> Script:
-        together.wait(5)
+        together.wait(30)
         return answer_json({"resources": []})
 
     for path in ("/api/v1", "/apis/apps/v1", "/apis/apps/v1beta1"):

@@ -15,7 +15,7 @@ from tests.clients.objects import API_VERSION, GROUP, config_map, widget, widget
 
 kopf = pytest.importorskip("kopf", reason="kopf is not installed")
 
-PATIENCE = 15
+PATIENCE = 30
 """Seconds that something may take on a busy machine."""
 
 

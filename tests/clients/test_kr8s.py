@@ -22,7 +22,7 @@ def api(server: EmbeddedAPIServer) -> kr8s.Api:
 def widgets(api: kr8s.Api) -> type[kr8s.objects.APIObject]:
     definition = CustomResourceDefinition(widget_crd(), api=api)
     definition.create()
-    definition.wait("condition=Established", timeout=10)
+    definition.wait("condition=Established", timeout=30)
     return new_class("Widget", API_VERSION, namespaced=True)
 
 
@@ -81,7 +81,7 @@ def test_custom_resources_belong_to_owners(
     owned.set_owner(owner)
     owner.patch({"status": {"phase": "Ready"}}, subresource="status")
     owner.delete()
-    owned.wait("delete", timeout=10)
+    owned.wait("delete", timeout=30)
 
     assert owner.status.phase == "Ready"
     assert [item.name for item in api.get(f"widgets.{GROUP}")] == []

@@ -23,7 +23,7 @@ from tests.clients.objects import (
     widget_crd,
 )
 
-PATIENCE = 15.0
+PATIENCE = 30.0
 """Seconds that something may take on a busy machine."""
 
 
@@ -128,7 +128,7 @@ def test_the_dynamic_client_applies_and_watches_custom_resources(
     applied = widgets.server_side_apply(
         body=widget("dynamic", 4), namespace="default", field_manager="me", force_conflicts=True
     )
-    seen = next(iter(widgets.watch(namespace="default", name="dynamic", timeout=10)))
+    seen = next(iter(widgets.watch(namespace="default", name="dynamic", timeout=30)))
     widgets.delete(name="dynamic", namespace="default")
 
     assert applied.spec.size == 4

@@ -95,7 +95,7 @@ def test_a_condition_wait_ends_by_a_notification(timeout: float | None) -> None:
             return clock.wait(condition, timeout)
 
     waiting = Background(wait)
-    arrived.wait(5)
+    arrived.wait(30)
     with condition:
         condition.notify()
 

@@ -6,9 +6,10 @@ import base64
 import contextlib
 import http.server
 import json
+import socket
 import ssl
 import threading
-import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +34,9 @@ class WebhookServer:
         self.ca_pem = (_TLS / "ca.crt").read_bytes()
         self.answers: dict[str, Json] = {}
         self.calls: dict[str, list[Json]] = {}
+        self._closing = threading.Event()
+        self._lock = threading.Lock()
+        self._connections: set[socket.socket] = set()
         outer = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -57,18 +61,32 @@ class WebhookServer:
         class Server(http.server.ThreadingHTTPServer):
             """Threaded, with the TLS handshake done per connection, off the accept loop."""
 
-            daemon_threads = True
+            daemon_threads = False  # server_close() waits for them
 
             def finish_request(self, request: Any, client_address: Any) -> None:
                 """Wrap the accepted socket in TLS, then serve it."""
-                with contextlib.suppress(OSError):
-                    super().finish_request(
-                        context.wrap_socket(request, server_side=True), client_address
-                    )
+                tls = context.wrap_socket(request, server_side=True, do_handshake_on_connect=False)
+                with contextlib.suppress(OSError), tls, outer.connection(tls):
+                    tls.do_handshake()
+                    super().finish_request(tls, client_address)
 
         self.server = Server(("127.0.0.1", 0), Handler)
         self.url = f"https://127.0.0.1:{self.server.server_address[1]}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self._thread = threading.Thread(target=self.server.serve_forever, args=(0.05,))
+        self._thread.start()
+
+    @contextlib.contextmanager
+    def connection(self, sock: socket.socket) -> Iterator[None]:
+        """Let ``close`` shut this socket down while the block runs."""
+        with self._lock:
+            if self._closing.is_set():
+                raise ConnectionAbortedError
+            self._connections.add(sock)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._connections.discard(sock)
 
     def answer(self, path: str, review: Json) -> tuple[int, bytes]:
         """HTTP status and body for a review received at ``path``."""
@@ -76,7 +94,7 @@ class WebhookServer:
         answer = self.answers.get(path)
         if answer is None:
             return 404, b"{}"
-        time.sleep(answer.get("delay", 0))
+        self._closing.wait(answer.get("delay", 0))
         if "raw" in answer:
             return answer.get("http_status", 200), answer["raw"].encode()
         if "http_status" in answer:
@@ -90,6 +108,12 @@ class WebhookServer:
         ).encode()
 
     def close(self) -> None:
-        """Stop serving."""
+        """Stop serving: end delays and idle connections, and wait for every thread."""
         self.server.shutdown()
+        self._thread.join()
+        with self._lock:
+            self._closing.set()
+            for sock in self._connections:
+                with contextlib.suppress(OSError):
+                    sock.shutdown(socket.SHUT_RDWR)
         self.server.server_close()

@@ -83,7 +83,7 @@ class World:
             and self.foo(name).status.available_replicas == replicas
         )
 
-    def eventually(self, seen: object, timeout: float = 20.0) -> None:
+    def eventually(self, seen: object, timeout: float = 30.0) -> None:
         assert callable(seen)
         assert self._observer.wait_until(seen, timeout), "not observed in time"
 
@@ -93,7 +93,7 @@ def _no_thread_is_left() -> Iterator[None]:
     before = set(threading.enumerate())
     yield
     for thread in set(threading.enumerate()) - before:
-        thread.join(timeout=5.0)
+        thread.join(timeout=30)
         assert not thread.is_alive(), f"a thread was left running: {thread.name}"
 
 
@@ -139,7 +139,7 @@ class Noticed(logging.Handler):
         if self._text in record.getMessage():
             self._seen.set()
 
-    def wait(self, timeout: float = 10.0) -> bool:
+    def wait(self, timeout: float = 30.0) -> bool:
         return self._seen.wait(timeout)
 
     def __enter__(self) -> Noticed:

@@ -89,7 +89,7 @@ class Program:
         """Ask one of its servers, ``probes`` or ``metrics``."""
         url = self.wait_for(f"{name}: serving")["message"].rpartition(" ")[2]
         try:
-            with urlopen(url + path, timeout=5.0) as answer:
+            with urlopen(url + path, timeout=30) as answer:
                 return answer.status, answer.read().decode()
         except HTTPError as error:
             return error.code, error.read().decode()
@@ -97,10 +97,10 @@ class Program:
     def send(self, number: signal.Signals) -> None:
         self._popen.send_signal(number)
 
-    def wait(self, timeout: float = 20.0) -> int:
+    def wait(self, timeout: float = 30.0) -> int:
         """Block until it has ended; returns its exit code."""
         code = self._popen.wait(timeout)
-        self._reader.join(5.0)
+        self._reader.join(30)
         return code
 
     def __enter__(self) -> Self:
@@ -108,8 +108,8 @@ class Program:
 
     def __exit__(self, *_: object) -> None:
         self._popen.kill()
-        self._popen.wait(5.0)
-        self._reader.join(5.0)
+        self._popen.wait(30)
+        self._reader.join(30)
         assert self._popen.stderr is not None
         self._popen.stderr.close()
 

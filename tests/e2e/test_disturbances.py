@@ -133,6 +133,6 @@ class Seen:
         name = getattr(obj, "key", "").rpartition("/")[2] or obj.metadata.name  # type: ignore[attr-defined]
         self._tell(f"delete {name}")
 
-    def wait_for(self, expected: set[str], timeout: float = 20.0) -> None:
+    def wait_for(self, expected: set[str], timeout: float = 30.0) -> None:
         with self._more:
             assert self._more.wait_for(lambda: expected <= self._told, timeout), self._told

@@ -33,7 +33,7 @@ def test_it_shows_what_happens_to_objects_of_a_kind_that_it_does_not_know() -> N
             deleted = process.stdout.readline()
         finally:
             process.send_signal(signal.SIGINT)
-            process.communicate(timeout=10)
+            process.communicate(timeout=30)
 
     assert before[0].startswith("added default/a at ")
     assert before[1] == "1 configmaps of v1\n"

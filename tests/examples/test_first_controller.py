@@ -40,6 +40,6 @@ def test_it_greets_what_carries_the_label_and_ends_with_the_first_signal() -> No
                 assert not seen.get("other").data
         finally:
             controller.send_signal(signal.SIGINT)
-            output, _ = controller.communicate(timeout=10)
+            output, _ = controller.communicate(timeout=30)
 
     assert (controller.returncode, output) == (0, "greeted default/world\n")

@@ -40,7 +40,7 @@ def processes() -> Iterator[list[subprocess.Popen[str]]]:
     yield started
     for process in started:
         process.kill()
-        process.communicate(timeout=10)
+        process.communicate(timeout=30)
 
 
 def test_a_standby_works_when_the_leader_was_stopped(
@@ -57,4 +57,4 @@ def test_a_standby_works_when_the_leader_was_stopped(
 
         assert "led" in _read_until(leader, "ends and")
         assert "term 1" in _read_until(standby, "works")
-        assert leader.wait(timeout=10) == 0
+        assert leader.wait(timeout=30) == 0

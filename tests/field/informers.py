@@ -52,5 +52,5 @@ def running(informer: SharedIndexInformer[Any]) -> Iterator[threading.Event]:
         yield stop
     finally:
         stop.set()
-        thread.join(5.0)
+        thread.join(30)
         assert not thread.is_alive(), "run() did not return after its stop was set"

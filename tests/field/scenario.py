@@ -98,7 +98,7 @@ class Field:
     ``patience`` is for how long something that must happen is waited for.
     """
 
-    def __init__(self, make: MakeSubject, *, patience: float = 5.0) -> None:
+    def __init__(self, make: MakeSubject, *, patience: float = 30.0) -> None:
         self._make = make
         self._patience = patience
         self._changed = threading.Condition()
@@ -192,7 +192,7 @@ class Field:
             self._changed.wait_for(lambda: False, seconds)
         return self.pods.requests - before
 
-    def stops(self, subject: Subject, within: float = 1.0) -> None:
+    def stops(self, subject: Subject, within: float = 30.0) -> None:
         """Stop an informer, which must have ended in time and left no thread behind."""
         thread = threading.Thread(target=subject.stop, name="stopping", daemon=True)
         thread.start()
@@ -200,7 +200,7 @@ class Field:
         self.check(not thread.is_alive(), f"stop() still blocked after {within:g} s")
         self.ends(within)
 
-    def ends(self, within: float = 1.0) -> None:
+    def ends(self, within: float = 30.0) -> None:
         """Every thread that was started since the beginning must end in time."""
         for thread in self.threads():
             thread.join(within)

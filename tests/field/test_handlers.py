@@ -60,7 +60,7 @@ def test_a_failing_handler_is_counted_and_logged_once_with_the_object(field: Fie
     ):
         registration = informer.add_event_handler(on_add=fail)
         with running(informer):
-            assert registration.has_synced_checker().done.wait(5.0)
+            assert registration.has_synced_checker().done.wait(30)
             statistics = registration.statistics()
 
     assert (statistics.delivered, statistics.failed) == (20, 20)
@@ -110,7 +110,7 @@ def test_a_coalescing_backlog_is_bounded_by_the_number_of_objects(field: Field):
         registration = informer.add_event_handler(on_update=sleep_and_note, coalesce=True)
         informer.add_event_handler(on_update=lambda _, new: note_quick(new))
         with running(informer):
-            assert registration.has_synced_checker().done.wait(5.0)
+            assert registration.has_synced_checker().done.wait(30)
             synced.open()
             field.until(lambda: slow, "the first event was not told")
             asleep.open()

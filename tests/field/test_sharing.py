@@ -80,7 +80,7 @@ def test_objects_are_indexed_and_transformed_on_their_way_in(field: Field):
         ) as informer,
         running(informer),
     ):
-        assert informer.has_synced_checker().done.wait(5.0)
+        assert informer.has_synced_checker().done.wait(30)
         (web,) = informer.indexer.by_index("app", "web")
 
     assert web.metadata.name == "a"
@@ -105,7 +105,7 @@ def test_what_a_cache_holds_can_be_observed(field: Field):
     """FIELD-30: no silent limit, and a count for whoever has one."""
     field.pods.on_list(answer_json(listing(pod("a"), pod("b"))))
     with pod_informer(field) as informer, running(informer):
-        assert informer.has_synced_checker().done.wait(5.0)
+        assert informer.has_synced_checker().done.wait(30)
         statistics = informer.statistics()
 
     assert statistics.synced

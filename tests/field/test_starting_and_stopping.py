@@ -41,7 +41,7 @@ def test_it_can_be_stopped_at_any_moment_by_several_threads(field: Field, moment
         for stopper in stoppers:
             stopper.start()
         for stopper in stoppers:
-            stopper.join(2.0)
+            stopper.join(30)
 
     field.ends()
     assert records == []
@@ -87,5 +87,5 @@ def test_handlers_may_be_removed_while_the_informer_stops(field: Field):
             remover.start()
         field.stops(subject)
         for remover in removers:
-            remover.join(2.0)
+            remover.join(30)
             assert not remover.is_alive()

@@ -116,7 +116,7 @@ def test_handlers_are_told_of_changes(stop: threading.Event) -> None:
 
         client.emit("ADDED", config_map("b"))
 
-        assert second.wait(5)
+        assert second.wait(30)
     assert added == ["a", "b"]
 
 
@@ -201,7 +201,7 @@ def test_each_informer_ends_with_the_start_that_launched_it() -> None:
         factory.wait_for_cache_sync(second)
 
         first.set()
-        factory._entries[ConfigMap].thread.join(5)  # type: ignore[union-attr]
+        factory._entries[ConfigMap].thread.join(30)  # type: ignore[union-attr]
 
         assert config_maps.is_stopped()
         assert not secrets.is_stopped()
@@ -218,7 +218,7 @@ def test_waiting_ends_with_the_stop_and_says_what_has_synced(stop: threading.Eve
         config_maps = factory.informer_for(ConfigMap)
         factory.informer_for(Secret)
         factory.start(stop)
-        assert config_maps.has_synced_checker().done.wait(5)
+        assert config_maps.has_synced_checker().done.wait(30)
         waited: list[dict[Any, bool]] = []
         give_up = threading.Event()
         waiter = threading.Thread(
@@ -227,7 +227,7 @@ def test_waiting_ends_with_the_stop_and_says_what_has_synced(stop: threading.Eve
         waiter.start()
 
         give_up.set()
-        waiter.join(5)
+        waiter.join(30)
 
     assert waited == [{ConfigMap: True, Secret: False}]
 
@@ -249,7 +249,7 @@ def test_shutdown_ends_every_thread_and_any_later_start(stop: threading.Event) -
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(5)
+        thread.join(30)
     factory.informer_for(Secret)
     factory.start(stop)
 
@@ -311,7 +311,7 @@ def test_many_threads_may_ask_and_start_at_once(stop: threading.Event) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(5)
+            thread.join(30)
 
         assert len(set(seen)) == 3
         assert sorted(_informer_threads()).count("ConfigMap") == 1

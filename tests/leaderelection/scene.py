@@ -82,7 +82,7 @@ class Candidate:
             self.scene.clock.wait_for(lambda: self.finished.is_set() or self.scene.is_at_rest())
             if not self.finished.is_set():
                 self.scene.clock.step(0.01)
-        self._thread.join(5)
+        self._thread.join(30)
 
     def request_stop(self) -> None:
         self._stop.set()

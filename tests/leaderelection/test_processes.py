@@ -18,7 +18,7 @@ from clientgo.client import Client
 from clientgo.testing.tcp_proxy import TCPProxy
 
 _SCRIPT = Path(__file__).with_name("candidate_process.py")
-_PATIENCE = 20.0
+_PATIENCE = 30.0
 
 
 class CandidateProcess:
@@ -57,8 +57,8 @@ class CandidateProcess:
 
     def end(self) -> None:
         self._popen.kill()
-        self._popen.wait(5)
-        self._reader.join(5)
+        self._popen.wait(30)
+        self._reader.join(30)
         assert self._popen.stdout is not None
         self._popen.stdout.close()
 

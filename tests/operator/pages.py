@@ -13,5 +13,5 @@ def ask(
 ) -> tuple[int, str]:
     """The status and the body of what is at ``url``."""
     with urllib3.PoolManager(ssl_context=context) as pool:
-        answer = pool.request("GET", url, headers=dict(headers or {}), retries=False, timeout=5.0)
+        answer = pool.request("GET", url, headers=dict(headers or {}), retries=False, timeout=30)
         return answer.status, answer.data.decode()

@@ -228,7 +228,7 @@ def test_only_declared_kinds_can_be_read_from_the_cache(world: World) -> None:
     done = threading.Event()
     world.manager.controller(Gadget).reads(Watcher).build(Recording(read))
     with world.running():
-        assert done.wait(5)
+        assert done.wait(30)
         asked = {
             action.resource.resource for action in world.asked.actions() if action.verb == "list"
         }

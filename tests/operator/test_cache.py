@@ -111,17 +111,17 @@ def test_a_read_waits_for_a_kind_that_another_read_has_begun_to_cache(
     def hold(action: Action) -> None:
         if of_parts(action):
             listing.set()
-            assert go_on.wait(5)
+            assert go_on.wait(30)
 
     with world.running():
         world.asked.before = hold
         found: queue.Queue[list[Part]] = queue.Queue()
         for _ in range(2):
             threading.Thread(target=lambda: found.put(world.manager.client.list(Part))).start()
-        assert listing.wait(5)
+        assert listing.wait(30)
         assert found.empty()
         go_on.set()
-        assert [len(found.get(timeout=5)) for _ in range(2)] == [1, 1]
+        assert [len(found.get(timeout=30)) for _ in range(2)] == [1, 1]
 
 
 # Scopes
@@ -445,4 +445,4 @@ def test_a_context_reads_what_it_has_just_written(world: World) -> None:
     world.manager.controller(Gadget).owns(Part).build(Recording(reconcile))
     world.create(gadget())
     with world.running():
-        assert seen.get(timeout=5) == ["child"]
+        assert seen.get(timeout=30) == ["child"]

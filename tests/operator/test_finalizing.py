@@ -89,7 +89,7 @@ def test_an_object_is_cleaned_up_and_goes(world: World) -> None:
         cleaning.wait_for_runs(1)
         world.wait_for_timer()
         world.delete(gadget())
-        assert cleaning.done.wait(5)
+        assert cleaning.done.wait(30)
         world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
     assert gone(world)
     assert len(cleaning.runs) == len(cleaning.cleaned) == 1
@@ -102,7 +102,7 @@ def test_an_object_deleted_while_nobody_was_there_is_cleaned_up(world: World) ->
     cleaning = Cleaning()
     controller = world.register(cleaning)
     with world.running():
-        assert cleaning.done.wait(5)
+        assert cleaning.done.wait(30)
         world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
     assert gone(world)
     assert cleaning.runs == []
@@ -168,7 +168,7 @@ def test_a_clean_up_that_is_done_can_ask_for_nothing_more(
     cleaning = Cleaning(answer)
     world.register(cleaning)
     with world.running():
-        assert cleaning.done.wait(5)
+        assert cleaning.done.wait(30)
         world.wait_for_timer()
     assert not gone(world)
 
@@ -226,7 +226,7 @@ def test_an_object_that_changed_meanwhile_is_read_anew(world: World) -> None:
     cleaning = Cleaning(change)  # type: ignore[arg-type]
     controller = world.register(cleaning)
     with world.running():
-        assert cleaning.done.wait(5)
+        assert cleaning.done.wait(30)
         world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
     assert gone(world)
     assert len(cleaning.cleaned) == 1

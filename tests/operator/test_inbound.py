@@ -89,7 +89,7 @@ def test_what_is_told_before_the_start_is_not_lost(world: World) -> None:
     source.put(A, Item("early"))
     source.put(B, Item("for nobody"))
     with world.running():
-        assert seen.get(timeout=5) == ["early"]
+        assert seen.get(timeout=30) == ["early"]
         assert source.secondaries(B) == []
 
 
@@ -132,7 +132,7 @@ def test_nothing_is_kept_of_a_primary_that_is_gone(world: World) -> None:
         recording.wait_for_runs(1)
         source.put(A, Item("x"))
         world.delete(gadget())
-        assert forgotten.wait(5)
+        assert forgotten.wait(30)
         source.put(A, Item("y"))
         assert source._cache.keys() == []
 
@@ -157,7 +157,7 @@ class Noting(Sink):
         self.go_on.set()
 
     def emit(self, event: ChangeEvent) -> None:
-        self.go_on.wait(5)
+        self.go_on.wait(30)
         self.events.put(metadata_of(event.obj).name)
 
     def enqueue(self, key: ObjectName, *, after: float = 0.0, priority: int = 0) -> None:
@@ -168,7 +168,7 @@ class Noting(Sink):
 
 
 def names(sink: Noting, count: int) -> list[str]:
-    return [sink.events.get(timeout=5) for _ in range(count)]
+    return [sink.events.get(timeout=30) for _ in range(count)]
 
 
 def context(world: World) -> SourceContext:
@@ -205,7 +205,7 @@ def test_a_channel_that_is_full_makes_those_wait_who_put(world: World) -> None:
     putting = threading.Thread(target=source.put, args=(gadget("c"),))
     putting.start()
     source.start(context(world), sink)
-    putting.join(5)
+    putting.join(30)
     assert names(sink, 3) == ["a", "b", "c"]
     source.stop()
     unbounded = channel(lambda _context, _obj: [])
@@ -234,10 +234,10 @@ def test_a_channel_that_stops_leaves_nobody_waiting(world: World) -> None:
     putting.start()
     stopping = threading.Thread(target=source.stop)
     stopping.start()
-    assert isinstance(refused.get(timeout=5), queue.Full)
+    assert isinstance(refused.get(timeout=30), queue.Full)
     sink.go_on.set()
-    stopping.join(5)
-    putting.join(5)
+    stopping.join(30)
+    putting.join(30)
     told = sink.events.qsize()
     again = Noting()
     source.start(own, again)
@@ -263,12 +263,12 @@ def test_a_function_may_enqueue_as_it_likes(world: World) -> None:
     def run(own: SourceContext, sink: Sink) -> None:
         sink.enqueue(A)
         sink.enqueue(B, after=5.0, priority=-3)
-        own.stop.wait(5)
+        own.stop.wait(30)
 
     source, sink = func(run), Noting()
     source.start(context(world), sink)
-    assert sink.keys.get(timeout=5) == (A, 0.0, 0)
-    assert sink.keys.get(timeout=5) == (B, 5.0, -3)
+    assert sink.keys.get(timeout=30) == (A, 0.0, 0)
+    assert sink.keys.get(timeout=30) == (B, 5.0, -3)
     source.stop()
 
 
@@ -283,14 +283,14 @@ def test_a_function_that_raises_is_started_again_and_so_is_its_source(world: Wor
     source, sink = func(run), Noting()
     own = context(world)
     source.start(own, sink)
-    assert started.get(timeout=5)
-    assert str(sink.failures.get(timeout=5)) == "broken pipe"
+    assert started.get(timeout=30)
+    assert str(sink.failures.get(timeout=30)) == "broken pipe"
     world.clock.wait_for_waiters()
     world.clock.step(1.0)
-    assert started.get(timeout=5)
+    assert started.get(timeout=30)
     source.stop()
     source.start(own, sink)
-    assert started.get(timeout=5)
+    assert started.get(timeout=30)
     source.stop()
 
 
@@ -299,7 +299,7 @@ def test_a_function_that_raises_is_started_again_and_so_is_its_source(world: Wor
     [
         inbound,
         lambda: channel(lambda _context, _obj: []),
-        lambda: func(lambda own, _sink: own.stop.wait(5)),
+        lambda: func(lambda own, _sink: own.stop.wait(30)),
     ],
 )
 def test_a_source_starts_once(world: World, make: Any) -> None:

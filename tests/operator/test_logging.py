@@ -121,7 +121,7 @@ def test_work_beside_a_run_takes_the_fields_along(world: World, lines: Lines) ->
     world.create(gadget())
 
     def reconcile(ctx: Context[Any], _obj: Gadget) -> None:
-        ctx.run_in_thread(THEIRS.warning, "from another thread").result(5)
+        ctx.run_in_thread(THEIRS.warning, "from another thread").result(30)
 
     recording = Recording(reconcile)
     world.register(recording)
@@ -143,7 +143,7 @@ def test_a_mapper_and_a_predicate_name_the_object_of_the_event(world: World, lin
     world.manager.controller(Gadget).watches(Part, mapper).build(Recording())
     with world.running():
         world.create(part("p"))
-        assert mapped.wait(5)
+        assert mapped.wait(30)
     line = lines.of("mapping")
     assert (line["event.kind"], line["event.name"]) == ("Part", "p")
     assert "resource.name" not in line

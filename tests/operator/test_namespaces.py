@@ -115,7 +115,7 @@ def test_nothing_runs_while_the_namespaces_change(world: World) -> None:
     def hold(action: Action) -> None:
         if action.namespace == TWO and action.resource.resource == "gadgets":
             listing.set()
-            assert go_on.wait(5)
+            assert go_on.wait(30)
 
     recording = Recording()
     controller = world.register(recording, namespaces=ONE)
@@ -124,7 +124,7 @@ def test_nothing_runs_while_the_namespaces_change(world: World) -> None:
         world.asked.before = hold
         changing = threading.Thread(target=controller.change_namespaces, args=([ONE, TWO],))
         changing.start()
-        assert listing.wait(5)
+        assert listing.wait(30)
         controller.trigger(ObjectName(ONE, "a"))
         assert controller.queue.statistics().paused
         assert len(recording.runs) == 1
@@ -302,7 +302,7 @@ def test_a_namespace_is_left_when_nothing_in_it_needs_cleaning_up(world: World) 
     class Cleaning(Recording):
         def cleanup(self, ctx: Context[Any], obj: Any) -> None:
             cleaned.set()
-            assert go_on.wait(5)
+            assert go_on.wait(30)
 
     recording = Cleaning()
     controller = world.register(recording, namespaces=[ONE, TWO])
@@ -314,7 +314,7 @@ def test_a_namespace_is_left_when_nothing_in_it_needs_cleaning_up(world: World) 
         )
         changing.start()
         world.delete(gadget("a", ONE))
-        assert cleaned.wait(5)
+        assert cleaned.wait(30)
         assert controller.namespaces == {ONE, TWO}
         go_on.set()
         changing.join()

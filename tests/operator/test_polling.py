@@ -40,11 +40,11 @@ class Outside:
         return found if self.period is None else (found, self.period)
 
     def questions(self, count: int) -> list[str]:
-        return [self.asked.get(timeout=5) for _ in range(count)]
+        return [self.asked.get(timeout=30) for _ in range(count)]
 
     def _note(self, name: str) -> None:
         self.asked.put(name)
-        self.go_on.wait(5)
+        self.go_on.wait(30)
         if self.failure is not None:
             raise self.failure
 
@@ -65,7 +65,7 @@ class Poll:
         self.seen.put((obj.metadata.name, sorted(ctx.secondaries(str))))
 
     def saw(self, count: int) -> list[tuple[str, list[str]]]:
-        return sorted(self.seen.get(timeout=5) for _ in range(count))
+        return sorted(self.seen.get(timeout=30) for _ in range(count))
 
     def pass_time(self, seconds: float = PERIOD) -> None:
         """Let the next questions be asked: once the answers so far have led to a wait."""
@@ -106,7 +106,7 @@ def test_the_first_answer_is_there_before_anything_runs(polling: Callable[..., P
     outside.questions(1)
     assert poll.recording.runs == []
     outside.go_on.set()
-    starting.join(5)
+    starting.join(30)
     assert poll.saw(2)[:2] == [("a", ["x", "y"]), ("b", [])]
 
 

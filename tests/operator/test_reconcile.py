@@ -103,7 +103,7 @@ def test_a_write_that_was_decided_on_an_old_version_is_refused(world: World) -> 
     done = threading.Event()
     world.register(Late())
     with world.running():
-        assert done.wait(5)
+        assert done.wait(30)
         world.asked.wait_for(lambda actions: sum("patch" in str(a) for a in actions) >= 2)
         world.wait_for_timer()
     assert isinstance(errors[0], ConflictError)
@@ -185,14 +185,14 @@ def test_an_event_during_a_run_makes_one_more(world: World) -> None:
         if len(recording.runs) > 1:
             return None
         in_hand.set()
-        assert go_on.wait(5)
+        assert go_on.wait(30)
         pending.append(ctx.rerun_pending)
         return Result.requeue(1000)
 
     recording = Recording(slow)
     controller = world.register(recording, workers=4)
     with world.running():
-        assert in_hand.wait(5)
+        assert in_hand.wait(30)
         for _ in range(3):
             controller.trigger(A)
         go_on.set()

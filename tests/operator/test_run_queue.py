@@ -156,7 +156,7 @@ def test_a_delayed_trigger_survives_that_the_object_is_forgotten_first(
 
 def test_two_of_a_kind_run_at_a_time_and_never_the_same(engine: Callable[..., Engine]) -> None:
     """OP-CTL-02: different objects beside each other, one object never in two threads."""
-    both, in_hand, most = threading.Barrier(2, timeout=5), [], []
+    both, in_hand, most = threading.Barrier(2, timeout=30), [], []
 
     def work(run: Run) -> None:
         in_hand.append(run.key)
@@ -214,7 +214,7 @@ def test_a_stop_begins_nothing_and_waits_for_what_is_in_hand(
 
     def work(run: Run) -> None:
         begun.set()
-        assert queue.queue.cancelled.wait(5)
+        assert queue.queue.cancelled.wait(30)
         ended.append(run.key)
 
     ended: list[ObjectName] = []
@@ -222,7 +222,7 @@ def test_a_stop_begins_nothing_and_waits_for_what_is_in_hand(
     queue.queue.trigger(A)
     queue.queue.trigger(B)
     queue.queue.trigger(ObjectName("", "c"), after=1)
-    assert begun.wait(5)
+    assert begun.wait(30)
     assert queue.queue.stop() == []
     assert ended == [A]
     assert queue.queue.statistics().waiting == 0

@@ -45,7 +45,7 @@ class Noting(Predicate):
         return True
 
     def next(self) -> ChangeEvent:
-        return self.events.get(timeout=5)
+        return self.events.get(timeout=30)
 
 
 def watching(world: World, source: Source, recording: Recording | None = None) -> Any:
@@ -82,7 +82,7 @@ def test_nothing_runs_before_every_source_has_told_what_is_there(world: World) -
     class Slow(Predicate):
         def passes(self, event: ChangeEvent) -> bool:
             telling.set()
-            assert go_on.wait(5)
+            assert go_on.wait(30)
             return True
 
     world.create(gadget(), part("p"))
@@ -90,11 +90,11 @@ def test_nothing_runs_before_every_source_has_told_what_is_there(world: World) -
     watching(world, watch(Part, mapper=by_name(), predicate=Slow()), recording)
     starting = threading.Thread(target=world.manager.start)
     starting.start()
-    assert telling.wait(5)
+    assert telling.wait(30)
     assert recording.runs == []
     assert starting.is_alive()
     go_on.set()
-    starting.join(5)
+    starting.join(30)
     recording.wait_for_runs(1)
 
 
@@ -117,7 +117,7 @@ def test_some_sources_are_ready_before_the_others_start(world: World) -> None:
     first = watch(Part, mapper=by_name(), predicate=noting, before_others=True)
     world.manager.controller(Gadget).source(Other()).source(first).build(Recording())
     with world.running():
-        assert started.get(timeout=5) == "2 events before"
+        assert started.get(timeout=30) == "2 events before"
 
 
 # What is told
@@ -241,7 +241,7 @@ def test_a_kind_that_is_missing_is_asked_for_until_it_is_there(
     make_parts(world)
     world.create(part("p"))
     pass_the_pause(world, 12.0)
-    starting.join(5)
+    starting.join(30)
     assert recording.wait_for_runs(1) == [ObjectName("default", "p")]
     assert source.healthy() is None
 
@@ -321,11 +321,11 @@ def test_the_echo_of_an_own_write_wakes_nobody_and_a_foreign_change_does(world: 
     reconciler, controller = owned_parts(world)
     world.create(gadget())
     with world.running():
-        assert reconciler.seen.get(timeout=5) is None
+        assert reconciler.seen.get(timeout=30) is None
         (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == "Part"]
         seen_by_cache(world, 1)
         world.patch(part("child"), {"spec": {"size": 5}})
-        assert reconciler.seen.get(timeout=5) == 5
+        assert reconciler.seen.get(timeout=30) == 5
         world.clock.wait_for(world.at_rest)
         assert reconciler.seen.empty()
         assert cache.own_writes.statistics().entries == 0
@@ -343,7 +343,7 @@ def seen_by_cache(world: World, size: int) -> None:
             brought.set()
 
     informer.add_event_handler(on_add=look, on_update=lambda _old, new: look(new))
-    assert brought.wait(5)
+    assert brought.wait(30)
 
 
 def test_an_echo_that_is_faster_than_the_answer_wakes_nobody(world: World) -> None:
@@ -361,12 +361,12 @@ def test_an_echo_that_is_faster_than_the_answer_wakes_nobody(world: World) -> No
 
     inner.send = late  # type: ignore[method-assign]
     with world.running():
-        assert reconciler.seen.get(timeout=5) is None
+        assert reconciler.seen.get(timeout=30) is None
         world.clock.wait_for(lambda: controller.queue.statistics().running == 0)
         world.clock.wait_for(world.at_rest)
         assert reconciler.seen.empty()
         world.patch(part("child"), {"spec": {"size": 2}})
-        assert reconciler.seen.get(timeout=5) == 2
+        assert reconciler.seen.get(timeout=30) == 2
 
 
 def test_another_controller_is_woken_by_what_is_an_echo_to_one(world: World) -> None:
@@ -376,7 +376,7 @@ def test_another_controller_is_woken_by_what_is_an_echo_to_one(world: World) -> 
     world.manager.controller(Gadget).options(name="other").owns(Part).build(other)
     world.create(gadget())
     with world.running():
-        assert reconciler.seen.get(timeout=5) is None
+        assert reconciler.seen.get(timeout=30) is None
         other.wait_for_runs(2)
 
 
@@ -398,7 +398,7 @@ def test_an_own_write_of_the_primary_is_for_its_predicates_to_judge(
     recording = Recording(reconcile)
     world.register(recording)
     with world.running():
-        assert done.wait(5)
+        assert done.wait(30)
         recording.wait_for_runs(runs)
         world.create(gadget("last"))
         recording.wait_for_runs(runs + 1)

@@ -49,7 +49,7 @@ def read_slowly(world: World) -> Callable[[Context[Any]], object]:
     def read(ctx: Context[Any]) -> object:
         def hold(action: Any) -> None:
             if action.verb == "get":
-                assert ctx.cancelled.wait(5)
+                assert ctx.cancelled.wait(30)
 
         world.asked.before = hold
         return ctx.client.live.get(Gadget, "a", "default")
@@ -60,13 +60,13 @@ def read_slowly(world: World) -> Callable[[Context[Any]], object]:
 def test_a_run_that_takes_too_long_has_failed(world: World) -> None:
     """OP-CTL-05: it is told so by ctx.cancelled, and is tried again like any failure."""
     world.create(gadget())
-    waiting = Waiting(lambda ctx: ctx.cancelled.wait(5) and None)
+    waiting = Waiting(lambda ctx: ctx.cancelled.wait(30) and None)
     world.register(waiting, reconcile_timeout=30)
     with world.running():
-        assert waiting.begun.wait(5)
+        assert waiting.begun.wait(30)
         world.clock.wait_for_waiters()
         world.clock.step(30)
-        assert waiting.failed.wait(5)
+        assert waiting.failed.wait(30)
         world.wait_for_timer()
         world.clock.step(2)
         world.clock.wait_for(lambda: waiting.runs == 2)
@@ -93,10 +93,10 @@ def test_a_run_that_ignores_its_end_is_reported_every_minute(
     """OP-CTL-05: its object stays locked meanwhile."""
     world.create(gadget())
     go_on = threading.Event()
-    waiting = Waiting(lambda _ctx: go_on.wait(5))
+    waiting = Waiting(lambda _ctx: go_on.wait(30))
     controller = world.register(waiting, reconcile_timeout=30)
     with world.running():
-        assert waiting.begun.wait(5)
+        assert waiting.begun.wait(30)
         for pause in (30, 60, 60):
             world.clock.wait_for_waiters()
             controller.trigger(next(iter(controller.queue._states)))
@@ -104,7 +104,7 @@ def test_a_run_that_ignores_its_end_is_reported_every_minute(
         world.clock.wait_for(lambda: len(caplog.messages) >= 2)
         assert waiting.runs == 1
         go_on.set()
-        assert waiting.failed.wait(5)
+        assert waiting.failed.wait(30)
     stays = [line for line in caplog.messages if "stays locked" in line]
     assert [line.split("goes on for ")[1].split(" s")[0] for line in stays] == ["90", "150"]
 
@@ -123,7 +123,7 @@ def test_a_wait_ends_when_the_controller_stops(world: World, way: str) -> None:
     waiting = Waiting(wait)
     world.register(waiting)
     with world.running():
-        assert waiting.begun.wait(5)
+        assert waiting.begun.wait(30)
     assert [type(error) for error in waiting.raised] == [CancelledError] * (way == "check")
 
 
@@ -138,14 +138,14 @@ def test_a_request_under_way_ends_when_the_controller_stops(
     def hold(action: Any) -> None:
         if action.verb == "create" and not asked.is_set():
             asked.set()
-            assert stopping.wait(5)
+            assert stopping.wait(30)
 
     stopping = threading.Event()
     world.asked.before = hold
     waiting = Waiting(lambda ctx: ctx.client.create(gadget("b")))
     controller = world.register(waiting)
     with caplog.at_level(logging.INFO, "clientgo.operator.reconcile"), world.running():
-        assert asked.wait(5)
+        assert asked.wait(30)
         controller.begin_stop()
         stopping.set()
     assert [type(error) for error in waiting.raised] == [CancelledError]
@@ -160,10 +160,10 @@ def test_a_request_ends_with_the_time_of_its_run(world: World) -> None:
     waiting = Waiting(read_slowly(world))
     world.register(waiting, reconcile_timeout=30)
     with world.running():
-        assert waiting.begun.wait(5)
+        assert waiting.begun.wait(30)
         world.clock.wait_for_waiters()
         world.clock.step(30)
-        assert waiting.failed.wait(5)
+        assert waiting.failed.wait(30)
     assert [type(error) for error in waiting.told] == [ReconcileTimeoutError]
 
 
@@ -174,13 +174,13 @@ def test_a_result_is_written_though_the_controller_stops(world: World) -> None:
 
     def report(ctx: Context[Any], obj: Gadget) -> Result:
         begun.set()
-        assert ctx.cancelled.wait(5)
+        assert ctx.cancelled.wait(30)
         obj.status = GadgetStatus(ready=7)
         return Result.status(obj)
 
     world.register(Recording(report))
     with world.running():
-        assert begun.wait(5)
+        assert begun.wait(30)
     assert world.get(Gadget).status.ready == 7
 
 

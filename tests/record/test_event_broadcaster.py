@@ -22,7 +22,7 @@ class Gate:
 
     def __call__(self, *_: object) -> None:
         self.reached.set()
-        assert self._open.wait(5), "nobody opened the gate"
+        assert self._open.wait(30), "nobody opened the gate"
 
     def open(self) -> None:
         self._open.set()
@@ -68,7 +68,7 @@ def test_a_full_queue_drops_and_counts_without_blocking_the_others(
     with EventBroadcaster(queue_size=3) as broadcaster:
         broadcaster.start_event_watcher(gate, name="event-slow")
         broadcaster.publish(event())
-        assert gate.reached.wait(5)
+        assert gate.reached.wait(30)
         for _ in range(10):
             broadcaster.publish(event())
         broadcaster.start_event_watcher(seen.append)
@@ -138,7 +138,7 @@ def test_flush_gives_up_at_its_timeout() -> None:
         clock.wait_for_waiters()
 
         clock.step(10)
-        flusher.join(5)
+        flusher.join(30)
         gate.open()
 
     assert results == [False]
@@ -190,13 +190,13 @@ def test_shutdown_does_not_wait_for_ever_for_a_sink_that_hangs(
     broadcaster.start_recording_to_sink(ListSink(gate))
     for number in range(3):
         broadcaster.publish(event(f"m{number}"))
-    assert gate.reached.wait(5)
+    assert gate.reached.wait(30)
     shutting_down = threading.Thread(target=broadcaster.shutdown)
     shutting_down.start()
     clock.wait_for_waiters()
 
     clock.step(5)
-    shutting_down.join(5)
+    shutting_down.join(30)
 
     assert not shutting_down.is_alive()
     assert broadcaster.statistics().dropped == 2
@@ -226,7 +226,7 @@ def test_the_stop_event_shuts_down() -> None:
 
     stop.set()
 
-    watch._threads[0].join(5)
+    watch._threads[0].join(30)
     assert not watch._threads[0].is_alive()
 
 

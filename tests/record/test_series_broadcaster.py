@@ -103,7 +103,7 @@ def test_the_end_of_a_series_is_written_in_time() -> None:
         clock.wait_for_waiters()
         clock.step(360)
 
-        assert final.wait(5)
+        assert final.wait(30)
     assert sorted(sink.calls) == [("create", "n"), ("patch", 2), ("patch", 3)]
 
 
@@ -134,14 +134,14 @@ def test_a_full_queue_drops_and_counts() -> None:
 
     def wait() -> None:
         reached.release()
-        assert gate.wait(5)
+        assert gate.wait(30)
 
     sink.before = wait
     with _broadcaster(sink, queue_size=1) as broadcaster:
         recorder = broadcaster.new_recorder("c")
         for number in range(8):
             recorder.eventf(pod(f"busy{number}"), None, NORMAL, "R", "A", "n")
-            assert reached.acquire(timeout=5)
+            assert reached.acquire(timeout=30)
         for number in range(3):
             recorder.eventf(pod(f"more{number}"), None, NORMAL, "R", "A", "n")
         statistics = broadcaster.statistics()

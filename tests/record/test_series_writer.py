@@ -193,7 +193,7 @@ def test_recording_goes_on_while_something_is_being_written(
 
     def record_in_another_thread() -> None:
         threading.Thread(target=record, daemon=True).start()
-        assert recorded.wait(5)
+        assert recorded.wait(30)
 
     scene.sink.before = record_in_another_thread
     write(scene)

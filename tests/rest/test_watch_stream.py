@@ -328,7 +328,7 @@ def test_stop_from_another_thread_wakes_a_blocked_read(server):
     started = time.monotonic()
     stream.stop()
     stream.stop()
-    reader.join(1.0)
+    reader.join(30)
 
     assert not reader.is_alive()
     assert time.monotonic() - started < 1.0
@@ -345,7 +345,7 @@ def test_setting_the_stop_event_ends_the_stream(server):
     reader.start()
 
     stop.set()
-    reader.join(1.0)
+    reader.join(30)
 
     assert results == [()]
     server.wait_for_open_connections(0)

@@ -413,7 +413,7 @@ def test_what_appears_is_synced() -> None:
     world.client.prepend_reactor("create", "deployments", lambda _: created.set())
     with world.running():
         world.client.tracker.add(new_foo())
-        assert created.wait(5.0)
+        assert created.wait(30)
 
     assert world.writes() == [create(new_deployment(new_foo()))]
 
@@ -429,7 +429,7 @@ def test_a_foo_that_fails_is_tried_again_until_it_works(error: Exception) -> Non
     world.client.prepend_reactor("create", "deployments", lambda _: created.set())
     world.client.prepend_reactor("create", "deployments", failing(error, times=3))
     with world.running(workers=1):
-        assert created.wait(5.0)
+        assert created.wait(30)
 
     assert [str(action) for action in world.writes()] == ["create deployments default/web"] * 4
     assert world.controller._queue.num_requeues(EXAMPLE) == 0
@@ -453,12 +453,12 @@ def test_run_returns_when_its_workers_have_ended() -> None:
 
     def take_long(_: Action) -> None:
         working.set()
-        go_on.wait(5.0)
+        go_on.wait(30)
 
     world.client.prepend_reactor("create", "deployments", take_long)
     world.factory.start(stop)
     run = Background(lambda: world.controller.run(stop))
-    assert working.wait(5.0)
+    assert working.wait(30)
     stop.set()
     with pytest.raises(AssertionError, match="still blocks"):
         run.result(timeout=0.1)
@@ -495,7 +495,7 @@ def test_what_is_logged_during_a_sync_says_which_foo_it_is_about(
     caplog.handler.addFilter(context)
     try:
         with world.running():
-            assert created.wait(5.0)
+            assert created.wait(30)
     finally:
         caplog.handler.removeFilter(context)
 
@@ -516,7 +516,7 @@ def test_a_worker_that_died_is_found() -> None:
 
     world.client.prepend_reactor("create", "deployments", die)
     with world.running(workers=2):
-        dying.get(timeout=5.0).join(5.0)
+        dying.get(timeout=30).join(30)
         with pytest.raises(WorkersDiedError, match=r"foo-worker-\d ended"):
             world.controller.check_workers()
     world.controller.check_workers()

@@ -153,7 +153,7 @@ class InformerReplay:
     def _end(self) -> None:
         self._stop.set()
         if self._thread.ident is not None:
-            self._thread.join(5.0)
+            self._thread.join(30)
             assert not self._thread.is_alive(), "the informer did not stop"
 
     def _check_index(self, args: dict[str, Any], expect: dict[str, Any]) -> None:

@@ -105,7 +105,7 @@ class Scene(EventBroadcaster):
     def settle(self) -> None:
         """Wait until every event is dealt with, or the sink's thread sleeps before a retry."""
         while self.outstanding and not self.time.asleep:
-            assert self.time.moved.wait(5), "the sink's thread neither ended its work nor slept"
+            assert self.time.moved.wait(30), "the sink's thread neither ended its work nor slept"
             self.time.moved.clear()
 
     def advance(self, seconds: float) -> None:

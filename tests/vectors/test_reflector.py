@@ -137,7 +137,7 @@ class ReflectorReplay:
             self.clock.run_for(seconds(args["ns"]), self._is_at_rest)
         elif op == "stop":
             self._stop.set()
-            self._thread.join(5.0)
+            self._thread.join(30)
             assert not self._thread.is_alive(), "the reflector did not stop"
             return
         else:

@@ -29,7 +29,7 @@ def test_the_first_signal_sets_the_event(number: signal.Signals) -> None:
 
         stop = setup_signal_handler()
         os.kill(os.getpid(), {int(number)})
-        assert stop.wait(10)
+        assert stop.wait(30)
         print("drained")
     """)
     assert (result.stdout, result.returncode) == ("drained\n", 0), result.stderr
@@ -43,9 +43,9 @@ def test_the_second_signal_exits_with_status_1_at_once() -> None:
 
         stop = setup_signal_handler()
         os.kill(os.getpid(), signal.SIGTERM)
-        stop.wait(10)
+        stop.wait(30)
         os.kill(os.getpid(), signal.SIGINT)
-        threading.Event().wait(10)
+        threading.Event().wait(30)
         print("still here")
     """)
     assert (result.stdout, result.returncode) == ("", 1), result.stderr
@@ -73,7 +73,7 @@ def test_a_signal_that_interrupts_a_wait_on_the_event_does_not_block() -> None:
         stop = setup_signal_handler()
         main = threading.main_thread().ident
         threading.Timer(0.05, lambda: signal.pthread_kill(main, signal.SIGTERM)).start()
-        assert stop.wait(10)
+        assert stop.wait(30)
         print("woken")
     """)
     assert (result.stdout, result.returncode) == ("woken\n", 0), result.stderr
@@ -90,13 +90,13 @@ def test_a_signal_is_heeded_though_the_main_thread_waits_for_something_else() ->
         gate.acquire()
 
         def let_go():
-            assert stop.wait(10)
+            assert stop.wait(30)
             gate.release()
 
         threading.Thread(target=let_go, daemon=True).start()
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])  # the thread takes it instead
         os.kill(os.getpid(), signal.SIGTERM)
-        assert gate.acquire(timeout=10)
+        assert gate.acquire(timeout=30)
         print("released")
     """)
     assert (result.stdout, result.returncode) == ("released\n", 0), result.stderr
@@ -112,7 +112,7 @@ def test_handlers_for_a_block_give_the_previous_ones_back() -> None:
         for _ in range(2):
             with stop_on_signals() as stop:
                 os.kill(os.getpid(), signal.SIGTERM)
-                assert stop.wait(10)
+                assert stop.wait(30)
         with stop_on_signals():
             pass
         assert (signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM)) == before

@@ -28,7 +28,7 @@ def test_a_callback_runs_in_a_watcher_thread_once_the_event_is_set() -> None:
 
     stop.set()
 
-    assert calls.get(timeout=5) == "stop-watcher"
+    assert calls.get(timeout=30) == "stop-watcher"
 
 
 def test_a_callback_of_an_event_that_is_set_runs_at_once_in_the_caller() -> None:
@@ -49,8 +49,8 @@ def test_one_thread_watches_for_all_callbacks_of_an_event_and_ends_with_it() -> 
 
     stop.set()
 
-    assert sorted(calls.get(timeout=5) for _ in range(100)) == list(range(100))
-    watcher.join(5)
+    assert sorted(calls.get(timeout=30) for _ in range(100)) == list(range(100))
+    watcher.join(30)
     assert not watcher.is_alive()
 
 
@@ -93,7 +93,7 @@ def test_a_cancelled_callback_does_not_run(make: type[threading.Event]) -> None:
 
     stop.set()
 
-    assert calls.get(timeout=5) == "kept"
+    assert calls.get(timeout=30) == "kept"
     assert calls.empty()
 
 
@@ -136,9 +136,9 @@ def test_a_callback_that_raises_does_not_keep_the_others_from_running(
     with caplog.at_level(logging.ERROR, "clientgo.wait"):
         stop.set()
         for watcher in started:
-            watcher.join(5)
+            watcher.join(30)
 
-    assert [calls.get(timeout=5) for _ in range(3)] == ["ran"] * 3
+    assert [calls.get(timeout=30) for _ in range(3)] == ["ran"] * 3
     assert len(caplog.records) == 3
 
 
@@ -152,7 +152,7 @@ def test_no_callback_is_lost_while_the_event_is_being_set(make: type[threading.E
         for number in (1, 2, 3):
             call_when_set(stop, lambda calls=calls, number=number: calls.put(number))
         setter.join()
-        assert sorted(calls.get(timeout=5) for _ in range(4)) == [0, 1, 2, 3]
+        assert sorted(calls.get(timeout=30) for _ in range(4)) == [0, 1, 2, 3]
 
 
 def test_a_wait_for_an_event_ends_with_the_event_the_stop_or_the_time() -> None:
@@ -164,12 +164,12 @@ def test_a_wait_for_an_event_ends_with_the_event_the_stop_or_the_time() -> None:
     waiting = threading.Thread(target=lambda: stopped.put(wait_for_event(event, 5, stop)))
     waiting.start()
     stop.set()
-    assert not stopped.get(timeout=5)
+    assert not stopped.get(timeout=30)
 
     waiting = threading.Thread(target=lambda: came.put(wait_for_event(event, 5, StopEvent())))
     waiting.start()
     event.set()
-    assert came.get(timeout=5)
+    assert came.get(timeout=30)
     assert wait_for_event(event, 0.0, stop), "what has happened counts, stopped or not"
 
 

@@ -59,14 +59,14 @@ def test_the_first_exception_is_raised_when_all_workers_have_ended() -> None:
     def work(piece: int) -> None:
         if piece == 0:
             started.set()
-            release.wait(5)
+            release.wait(30)
             ended.append(piece)
         else:
-            started.wait(5)
+            started.wait(30)
             raise RuntimeError(f"piece {piece}")
 
     running = Background(lambda: parallelize_until(None, 2, 2, work))
-    started.wait(5)
+    started.wait(30)
     assert running.is_running
     release.set()
 

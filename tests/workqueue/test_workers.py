@@ -25,7 +25,7 @@ def test_workers_handle_keys_until_they_are_stopped() -> None:
     running = Background(lambda: run_workers(stop, queue, handled.put, workers=3))
     for key in "abc":
         queue.add(key)
-    assert sorted(handled.get(timeout=5) for _ in range(3)) == ["a", "b", "c"]
+    assert sorted(handled.get(timeout=30) for _ in range(3)) == ["a", "b", "c"]
 
     stop.set()
 
@@ -61,11 +61,11 @@ def test_a_key_that_fails_is_tried_again_later_and_forgotten_when_it_succeeds(
     with caplog.at_level(logging.WARNING, "clientgo.workqueue"):
         running = Background(lambda: run_workers(stop, queue, handle))
         queue.add("default/a")
-        attempts.get(timeout=5)
+        attempts.get(timeout=30)
         clock.wait_for_waiters(1)
         assert queue.num_requeues("default/a") == 1
         clock.step(1.0)
-        attempts.get(timeout=5)
+        attempts.get(timeout=30)
         stop.set()
         running.result()
 

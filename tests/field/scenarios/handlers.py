@@ -22,7 +22,7 @@ def an_empty_cache_differs_from_one_not_filled(field: Field) -> None:
     gate.wait_until_reached()
     field.check(not subject.has_synced(timeout=0.0), "it says that it has synced, before the list")
     gate.open()
-    field.check(subject.has_synced(timeout=5.0), "it does not say that it has synced")
+    field.check(subject.has_synced(timeout=30), "it does not say that it has synced")
 
 
 @scenario("FIELD-08")
@@ -39,7 +39,7 @@ def a_slow_handler_holds_up_neither_the_cache_nor_others(field: Field) -> None:
         field.until(
             lambda: len(quick.calls) == len(_NAMES),
             lambda: f"cache {sorted(subject.keys())}, {len(quick.calls)} calls of the other",
-            within=2.0,
+            within=30.0,
         )
         field.check(subject.keys() == keys(*_NAMES), f"cache: {sorted(subject.keys())}")
         field.check(len(slow.calls) == 1, "the slow handler was called again meanwhile")
@@ -78,7 +78,7 @@ def a_handler_that_raises_still_syncs(field: Field) -> None:
     subject = field.informer()
     registration = subject.add_handler(field.recorder(_fail_for_a))
     subject.start()
-    field.check(subject.handler_has_synced(registration, timeout=5.0), "it never syncs")
+    field.check(subject.handler_has_synced(registration, timeout=30), "it never syncs")
 
 
 @scenario("FIELD-35")

@@ -172,7 +172,7 @@ def test_the_operator_stays_until_it_has_cleaned_up(deployed: Cluster) -> None:
     operator = threading.Thread(target=clean_up)
     operator.start()
     assert deployed.run("undeploy", "--timeout", "10") == 0
-    operator.join(5)
+    operator.join(30)
 
     assert seen == [True]
     assert not deployed.has(Deployment, "demo", "demo-system")

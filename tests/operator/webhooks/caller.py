@@ -50,14 +50,14 @@ def post(
             body=content,
             headers={"Content-Type": content_type},
             retries=False,
-            timeout=10,
+            timeout=30,
         )
         return answer.status, answer.data
 
 
 def connect(address: tuple[str, int], context: ssl.SSLContext | None = None) -> ssl.SSLSocket:
     """A connection after its handshake."""
-    sock = socket.create_connection(address, timeout=10)
+    sock = socket.create_connection(address, timeout=30)
     return (context or trusting()).wrap_socket(sock, server_hostname=address[0])
 
 

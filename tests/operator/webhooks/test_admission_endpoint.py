@@ -156,7 +156,7 @@ def test_a_handler_gets_a_second_less_than_the_caller_waits(
 
     @validate(Foo)
     def hang(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
-        release.wait(10)
+        release.wait(30)
 
     asked = Asked(hang, clock=clock)
     call = Background(lambda: asked.ask(review("CREATE", foo()), timeout=said))

@@ -39,7 +39,7 @@ class Serving:
     def answer(self, path: str, call: Call) -> Answer:
         self.calls.append((path, call))
         self.entered.release()
-        self.proceed.wait(10)
+        self.proceed.wait(30)
         return Answer(200, str(len(call.body)).encode())
 
 
@@ -159,7 +159,7 @@ def test_http_2_is_not_offered(serving: Serving) -> None:
 
 
 def test_plain_text_on_the_port_disturbs_nobody(serving: Serving) -> None:
-    with socket.create_connection(serving.address, timeout=10) as sock:
+    with socket.create_connection(serving.address, timeout=30) as sock:
         sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
         with contextlib.suppress(ConnectionError):
             read_to_end(sock)
@@ -192,7 +192,7 @@ def test_stop_lets_a_request_in_progress_be_answered(serving: Serving) -> None:
     serving.proceed.clear()
     with connect(serving.address) as sock:
         sock.sendall(request())
-        assert serving.entered.acquire(timeout=5)
+        assert serving.entered.acquire(timeout=30)
         stopping = Background(lambda: serving.server.stop(10))
         assert stopping.is_running
         serving.proceed.set()
@@ -207,7 +207,7 @@ def test_stop_names_what_has_not_ended_in_its_time(serving: Serving) -> None:
     serving.proceed.clear()
     with connect(serving.address) as sock:
         sock.sendall(request())
-        assert serving.entered.acquire(timeout=5)
+        assert serving.entered.acquire(timeout=30)
         assert [thread.name for thread in serving.server.stop(0)] == ["webhook-connection-1"]
 
 
@@ -256,7 +256,7 @@ def test_a_connection_that_cannot_be_taken_does_not_end_the_server(
     monkeypatch.setattr(https_server, "_PAUSE", 0.001)
     monkeypatch.setattr(owner, method, fail_once)
     with contextlib.suppress(OSError), socket.create_connection(serving.address) as lost:
-        assert failed.wait(5)
+        assert failed.wait(30)
         lost.close()
 
     with connect(serving.address) as sock:

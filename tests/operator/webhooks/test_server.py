@@ -261,7 +261,7 @@ def test_a_handler_that_hangs_is_named_when_the_server_stops(tmp_path: Path) -> 
 
     @validate(Foo, timeout_seconds=1)
     def hang(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
-        release.wait(10)
+        release.wait(30)
 
     webhooks = Webhooks()
     webhooks.register(hang)
