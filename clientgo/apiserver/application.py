@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from clientgo.apiserver.authentication import Authenticator
+from clientgo.apiserver.auth.authentication import Authenticator
 from clientgo.apiserver.cluster import Cluster
-from clientgo.apiserver.discovery import discover
-from clientgo.apiserver.fault_control import CONTROL_PATH, FaultControl
-from clientgo.apiserver.fault_injection import FaultInjector
-from clientgo.apiserver.http import (
+from clientgo.apiserver.discovery.discovery import discover
+from clientgo.apiserver.discovery.openapi import answer_openapi
+from clientgo.apiserver.faults.control import CONTROL_PATH, FaultControl
+from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.http.messages import (
     Answer,
     Receive,
     Request,
@@ -30,21 +31,20 @@ from clientgo.apiserver.http import (
     text_response,
     warning,
 )
-from clientgo.apiserver.journal import JournalError
-from clientgo.apiserver.negotiation import Form, negotiate, parse_included
-from clientgo.apiserver.openapi import answer_openapi
-from clientgo.apiserver.request_info import RequestInfo, parse_path
-from clientgo.apiserver.resources import Resource
-from clientgo.apiserver.reviews import REVIEWS
-from clientgo.apiserver.status_errors import (
+from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included
+from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
+from clientgo.apiserver.requests.reviews import REVIEWS
+from clientgo.apiserver.requests.subresources import subresource_verb
+from clientgo.apiserver.requests.verbs import COLLECTION_VERBS, OBJECT_VERBS, Call, Verb, watch
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import (
     StatusError,
     bad_request,
     internal,
     method_not_allowed,
     resource_not_found,
 )
-from clientgo.apiserver.subresources import subresource_verb
-from clientgo.apiserver.verbs import COLLECTION_VERBS, OBJECT_VERBS, Call, Verb, watch
+from clientgo.apiserver.storage.journal import JournalError
 
 _HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 

@@ -12,12 +12,12 @@ import sys
 import threading
 from pathlib import Path
 
-from clientgo.apiserver.authentication import read_token
+from clientgo.apiserver.auth.authentication import read_token
 from clientgo.apiserver.certificates import ServingCertificate
-from clientgo.apiserver.data_directory import DataDirectoryError
-from clientgo.apiserver.fault_control import CONTROL_PATH
+from clientgo.apiserver.faults.control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
+from clientgo.apiserver.storage.data_directory import DataDirectoryError
 
 _USAGE_ERROR = 2
 """The exit status that argparse has for options that don't go together."""

@@ -13,17 +13,17 @@ import time
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
 
-from clientgo.apiserver.builtin_resources import builtin_resources
-from clientgo.apiserver.crds import CrdController
-from clientgo.apiserver.garbage_collector import GarbageCollector
-from clientgo.apiserver.journal import Journal
-from clientgo.apiserver.namespaces import NamespaceController
-from clientgo.apiserver.options import FieldValidation, WriteOptions
-from clientgo.apiserver.ownership import Ownership
-from clientgo.apiserver.resources import Resource, ResourceRegistry
-from clientgo.apiserver.storage import Collection, Storage
-from clientgo.apiserver.watching import WatchStream
-from clientgo.apiserver.webhooks import Webhooks
+from clientgo.apiserver.admission.webhooks import Webhooks
+from clientgo.apiserver.controllers.definitions import CrdController
+from clientgo.apiserver.controllers.garbage_collector import GarbageCollector
+from clientgo.apiserver.controllers.namespaces import NamespaceController
+from clientgo.apiserver.kinds.builtin_resources import builtin_resources
+from clientgo.apiserver.objects.ownership import Ownership
+from clientgo.apiserver.requests.options import FieldValidation, WriteOptions
+from clientgo.apiserver.requests.watching import WatchStream
+from clientgo.apiserver.resources.resource import Resource, ResourceRegistry
+from clientgo.apiserver.storage.journal import Journal
+from clientgo.apiserver.storage.storage import Collection, Storage
 from clientgo.meta.timestamps import format_time
 
 

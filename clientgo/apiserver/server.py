@@ -27,22 +27,22 @@ from typing import Any, Self, TypeVar
 import uvicorn
 
 from clientgo.apiserver.application import Application
-from clientgo.apiserver.authentication import Authenticator, check_exposure, keep_token
+from clientgo.apiserver.auth.authentication import Authenticator, check_exposure, keep_token
 from clientgo.apiserver.certificates import ServingCertificate, keep_self_signed
 from clientgo.apiserver.cluster import Cluster
-from clientgo.apiserver.data_directory import DataDirectory, erase_data
-from clientgo.apiserver.fault_control import FaultControl
-from clientgo.apiserver.fault_injection import FaultInjector
-from clientgo.apiserver.faults import (
+from clientgo.apiserver.faults.control import FaultControl
+from clientgo.apiserver.faults.declarations import (
     CloseWatches,
     ExpireHistory,
     Fault,
     RestartServer,
     RotateToken,
 )
-from clientgo.apiserver.http_protocol import KEEP_ALIVE_TIMEOUT, HttpProtocol
+from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.http.protocol import KEEP_ALIVE_TIMEOUT, HttpProtocol
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
-from clientgo.apiserver.sqlite_journal import SqliteJournal
+from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
+from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
 
 T = TypeVar("T")
 

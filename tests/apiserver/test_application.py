@@ -8,7 +8,8 @@ import logging
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer, verbs
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.requests import verbs
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 

@@ -13,9 +13,14 @@ import pytest
 import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.authentication import Authenticator, check_exposure, keep_token, read_token
+from clientgo.apiserver.auth.authentication import (
+    Authenticator,
+    check_exposure,
+    keep_token,
+    read_token,
+)
 from clientgo.apiserver.certificates import ServingCertificate, keep_self_signed
-from clientgo.apiserver.status_errors import StatusError
+from clientgo.apiserver.resources.status_errors import StatusError
 
 NAMESPACES = "/api/v1/namespaces"
 _TLS = Path(__file__).parents[1] / "data/tls"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.custom_resources import CustomStrategy
+from clientgo.apiserver.crds.custom_resources import CustomStrategy
 from clientgo.schema.field_errors import FieldErrorReason
 
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver import data_directory as data_directory_module
-from clientgo.apiserver.data_directory import DataDirectory, DataDirectoryError
-from clientgo.apiserver.journal import Entry
+from clientgo.apiserver.storage import data_directory as data_directory_module
+from clientgo.apiserver.storage.data_directory import DataDirectory, DataDirectoryError
+from clientgo.apiserver.storage.journal import Entry
 
 
 @pytest.fixture

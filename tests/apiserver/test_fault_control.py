@@ -12,8 +12,8 @@ import pytest
 import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.fault_control import CONTROL_PATH
 from clientgo.apiserver.faults import RestartServer
+from clientgo.apiserver.faults.control import CONTROL_PATH
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 FAILING_LISTS = {"fault": "FailRequests", "requests": {"verbs": ["list"]}, "times": None}

@@ -15,10 +15,9 @@ import msgspec
 import pytest
 import urllib3
 
-from clientgo.apiserver import EmbeddedAPIServer, watching
-from clientgo.apiserver.authentication import Authenticator
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.auth.authentication import Authenticator
 from clientgo.apiserver.cluster import Cluster
-from clientgo.apiserver.fault_injection import FaultInjector
 from clientgo.apiserver.faults import (
     CloseWatches,
     CutAnswers,
@@ -35,7 +34,9 @@ from clientgo.apiserver.faults import (
     StaleLists,
     WithholdBookmarks,
 )
-from clientgo.apiserver.http import Request, Response, text_response
+from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.http.messages import Request, Response, text_response
+from clientgo.apiserver.requests import watching
 from tests.apiserver.http_api import CONFIGMAPS, Api, Watch, configmap
 
 CREATE = Requests(verbs=("create",), resource="configmaps")

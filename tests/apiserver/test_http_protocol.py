@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer, http_protocol
-from clientgo.apiserver.http import BODY_LIMIT
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.http import protocol
+from clientgo.apiserver.http.messages import BODY_LIMIT
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 SHORT = 0.2
@@ -136,7 +137,7 @@ def test_a_head_beyond_the_limit_is_refused(
 
 
 def test_a_long_head_within_the_limit_is_read(server: EmbeddedAPIServer) -> None:
-    padding = b"y" * (http_protocol.HEAD_LIMIT - 1000)
+    padding = b"y" * (protocol.HEAD_LIMIT - 1000)
     request = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: " + padding + b"\r\n\r\n"
 
     assert answer_to(server, request).startswith(b"HTTP/1.1 200 ")
@@ -165,7 +166,7 @@ def test_too_many_parameters_are_a_bad_request(api: Api) -> None:
 def test_a_client_that_dribbles_its_headers_is_hung_up_on(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "HEAD_TIMEOUT", SHORT)
+    monkeypatch.setattr(protocol, "HEAD_TIMEOUT", SHORT)
     started = time.monotonic()
     with connected(server) as connection:
         connection.sendall(b"GET / HTTP/1.1\r\n")
@@ -191,7 +192,7 @@ def test_a_client_that_dribbles_its_headers_is_hung_up_on(
 def test_a_client_that_stops_in_the_middle_is_hung_up_on(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch, constant: str, said: bytes
 ) -> None:
-    monkeypatch.setattr(http_protocol, constant, SHORT)
+    monkeypatch.setattr(protocol, constant, SHORT)
 
     with connected(server) as connection:
         connection.sendall(said)
@@ -202,7 +203,7 @@ def test_a_client_that_stops_in_the_middle_is_hung_up_on(
 def test_a_client_that_does_not_read_its_answer_is_hung_up_on(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "STALL_TIMEOUT", SHORT)
+    monkeypatch.setattr(protocol, "STALL_TIMEOUT", SHORT)
     for index in range(20):
         api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
 
@@ -231,7 +232,7 @@ def wait_until_hung_up(connection: socket.socket) -> None:
 def test_a_slow_client_that_goes_on_reading_gets_all(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "STALL_TIMEOUT", SHORT)
+    monkeypatch.setattr(protocol, "STALL_TIMEOUT", SHORT)
     for index in range(20):
         api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
 
@@ -249,8 +250,8 @@ def test_a_slow_client_that_goes_on_reading_gets_all(
 def test_an_idle_connection_outlives_the_patience_with_requests(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "HEAD_TIMEOUT", SHORT)
-    monkeypatch.setattr(http_protocol, "BODY_TIMEOUT", SHORT)
+    monkeypatch.setattr(protocol, "HEAD_TIMEOUT", SHORT)
+    monkeypatch.setattr(protocol, "BODY_TIMEOUT", SHORT)
     with connected(server) as connection:
         for _ in range(2):
             connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -263,7 +264,7 @@ def test_a_watch_outlives_the_patience_with_requests(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for constant in ("HEAD_TIMEOUT", "BODY_TIMEOUT", "STALL_TIMEOUT"):
-        monkeypatch.setattr(http_protocol, constant, SHORT)
+        monkeypatch.setattr(protocol, constant, SHORT)
     watch = api.watch(CONFIGMAPS)
     time.sleep(2 * SHORT)  # nothing happens, and nothing must
 
@@ -276,7 +277,7 @@ def test_a_watch_outlives_the_patience_with_requests(
 def test_one_connection_too_many_is_told_so(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_protocol, "CONNECTION_LIMIT", 1)
+    monkeypatch.setattr(protocol, "CONNECTION_LIMIT", 1)
     request = b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
     with connected(server) as first, connected(server) as second:
         answer = rest_of(second)

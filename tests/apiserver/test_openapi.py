@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.openapi_v2 import definition_v2
-from clientgo.apiserver.openapi_v2_protobuf import V2_PROTOBUF_TYPE, encode_v2
+from clientgo.apiserver.discovery.openapi_v2 import definition_v2
+from clientgo.apiserver.discovery.openapi_v2_protobuf import V2_PROTOBUF_TYPE, encode_v2
 from clientgo.client import Client
 from sample_controller.demo import install_crd
 

@@ -18,7 +18,7 @@ import urllib3
 from clientgo.__main__ import main
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.data_directory import DataDirectory, DataDirectoryError
+from clientgo.apiserver.storage.data_directory import DataDirectory, DataDirectoryError
 from clientgo.cache import SharedIndexInformer, wait_for_cache_sync
 from clientgo.client import Client, ResourceListWatch
 from clientgo.rest import RestConfig

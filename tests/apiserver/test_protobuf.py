@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.protobuf import (
+from clientgo.apiserver.http.protobuf import (
     PROTOBUF_TYPE,
     ProtobufError,
     UnknownKindError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.apiserver.request_info import RequestInfo, parse_path
+from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import cast
 
 import pytest
 
-from clientgo.apiserver.data_directory import DataDirectory
-from clientgo.apiserver.journal import Entry, JournalError
-from clientgo.apiserver.sqlite_journal import SqliteJournal
+from clientgo.apiserver.storage.data_directory import DataDirectory
+from clientgo.apiserver.storage.journal import Entry, JournalError
+from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
 
 
 class SlowDirectory:

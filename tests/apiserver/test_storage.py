@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.apiserver import storage as storage_module
-from clientgo.apiserver.storage import Collection, EventType, Storage, object_key
+from clientgo.apiserver.storage import storage as storage_module
+from clientgo.apiserver.storage.storage import Collection, EventType, Storage, object_key
 
 KEY = ("", "configmaps")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.apiserver.printers import columns_for
-from clientgo.apiserver.table import human_duration
+from clientgo.apiserver.kinds.columns.printers import columns_for
+from clientgo.apiserver.resources.table import human_duration
 
 
 @pytest.mark.parametrize(

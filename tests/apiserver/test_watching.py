@@ -8,8 +8,10 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer, http, rendering, watching
-from clientgo.apiserver import storage as storage_module
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.http import messages
+from clientgo.apiserver.requests import rendering, watching
+from clientgo.apiserver.storage import storage as storage_module
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 
@@ -100,7 +102,7 @@ def test_an_object_is_encoded_once_whoever_reads_it(
             encoded.append(value)
         return msgspec.json.encode(value)
 
-    for module in (http, rendering, storage_module, watching):
+    for module in (messages, rendering, storage_module, watching):
         monkeypatch.setattr(module, "encode", encode)
     watches = [api.watch(CONFIGMAPS) for _ in range(10)]
 

@@ -22,7 +22,7 @@ from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver import server as apiserver
 from clientgo.apiserver.application import Application
 from clientgo.apiserver.faults import StaleLists
-from clientgo.apiserver.request_info import RequestInfo, parse_path
+from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
 from clientgo.client import Client
 from clientgo.leaderelection import USUAL_TIMING
 from clientgo.meta import ObjectMeta

@@ -18,7 +18,8 @@ import pytest
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.api.events_v1 import Event
-from clientgo.apiserver import EmbeddedAPIServer, reviews
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.requests import reviews
 from clientgo.client import Client
 from clientgo.leaderelection import Leadership
 from clientgo.meta import ObjectMeta

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer, reviews
+from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.faults import FailRequests, Requests
+from clientgo.apiserver.requests import reviews
 from clientgo.operator import Manager
 from clientgo.operator.metrics_access import MetricsAccess
 from clientgo.serving import Request, Response

@@ -18,9 +18,9 @@ from urllib.parse import unquote, urlsplit
 from urllib3 import HTTPHeaderDict
 
 from clientgo.apiserver.application import Application
-from clientgo.apiserver.authentication import Authenticator
+from clientgo.apiserver.auth.authentication import Authenticator
 from clientgo.apiserver.cluster import Cluster
-from clientgo.apiserver.fault_injection import FaultInjector
+from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.meta import APIResource
 from clientgo.rest import Answer
 from clientgo.rest.exchange import Headers, RequestBody

@@ -1,0 +1,1 @@
+"""Admit or refuse a write: namespace life cycle and webhooks."""

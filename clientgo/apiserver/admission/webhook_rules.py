@@ -1,0 +1,209 @@
+"""Which writes an admission webhook wants to see: rules, selectors and conditions.
+
+Promises: a registration is parsed once, when its configuration is stored; matching a write costs
+nothing that leads outside. What a malformed condition would do is told when it is registered.
+
+Upstream: apiserver ``admission/plugin/webhook/{generic,predicates,matchconditions}``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from clientgo.apiserver.admission.admission import Review
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.label_selector_objects import selector_from_object
+from clientgo.meta.label_selectors import Selector
+from clientgo.schema.field_errors import FieldError
+
+if TYPE_CHECKING:
+    from clientgo.apiserver.admission.match_conditions import MatchConditions
+
+_DEFAULT_TIMEOUT = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule of a webhook; ``*`` stands for anything."""
+
+    groups: frozenset[str]
+    versions: frozenset[str]
+    resources: frozenset[str]
+    operations: frozenset[str]
+    scope: str
+
+    @classmethod
+    def parse(cls, rule: Mapping[str, Any]) -> Rule:
+        """Read a rule as it stands in a configuration."""
+        return cls(
+            frozenset(rule.get("apiGroups", ())),
+            frozenset(rule.get("apiVersions", ())),
+            frozenset(rule.get("resources", ())),
+            frozenset(rule.get("operations", ())),
+            rule.get("scope") or "*",
+        )
+
+    def matches(self, review: Review, resource: Resource) -> bool:
+        """Whether the rule covers a write, seen as one of ``resource`` (a version of it)."""
+        return (
+            _has(self.groups, resource.group)
+            and _has(self.versions, resource.version)
+            and _has(self.operations, review.operation)
+            and self._covers_path(resource.plural, review.subresource)
+            and self.scope in ("*", "Namespaced" if review.namespace else "Cluster")
+        )
+
+    def _covers_path(self, plural: str, subresource: str) -> bool:
+        if not subresource:
+            return not self.resources.isdisjoint({plural, "*", "*/*"})
+        return not self.resources.isdisjoint(
+            {f"{plural}/{subresource}", f"{plural}/*", f"*/{subresource}", "*/*"}
+        )
+
+
+def _has(accepted: frozenset[str], value: str) -> bool:
+    return "*" in accepted or value in accepted
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """A registered webhook."""
+
+    name: str
+    client_config: Mapping[str, Any]
+    rules: tuple[Rule, ...]
+    namespace_selector: Selector
+    object_selector: Selector
+    conditions: MatchConditions | None
+    ignores_failure: bool
+    exact: bool
+    reinvoked: bool
+    timeout: float
+
+    @classmethod
+    def parse(cls, webhook: Mapping[str, Any]) -> Webhook:
+        """Read a webhook as it stands in a configuration that was accepted."""
+        return cls(
+            webhook["name"],
+            webhook["clientConfig"],
+            tuple(Rule.parse(rule) for rule in webhook.get("rules", ())),
+            selector_from_object(webhook.get("namespaceSelector") or {}),
+            selector_from_object(webhook.get("objectSelector") or {}),
+            _match_conditions(webhook.get("matchConditions", ())),
+            ignores_failure=webhook.get("failurePolicy") == "Ignore",
+            exact=webhook.get("matchPolicy") == "Exact",
+            reinvoked=webhook.get("reinvocationPolicy") == "IfNeeded",
+            timeout=webhook.get("timeoutSeconds") or _DEFAULT_TIMEOUT,
+        )
+
+    def matched_version(self, review: Review, versions: Sequence[Resource]) -> Resource | None:
+        """The version of the written resource as which the webhook wants to see the write.
+
+        ``versions`` are all that the resource has, its own first.
+        """
+        for resource in versions[:1] if self.exact else versions:
+            if any(rule.matches(review, resource) for rule in self.rules):
+                return resource
+        return None
+
+    def selects(self, review: Review, namespace_labels: Mapping[str, str] | None) -> bool:
+        """Whether the selectors let a write through; on an update either state may match."""
+        if namespace_labels is not None and not self.namespace_selector.matches(namespace_labels):
+            return False
+        states = [state for state in (review.obj, review.old) if state is not None]
+        return any(self.object_selector.matches(_labels(state)) for state in states)
+
+    def meets_conditions(self, request: Object) -> bool:
+        """Whether every condition holds for a review's request.
+
+        Raises:
+            WebhookCallError: one could not be evaluated, and none said no.
+        """
+        return self.conditions is None or self.conditions.hold(request)
+
+
+def _match_conditions(conditions: Sequence[Mapping[str, str]]) -> MatchConditions | None:
+    if not conditions:
+        return None
+    from clientgo.apiserver.admission.match_conditions import MatchConditions  # loads CEL
+
+    return MatchConditions(conditions)
+
+
+def _labels(obj: Object) -> Mapping[str, str]:
+    labels: Mapping[str, str] = obj["metadata"].get("labels") or {}
+    return labels
+
+
+# -- what is wrong with a registration
+
+
+def validate_webhooks(configuration: Object) -> list[FieldError]:
+    """Return what is wrong with a webhook configuration."""
+    errors: list[FieldError] = []
+    seen: set[str] = set()
+    for index, webhook in enumerate(configuration.get("webhooks", ())):
+        path = f"webhooks[{index}]"
+        name = webhook.get("name", "")
+        if name.count(".") < 2:
+            detail = "should be a domain with at least three segments separated by dots"
+            errors.append(FieldError.invalid(f"{path}.name", name, detail))
+        if name in seen:
+            errors.append(FieldError.duplicate(f"{path}.name", name))
+        seen.add(name)
+        errors += _validate_client_config(webhook.get("clientConfig", {}), f"{path}.clientConfig")
+        errors += _validate_choices(webhook, path)
+        for position, condition in enumerate(webhook.get("matchConditions", ())):
+            errors += _validate_condition(condition, f"{path}.matchConditions[{position}]")
+    return errors
+
+
+def _validate_client_config(config: Object, path: str) -> list[FieldError]:
+    url, service = config.get("url"), config.get("service")
+    if (url is None) == (service is None):
+        detail = "exactly one of url or service is required"
+        return [FieldError.required(path, detail)]
+    if url is not None and not url.startswith("https://"):
+        return [FieldError.invalid(f"{path}.url", url, "'https' is the only allowed URL scheme")]
+    return []
+
+
+_CHOICES: dict[str, tuple[str, ...]] = {
+    "failurePolicy": ("Fail", "Ignore"),
+    "matchPolicy": ("Equivalent", "Exact"),
+    "sideEffects": ("None", "NoneOnDryRun"),
+}
+
+
+def _validate_choices(webhook: Object, path: str) -> list[FieldError]:
+    errors = []
+    for field, supported in _CHOICES.items():
+        value = webhook.get(field)
+        if value is None and field == "sideEffects":
+            detail = f"must specify one of {', '.join(supported)}"
+            errors.append(FieldError.required(f"{path}.{field}", detail))
+        elif value is not None and value not in supported:
+            errors.append(FieldError.not_supported(f"{path}.{field}", value, supported))
+    if not webhook.get("admissionReviewVersions"):
+        detail = "must specify one of v1, v1beta1"
+        errors.append(FieldError.required(f"{path}.admissionReviewVersions", detail))
+    timeout = webhook.get("timeoutSeconds")
+    if timeout is not None and timeout not in range(1, 31):
+        detail = "the timeout value must be between 1 and 30 seconds"
+        errors.append(FieldError.invalid(f"{path}.timeoutSeconds", timeout, detail))
+    return errors
+
+
+def _validate_condition(condition: Object, path: str) -> list[FieldError]:
+    errors = []
+    if not condition.get("name"):
+        errors.append(FieldError.required(f"{path}.name"))
+    expression = condition.get("expression", "")
+    if not expression.strip():
+        return [*errors, FieldError.required(f"{path}.expression")]
+    from clientgo.apiserver.admission.match_conditions import expression_errors  # loads CEL
+
+    return errors + expression_errors(expression, f"{path}.expression")

@@ -1,0 +1,1 @@
+"""Decide who a client is."""

@@ -1,0 +1,1 @@
+"""React to changes: garbage collection, namespace deletion, definitions."""

@@ -1,0 +1,213 @@
+"""The garbage collector: objects go when their owners have gone.
+
+Promises: dependents of a deleted owner are deleted if no other owner is left (background), an
+owner deleted in the foreground waits for the dependents that block it, one deleted with Orphan lets
+go of them. References to owners that never existed count as gone, as on a real cluster.
+
+Upstream: ``pkg/controller/garbagecollector``. It mirrors the cluster into a graph through informers
+and asks again before each deletion; here the storage tells of each change, so two indexes (objects
+by uid, dependents by owner) are always exact.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from clientgo.apiserver.objects.writes import (
+    FOREGROUND_FINALIZER,
+    ORPHAN_FINALIZER,
+    Target,
+    delete_object,
+    update_object,
+)
+from clientgo.apiserver.requests.options import DeleteOptions, Propagation
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import StatusError
+from clientgo.apiserver.storage.storage import Change, Collection, EventType, Object, StoredObject
+
+if TYPE_CHECKING:
+    from clientgo.apiserver.cluster import Cluster
+
+Node = tuple[Collection, str]
+"""An object: its collection and its key there."""
+
+
+class GarbageCollector:
+    """Follows owner references."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._by_uid: dict[str, Node] = {}
+        self._dependents: dict[str, set[Node]] = {}
+        cluster.storage.observe(self._observe)
+
+    def _observe(self, collection: Collection, change: Change) -> None:
+        current, previous = change.current, change.previous
+        node = (collection, current.key)
+        if change.type is EventType.DELETED:
+            self._by_uid.pop(current.uid, None)
+            if previous is not None:
+                self._unlink(node, previous.owners)
+            if current.uid in self._dependents:
+                self._cluster.spawn(self._collect_dependents(current.uid))
+            if previous is not None and previous.owners:
+                self._cluster.spawn(self._release_owners(previous.owners))
+            return
+        self._by_uid[current.uid] = node
+        if previous is not None and previous.owners != current.owners:
+            self._unlink(node, previous.owners)
+        for owner in current.owners:
+            self._dependents.setdefault(owner, set()).add(node)
+        if any(owner not in self._by_uid for owner in current.owners):
+            self._cluster.spawn(self._collect(node))
+        if b'"finalizers"' in current.raw and b'"deletionTimestamp"' in current.raw:
+            self._cluster.spawn(self._finish_owner(node))
+        if previous is not None and previous.owners:
+            self._cluster.spawn(self._release_owners(previous.owners))
+
+    def _unlink(self, node: Node, owners: tuple[str, ...]) -> None:
+        for owner in owners:
+            dependents = self._dependents.get(owner)
+            if dependents is not None:
+                dependents.discard(node)
+                if not dependents:
+                    del self._dependents[owner]
+
+    # -- owners that have gone
+
+    async def _collect_dependents(self, owner: str) -> None:
+        for node in list(self._dependents.get(owner, ())):
+            await self._collect(node)
+
+    async def _collect(self, node: Node) -> None:
+        """Delete an object whose owners have all gone; else let it forget those that have."""
+        stored = node[0].get(node[1])
+        if stored is None:
+            return
+        references = _references(stored)
+        solid = [item for item in references if item["uid"] in self._by_uid]
+        if len(solid) == len(references):
+            return
+        if not solid:
+            await self._delete(node, stored)
+            return
+        gone = {item["uid"] for item in references} - {item["uid"] for item in solid}
+        await self._forget_owners(node, gone)
+
+    async def _delete(
+        self, node: Node, stored: StoredObject, propagation: Propagation | None = None
+    ) -> None:
+        target = self._target(node)
+        if target is None:
+            return
+        options = DeleteOptions(uid=stored.uid, propagation=propagation)
+        await self._quietly(delete_object(self._cluster, target, options), target)
+
+    async def _forget_owners(self, node: Node, gone: set[str]) -> None:
+        target = self._target(node)
+        if target is None:
+            return
+
+        def change(obj: Object) -> Object:
+            metadata = obj["metadata"]
+            kept = [item for item in metadata.get("ownerReferences", ()) if item["uid"] not in gone]
+            if kept:
+                metadata["ownerReferences"] = kept
+            else:
+                metadata.pop("ownerReferences", None)
+            return obj
+
+        update = update_object(self._cluster, target, change, self._cluster.own_options)
+        await self._quietly(update, target)
+
+    # -- owners that wait for their dependents
+
+    async def _release_owners(self, owners: tuple[str, ...]) -> None:
+        """Look again at the owners of an object that has gone or changed."""
+        for owner in owners:
+            if node := self._by_uid.get(owner):
+                await self._finish_owner(node)
+
+    async def _finish_owner(self, node: Node) -> None:
+        """Go on with an owner whose deletion waits for what it owns."""
+        stored = node[0].get(node[1])
+        if stored is None:
+            return
+        metadata = stored.decode()["metadata"]
+        finalizers = metadata.get("finalizers", ())
+        if "deletionTimestamp" not in metadata:
+            return
+        if ORPHAN_FINALIZER in finalizers:
+            for dependent in list(self._dependents.get(stored.uid, ())):
+                await self._forget_owners(dependent, {stored.uid})
+            await self._drop_finalizer(node, ORPHAN_FINALIZER)
+        elif FOREGROUND_FINALIZER in finalizers:
+            await self._delete_blocking(node, stored)
+
+    async def _delete_blocking(self, node: Node, owner: StoredObject) -> None:
+        """Foreground deletion: dependents first; the owner when none of them blocks it."""
+        blocked = False
+        for dependent in list(self._dependents.get(owner.uid, ())):
+            stored = dependent[0].get(dependent[1])
+            if stored is None:
+                continue
+            references = _references(stored)
+            others = [
+                item
+                for item in references
+                if item["uid"] != owner.uid and item["uid"] in self._by_uid
+            ]
+            if others:
+                await self._forget_owners(dependent, {owner.uid})
+                continue
+            blocks = any(
+                item["uid"] == owner.uid and item.get("blockOwnerDeletion") for item in references
+            )
+            if b'"deletionTimestamp"' not in stored.raw:
+                await self._delete(dependent, stored, self._propagation_to(stored))
+            blocked = blocked or (blocks and dependent[0].get(dependent[1]) is not None)
+        if not blocked:
+            await self._drop_finalizer(node, FOREGROUND_FINALIZER)
+
+    def _propagation_to(self, stored: StoredObject) -> Propagation | None:
+        """Foreground goes on down, if there is something further down."""
+        return Propagation.FOREGROUND if stored.uid in self._dependents else None
+
+    async def _drop_finalizer(self, node: Node, finalizer: str) -> None:
+        target = self._target(node)
+        if target is None:
+            return
+
+        def change(obj: Object) -> Object:
+            metadata = obj["metadata"]
+            kept = [item for item in metadata.get("finalizers", ()) if item != finalizer]
+            if kept:
+                metadata["finalizers"] = kept
+            else:
+                metadata.pop("finalizers", None)
+            return obj
+
+        update = update_object(self._cluster, target, change, self._cluster.own_options)
+        await self._quietly(update, target)
+
+    # -- plumbing
+
+    def _target(self, node: Node) -> Target | None:
+        collection, key = node
+        resource: Resource | None = self._cluster.resource_of(collection)
+        if resource is None:
+            return None
+        namespace, _, name = key.rpartition("/")
+        return Target(resource, namespace, name)
+
+    async def _quietly(self, write: Any, target: Target) -> None:
+        """Write; a failure (refused by a webhook, raced by a client) is told and left alone."""
+        try:
+            await write
+        except StatusError as error:
+            if error.code != 404:
+                self._cluster.log.info("garbage collector: %s: %s", target.key, error)
+
+
+def _references(stored: StoredObject) -> list[dict[str, Any]]:
+    return list(stored.decode()["metadata"].get("ownerReferences", ()))

@@ -1,0 +1,326 @@
+"""Custom resources: what a CustomResourceDefinition makes of the objects it defines.
+
+Promises: each version of a CRD becomes a ``Resource`` whose strategy prunes, defaults and validates
+by the version's structural schema, prints the columns it declares and splits off the status if it
+has that subresource. Versions differ in their apiVersion only (conversion strategy None).
+
+Upstream: apiextensions-apiserver ``pkg/registry/customresource``.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from clientgo.apiserver.crds.json_path import JsonPath
+from clientgo.apiserver.objects.metadata import embedded_causes
+from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
+from clientgo.apiserver.resources.status_errors import bad_request, invalid
+from clientgo.apiserver.resources.strategy import Decoded, FieldReader, ScaleFields, Strategy
+from clientgo.apiserver.resources.table import AGE, NAME, Column, age_since
+from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.group_version import GroupVersionKind
+from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
+from clientgo.schema import FieldError, StructuralSchema
+from clientgo.schema.field_types import custom_resource_field_type
+
+_STATUS = FieldSet.of([field_path("status")])
+_SPEC_AND_METADATA = FieldSet.of([field_path("spec"), field_path("metadata")])
+
+_SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
+
+
+class CustomStrategy(Strategy):
+    """Objects of one version of a CRD."""
+
+    allow_unconditional_update = False
+    counts_generations = True
+
+    def __init__(self, version: Mapping[str, Any], schemas: Mapping[str, Any]) -> None:
+        """Read a version as it stands in ``spec.versions`` of a CRD that was accepted.
+
+        ``schemas`` are those of all versions, by apiVersion.
+        """
+        self._schemas = schemas
+        schema = version.get("schema", {}).get("openAPIV3Schema")
+        self.schema = StructuralSchema.parse(schema) if schema else None
+        self.published_schema: Mapping[str, Any] = schema or {
+            "x-kubernetes-preserve-unknown-fields": True
+        }
+        self.columns = _columns(version.get("additionalPrinterColumns"))
+        self._has_status = "status" in version.get("subresources", {})
+        self._scale = _scale_fields(version.get("subresources", {}).get("scale"))
+        self._selectable = {
+            item["jsonPath"].removeprefix("."): _selectable_reader(item["jsonPath"])
+            for item in version.get("selectableFields", ())
+        }
+
+    @property
+    def scale_fields(self) -> ScaleFields | None:
+        """The places that the definition names."""
+        return self._scale
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """The fields that the CRD makes selectable."""
+        return self._selectable
+
+    def check_type(self, resource: Resource, obj: Object) -> None:
+        """A custom resource must say what it is.
+
+        Raises:
+            StatusError: 400 for another version, 422 for another kind.
+        """
+        api_version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
+        if not isinstance(api_version, str) or not isinstance(kind, str):
+            raise bad_request("apiVersion and kind must be strings")
+        if not kind:
+            raise bad_request(
+                f"the object provided is unrecognized (must be of type {resource.kind}): "
+                "Object 'Kind' is missing"
+            )
+        if api_version != resource.api_version:
+            raise bad_request(
+                f"the API version in the data ({api_version}) does not match the expected API "
+                f"version ({resource.api_version})"
+            )
+        if kind != resource.kind:
+            metadata = obj.get("metadata")
+            name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+            error = FieldError.invalid("kind", kind, f"must be {resource.kind}")
+            raise invalid(resource.as_kind(kind), name, [error])
+
+    def decode(self, resource: Resource, obj: Object) -> Decoded:
+        """Prune what the schema does not know, fill in its defaults."""
+        if self.schema is None:
+            return Decoded(obj)
+        pruned, unknown = self.schema.prune(obj)
+        return Decoded(self.schema.default(pruned), tuple(unknown))
+
+    def read_stored(self, obj: Object) -> Object:
+        """A stored object in the light of a schema that may be newer than it."""
+        if self.schema is None:
+            return obj
+        pruned, _ = self.schema.prune(obj)
+        defaulted: Object = self.schema.default(pruned)
+        return defaulted
+
+    def field_type(self, api_version: str, kind: str) -> FieldType | None:
+        """The type of the kind at one of its versions."""
+        if api_version not in self._schemas:
+            return None
+        return custom_resource_field_type(self._schemas[api_version])
+
+    def reset_fields(self, subresource: str) -> FieldSet:
+        """With a status subresource, each side can't write the other's fields."""
+        if subresource == "status":
+            return _SPEC_AND_METADATA
+        return _STATUS if self._has_status else FieldSet()
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Drop the status, if it is written through its subresource."""
+        if self._has_status:
+            obj.pop("status", None)
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep the status, if it is written through its subresource."""
+        if not self._has_status:
+            return
+        if "status" in old:
+            new["status"] = old["status"]
+        else:
+            new.pop("status", None)
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        """Keep everything but the status and its owners."""
+        status = new.get("status")
+        managed = new["metadata"].get("managedFields")
+        new.clear()
+        new.update(old)
+        new.pop("status", None)
+        if status is not None:
+            new["status"] = status
+        if managed is not None:
+            new["metadata"] = {**old["metadata"], "managedFields": managed}
+
+    def spec_changed(self, new: Object, old: Object) -> bool:
+        """Anything but metadata, and the status if it is split off, counts as spec."""
+        ignored = {"metadata", "status"} if self._has_status else {"metadata"}
+        keys = (new.keys() | old.keys()) - ignored
+        return any(new.get(key) != old.get(key) for key in keys)
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """What the schema finds wrong."""
+        return self._causes(obj, None)
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """What the schema finds wrong with a change."""
+        return self._causes(new, old)
+
+    def _causes(self, new: Object, old: Object | None) -> list[FieldError]:
+        if self.schema is None:
+            return []
+        causes = self.schema.validate(new, old)
+        for path, resource in self.schema.embedded_resources(new):
+            metadata = resource.get("metadata")
+            if isinstance(metadata, dict):
+                causes += [cause.below(path) for cause in embedded_causes(metadata)]
+        return causes
+
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """What the schema finds wrong with a change of the status."""
+        return self.validate_update(new, old)
+
+
+def _scale_fields(scale: Mapping[str, str] | None) -> ScaleFields | None:
+    if scale is None:
+        return None
+
+    def names(path: str) -> tuple[str, ...]:
+        return tuple(path.strip(".").split(".")) if path else ()
+
+    return ScaleFields(
+        names(scale["specReplicasPath"]),
+        names(scale["statusReplicasPath"]),
+        names(scale.get("labelSelectorPath", "")),
+    )
+
+
+def _selectable_reader(path: str) -> FieldReader:
+    json_path = JsonPath(path)
+
+    def read(obj: Object) -> str:
+        found = json_path.find(obj)
+        return _as_text(found[0]) if found and found[0] is not None else ""
+
+    return read
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value)
+
+
+# -- printer columns
+
+
+def _columns(declared: list[Mapping[str, Any]] | None) -> tuple[Column, ...]:
+    if not declared:
+        return NAME, replace(AGE, type="date")
+    return NAME, *(
+        Column(
+            column["name"],
+            column["type"],
+            _cell_reader(column["jsonPath"], column["type"]),
+            column.get("format", ""),
+            column.get("description")
+            or f"Custom resource definition column (in JSONPath format): {column['jsonPath']}",
+            column.get("priority", 0),
+        )
+        for column in declared
+    )
+
+
+_ACCEPTED_TYPES: dict[str, tuple[type, ...]] = {
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+
+
+def _cell_reader(path: str, kind: str) -> Callable[[Object], Any]:
+    json_path = JsonPath(path)
+
+    def read(obj: Object) -> Any:
+        found = json_path.find(obj)
+        return _cell(found[0], kind) if found else None
+
+    return read
+
+
+def _cell(value: Any, kind: str) -> Any:
+    """A value as a cell of the column's type; None where it has another type."""
+    if value is None:
+        return None
+    if kind == "date":
+        return age_since(value) if isinstance(value, str) else "<invalid>"
+    if kind == "string":
+        return value if isinstance(value, str) else _as_text(value)
+    wrong_bool = isinstance(value, bool) and kind != "boolean"
+    return value if isinstance(value, _ACCEPTED_TYPES[kind]) and not wrong_bool else None
+
+
+# -- the resources of a definition
+
+
+def resources_of(crd: Object, schema_version: int) -> list[Resource]:
+    """The resources that a CRD serves, one per served version.
+
+    ``schema_version`` is the resource version at which its schemas last changed: objects written
+    before it are pruned and defaulted again when they are read.
+    """
+    spec = crd["spec"]
+    names = crd["status"]["acceptedNames"]
+    group = spec["group"]
+    storage_version = next(item["name"] for item in spec["versions"] if item["storage"])
+    schemas = {
+        f"{group}/{item['name']}": item.get("schema", {}).get("openAPIV3Schema")
+        for item in spec["versions"]
+    }
+    found = []
+    for version in spec["versions"]:
+        if not version["served"]:
+            continue
+        strategy = CustomStrategy(version, schemas)
+        is_stored = version["name"] == storage_version
+        found.append(
+            Resource(
+                group=group,
+                version=version["name"],
+                kind=names["kind"],
+                plural=names["plural"],
+                singular=names["singular"],
+                list_kind=names["listKind"],
+                short_names=tuple(names.get("shortNames", ())),
+                categories=tuple(names.get("categories", ())),
+                namespaced=spec["scope"] == "Namespaced",
+                verbs=CRUD_VERBS,
+                subresources=_subresources(group, version, names["kind"]),
+                strategy=strategy,
+                is_custom=True,
+                deprecation=_deprecation(group, version, names["kind"]),
+                read=_reader(strategy, f"{group}/{version['name']}"),
+                read_until=schema_version if is_stored else sys.maxsize,
+                write=None if is_stored else _writer(f"{group}/{storage_version}"),
+            )
+        )
+    return found
+
+
+def _deprecation(group: str, version: Mapping[str, Any], kind: str) -> str:
+    if not version.get("deprecated"):
+        return ""
+    default = f"{group}/{version['name']} {kind} is deprecated"
+    return str(version.get("deprecationWarning", default))
+
+
+def _reader(strategy: CustomStrategy, api_version: str) -> Callable[[Object], Object]:
+    return lambda obj: strategy.read_stored({**obj, "apiVersion": api_version})
+
+
+def _writer(api_version: str) -> Callable[[Object], Object]:
+    return lambda obj: {**obj, "apiVersion": api_version}
+
+
+def _subresources(group: str, version: Mapping[str, Any], kind: str) -> tuple[Subresource, ...]:
+    declared = version.get("subresources", {})
+    found = []
+    if "status" in declared:
+        own_kind = GroupVersionKind(group, version["name"], kind)
+        found.append(Subresource("status", STATUS_VERBS, own_kind))
+    if "scale" in declared:
+        found.append(Subresource("scale", STATUS_VERBS, _SCALE))
+    return tuple(found)

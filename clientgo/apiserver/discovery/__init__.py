@@ -1,0 +1,1 @@
+"""Answer discovery and OpenAPI."""

@@ -1,0 +1,201 @@
+"""Discovery: which groups, versions and resources there are.
+
+Promises both forms, the per-version documents and the aggregated one that kubectl asks for, made of
+the registry at the time of the request, so that a CRD appears in all of them at once.
+
+Upstream: apiserver ``endpoints/discovery`` and its ``aggregated`` package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clientgo.apiserver.http.messages import JSON, Response, json_response, page_not_found
+from clientgo.apiserver.http.negotiation import parse_accept
+from clientgo.apiserver.resources.resource import ApiGroup, Resource, ResourceRegistry, Subresource
+from clientgo.apiserver.resources.status_errors import not_acceptable
+from clientgo.apiserver.storage.storage import encode
+
+_AGGREGATED_KIND = "APIGroupDiscoveryList"
+_AGGREGATED_TYPE = f"{JSON};g=apidiscovery.k8s.io;v=v2;as={_AGGREGATED_KIND}"
+_AGGREGATED_PARAMETERS = (
+    ("g", "apidiscovery.k8s.io"),
+    ("v", "v2"),
+    ("as", _AGGREGATED_KIND),
+)
+
+
+def discover(registry: ResourceRegistry, path: str, accept: str) -> Response | None:
+    """Answer a discovery path; None if ``path`` is none.
+
+    Raises:
+        StatusError: 406, the client accepts no form that discovery has.
+    """
+    match path.strip("/").split("/"):
+        case ["api"]:
+            if _wants_aggregated(accept):
+                return _aggregated(registry, [g for g in registry.groups() if not g.name])
+            return json_response(_core_versions())
+        case ["apis"]:
+            groups = [group for group in registry.groups() if group.name]
+            if _wants_aggregated(accept):
+                return _aggregated(registry, groups)
+            return json_response(
+                {
+                    "kind": "APIGroupList",
+                    "apiVersion": "v1",
+                    "groups": [_group_document(group) for group in groups],
+                }
+            )
+        case ["api", version]:
+            return _version_response(registry, "", version)
+        case ["apis", name]:
+            group = next((item for item in registry.groups() if item.name == name), None)
+            if group is None or not name:
+                return page_not_found()
+            document = {"kind": "APIGroup", "apiVersion": "v1", **_group_document(group)}
+            return json_response(document)
+        case ["apis", name, version]:
+            return _version_response(registry, name, version)
+    return None
+
+
+def _wants_aggregated(accept: str) -> bool:
+    """Whether the aggregated form is the most specific one that the client accepts."""
+    for wanted in parse_accept(accept or JSON):
+        if wanted.media_type not in (JSON, "*/*", "application/*"):
+            continue
+        if wanted.parameter("as"):
+            if sorted(wanted.parameters) == sorted(_AGGREGATED_PARAMETERS):
+                return True
+            continue
+        return False
+    raise not_acceptable([JSON, "application/yaml"])
+
+
+def _core_versions() -> dict[str, Any]:
+    return {
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [],
+    }
+
+
+def _group_document(group: ApiGroup) -> dict[str, Any]:
+    versions = [
+        {"groupVersion": f"{group.name}/{version}", "version": version}
+        for version in group.versions
+    ]
+    return {"name": group.name, "versions": versions, "preferredVersion": versions[0]}
+
+
+# -- one document per version
+
+
+def _version_response(registry: ResourceRegistry, group: str, version: str) -> Response:
+    resources = registry.of_version(group, version)
+    if resources is None:
+        return page_not_found()
+    document: dict[str, Any] = {"kind": "APIResourceList"}
+    if group:
+        document["apiVersion"] = "v1"
+    document["groupVersion"] = f"{group}/{version}" if group else version
+    document["resources"] = _resource_entries(resources)
+    return json_response(document)
+
+
+def _resource_entries(resources: Mapping[str, Resource]) -> list[dict[str, Any]]:
+    entries = []
+    for resource in resources.values():
+        entry: dict[str, Any] = {
+            "name": resource.plural,
+            "singularName": resource.singular,
+            "namespaced": resource.namespaced,
+            "kind": resource.kind,
+            "verbs": resource.verbs,
+        }
+        if resource.short_names:
+            entry["shortNames"] = resource.short_names
+        if resource.categories:
+            entry["categories"] = resource.categories
+        entries.append(entry)
+        entries += [_subresource_entry(resource, item) for item in resource.subresources]
+    return entries
+
+
+def _subresource_entry(resource: Resource, subresource: Subresource) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": f"{resource.plural}/{subresource.name}",
+        "singularName": "",
+        "namespaced": resource.namespaced,
+        "kind": subresource.kind.kind,
+        "verbs": subresource.verbs,
+    }
+    if (subresource.kind.group, subresource.kind.version) != (resource.group, resource.version):
+        entry |= {"group": subresource.kind.group, "version": subresource.kind.version}
+    return entry
+
+
+# -- all versions in one document
+
+
+def _aggregated(registry: ResourceRegistry, groups: list[ApiGroup]) -> Response:
+    document = {
+        "kind": _AGGREGATED_KIND,
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": [
+            {
+                "metadata": {"name": group.name} if group.name else {},
+                "versions": [
+                    {
+                        "version": version,
+                        "resources": [
+                            _aggregated_resource(resource)
+                            for resource in (
+                                registry.of_version(group.name, version) or {}
+                            ).values()
+                        ],
+                        "freshness": "Current",
+                    }
+                    for version in group.versions
+                ],
+            }
+            for group in groups
+        ],
+    }
+    return Response(200, encode(document), _AGGREGATED_TYPE)
+
+
+def _aggregated_resource(resource: Resource) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "resource": resource.plural,
+        "responseKind": {"group": "", "version": "", "kind": resource.kind},
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": resource.verbs,
+    }
+    if resource.short_names:
+        entry["shortNames"] = resource.short_names
+    if resource.categories:
+        entry["categories"] = resource.categories
+    if resource.subresources:
+        entry["subresources"] = [
+            _aggregated_subresource(resource, item) for item in resource.subresources
+        ]
+    return entry
+
+
+def _aggregated_subresource(resource: Resource, subresource: Subresource) -> dict[str, Any]:
+    kind = subresource.kind
+    same = (kind.group, kind.version) == (resource.group, resource.version)
+    return {
+        "subresource": subresource.name,
+        "responseKind": {
+            "group": "" if same else kind.group,
+            "version": "" if same else kind.version,
+            "kind": kind.kind,
+        },
+        "verbs": subresource.verbs,
+    }

@@ -1,0 +1,39 @@
+"""Make the server misbehave, as a test asks: the faults that ``EmbeddedAPIServer.inject`` takes."""
+
+from __future__ import annotations
+
+from clientgo.apiserver.faults.declarations import (
+    WRITES,
+    CloseWatches,
+    CutAnswers,
+    DelayRequests,
+    ExpireContinueTokens,
+    ExpireHistory,
+    FailRequests,
+    Fault,
+    FreezeWatches,
+    Requests,
+    RestartServer,
+    RotateToken,
+    SkewClock,
+    StaleLists,
+    WithholdBookmarks,
+)
+
+__all__ = [
+    "WRITES",
+    "CloseWatches",
+    "CutAnswers",
+    "DelayRequests",
+    "ExpireContinueTokens",
+    "ExpireHistory",
+    "FailRequests",
+    "Fault",
+    "FreezeWatches",
+    "Requests",
+    "RestartServer",
+    "RotateToken",
+    "SkewClock",
+    "StaleLists",
+    "WithholdBookmarks",
+]

@@ -1,0 +1,59 @@
+"""Faults over HTTP, for a server in another process or tests in another language.
+
+Promises: ``POST`` injects the fault in the body, ``DELETE`` lifts it, or all without a body, and
+``GET`` tells which hold. The path is served only by a server that was started for it.
+
+A fault in JSON is its fields, and its class under ``fault``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from clientgo.apiserver.faults.declarations import Fault
+from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.http.messages import Request, Response, json_response
+from clientgo.apiserver.resources.status_errors import bad_request, method_not_allowed
+from clientgo.meta.decoding import decode
+
+CONTROL_PATH = "/clientgo/faults"
+"""Where faults are controlled; no Kubernetes API is below it."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultControl:
+    """Answers what is below the control path; ``inject`` must not wait for the event loop."""
+
+    faults: FaultInjector
+    inject: Callable[[Fault], None]
+
+    def answer(self, request: Request) -> Response:
+        """Do as told, and tell the faults that hold then.
+
+        Raises:
+            StatusError: 400, the body is no fault; 405, for any other method.
+        """
+        if request.method == "POST":
+            self._inject(_read_fault(request.body))
+        elif request.method == "DELETE":
+            self.faults.lift(_read_fault(request.body) if request.body else None)
+        elif request.method != "GET":
+            raise method_not_allowed()
+        return json_response(self.faults.active())
+
+    def _inject(self, fault: Fault) -> None:
+        try:
+            self.inject(fault)
+        except ValueError as error:
+            raise bad_request(f"the fault can't happen here: {error}") from error
+
+
+def _read_fault(body: bytes) -> Fault:
+    try:
+        fault: Fault = decode(body, Fault)  # type: ignore[arg-type]  # a union is no type
+    except msgspec.DecodeError as error:
+        raise bad_request(f"the body is no fault: {error}") from error
+    return fault

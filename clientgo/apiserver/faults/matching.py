@@ -1,0 +1,65 @@
+"""What a request is about, in the words that faults choose requests by.
+
+Promises: verbs and resources are named as RBAC names them: ``watch`` apart from ``list``,
+``foos/status`` apart from ``foos``. What is created is known by the name in its body.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import msgspec
+
+from clientgo.apiserver.faults.declarations import Requests
+from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.requests.request_info import parse_path
+from clientgo.apiserver.storage.storage import decode
+
+_OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request for a resource."""
+
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    request: Request
+
+    @classmethod
+    def of(cls, request: Request) -> Asked | None:
+        """Read a request; None if it is about no resource (discovery, health)."""
+        info = parse_path(request.path)
+        if info is None:
+            return None
+        if info.subresource and request.method == "POST":
+            verb = "create"
+        else:
+            verbs = _OBJECT_VERBS if info.name else _COLLECTION_VERBS
+            verb = verbs.get(request.method, "")
+        if verb == "list" and request.flag("watch"):
+            verb = "watch"
+        resource = f"{info.resource}/{info.subresource}" if info.subresource else info.resource
+        return cls(verb, resource, info.namespace, info.name, request)
+
+    def is_one_of(self, wanted: Requests) -> bool:
+        """Whether a fault means this request."""
+        return (
+            (not wanted.verbs or self.verb in wanted.verbs)
+            and wanted.resource in ("", self.resource)
+            and wanted.namespace in ("", self.namespace)
+            and (not wanted.name or wanted.name == (self.name or self._name_in_body()))
+            and self.request.headers.get("user-agent", "").startswith(wanted.user_agent)
+        )
+
+    def _name_in_body(self) -> str:
+        """The name of what is created, which the path does not have."""
+        if self.verb != "create":
+            return ""
+        try:
+            return str(decode(self.request.body)["metadata"]["name"])
+        except (msgspec.DecodeError, KeyError, TypeError):
+            return ""  # generated, or a body that will be refused

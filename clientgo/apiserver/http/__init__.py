@@ -1,0 +1,1 @@
+"""Read requests and write responses: the protocol, media types, bodies."""

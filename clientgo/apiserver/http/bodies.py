@@ -1,0 +1,284 @@
+"""Request bodies: JSON, YAML or protobuf into dicts, with what strict validation wants to know.
+
+Promises: a body that can't be parsed is a 400 or 415 in the API's words; duplicate fields are found
+with their paths, because ``fieldValidation`` (Warn by default) reports them.
+
+Upstream: apimachinery ``runtime/serializer/json`` and sigs.k8s.io/yaml.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import json
+import math
+import re
+from typing import Any, ClassVar
+
+from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.protobuf import (
+    PROTOBUF_TYPE,
+    ProtobufError,
+    UnknownKindError,
+    decode_protobuf,
+)
+from clientgo.apiserver.resources.status_errors import (
+    StatusError,
+    bad_request,
+    unsupported_media_type,
+)
+
+JSON_TYPE = "application/json"
+YAML_TYPE = "application/yaml"
+_EXACT_FLOATS = 2**53
+"""Floats below this stand for one integer each."""
+
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+"""What may be beyond 64 bits."""
+
+_LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**63 - 1
+
+_EXPANSION = 10
+"""How many values a byte of YAML may stand for; aliases of aliases could make billions of few."""
+
+_DEPTH = 1000
+"""How deep YAML may be nested: Python's own limit, which the YAML library's parser in C lacks."""
+
+_VALUES = 100_000
+"""How many values a body in YAML may hold; a second of parsing, during which nobody is served."""
+
+_SMALL = 4096
+"""Bytes of YAML that can be parsed without a look at their depth and number of values."""
+
+_ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
+
+
+def media_type(request: Request) -> str:
+    """The Content-Type of a body without its parameters; JSON if it is not told."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower() or JSON_TYPE
+
+
+def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The object in a body, and the paths of fields that it holds twice.
+
+    Raises:
+        StatusError: 415 for a media type, 400 for a body that is no object of the form.
+    """
+    content_type = media_type(request)
+    problem = f"the object provided is unrecognized (must be of type {kind}): "
+    if content_type == JSON_TYPE:
+        value, duplicates = parse_json(request.body, problem)
+    elif content_type == YAML_TYPE:
+        value, duplicates = parse_yaml(request.body, problem)
+    elif content_type == PROTOBUF_TYPE:
+        value, duplicates = _parse_protobuf(request.body, problem), ()
+    else:
+        raise unsupported_media_type(_ACCEPTED)
+    if not isinstance(value, dict):
+        raise bad_request(f"{problem}the body is not an object")
+    return value, duplicates
+
+
+def decode_options(request: Request) -> dict[str, Any]:
+    """The ``DeleteOptions`` in a body.
+
+    Raises:
+        StatusError: 400, it is something else.
+    """
+    content_type = media_type(request)
+    if content_type == PROTOBUF_TYPE:
+        value = _parse_protobuf(request.body)
+    else:
+        parse = parse_yaml if content_type == YAML_TYPE else parse_json
+        value, _ = parse(request.body, "")
+    if not isinstance(value, dict):
+        raise bad_request("couldn't get version/kind; the body is not an object")
+    kind = value.get("kind", "DeleteOptions")
+    if kind != "DeleteOptions":
+        version = value.get("apiVersion", "")
+        raise bad_request(f'no kind "{kind}" is registered for version "{version}"')
+    return value
+
+
+def _parse_protobuf(body: bytes, problem: str = "") -> dict[str, Any]:
+    try:
+        return decode_protobuf(body)
+    except ProtobufError as error:
+        raise bad_request(f"{problem}{error}") from error
+    except UnknownKindError as error:
+        # Kinds without protobuf are custom resources and their definitions.
+        raise unsupported_media_type((JSON_TYPE, YAML_TYPE)) from error
+
+
+class _DuplicateFinder:
+    """Notes during parsing whether any object has a key twice; rare, so paths come later."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        collected = dict(pairs)
+        if len(collected) != len(pairs):
+            self.found = True
+        return collected
+
+
+def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
+    """A JSON body and its duplicate fields.
+
+    Raises:
+        StatusError: 400; ``problem`` begins its message.
+    """
+    finder = _DuplicateFinder()
+    try:
+        value = json.loads(
+            body,
+            object_pairs_hook=finder,
+            parse_int=_parse_int if _LONG_NUMBER.search(body) else None,
+            parse_float=_parse_float,
+            parse_constant=_refuse_constant,
+        )
+        if b"\\ud" in body.lower():
+            value = _whole_characters(value)
+    except (ValueError, RecursionError) as error:
+        shown = body[:30].decode("utf-8", "replace") or "<empty>"
+        message = f"{problem}couldn't get version/kind; json parse error: {error} ({shown})"
+        raise bad_request(message) from error
+    return value, _duplicate_paths(body) if finder.found else ()
+
+
+def _whole_characters(value: Any) -> Any:
+    """The value with halves of surrogate pairs replaced, as Go's decoder does; UTF-8 has none."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_whole_characters(item) for item in value]
+    if isinstance(value, dict):
+        return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
+    return value
+
+
+def _parse_int(text: str) -> int | float:
+    """An integer; beyond 64 bits a float, as Go reads it."""
+    number = int(text)
+    return number if _LEAST_INTEGER <= number <= _GREATEST_INTEGER else _parse_float(text)
+
+
+def _parse_float(text: str) -> int | float:
+    """A number as Go writes it back: without a fraction, if it has none.
+
+    Raises:
+        ValueError: it is beyond what a float holds.
+    """
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"cannot unmarshal number {text[:30]} into a float64")
+    return int(number) if number.is_integer() and abs(number) < _EXACT_FLOATS else number
+
+
+def _refuse_constant(text: str) -> Any:
+    raise ValueError(f"{text} is not JSON")
+
+
+def _duplicate_paths(body: bytes) -> tuple[str, ...]:
+    """Paths of fields that occur twice, in a second and slower pass."""
+    tree = json.loads(body, object_pairs_hook=_Pairs)
+    found: list[str] = []
+    _collect_duplicates(tree, "", found)
+    return tuple(found)
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """The members of a JSON object as they were written."""
+
+
+def _collect_duplicates(value: Any, path: str, found: list[str]) -> None:
+    if isinstance(value, _Pairs):
+        seen: set[str] = set()
+        for key, item in value:
+            here = f"{path}.{key}" if path else key
+            if key in seen:
+                found.append(here)
+            seen.add(key)
+            _collect_duplicates(item, here, found)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            _collect_duplicates(item, f"{path}[{index}]", found)
+
+
+def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
+    """A YAML body as JSON would say it.
+
+    Raises:
+        StatusError: 400; ``problem`` begins its message.
+    """
+    if body.lstrip().startswith(b"{"):  # most clients write the JSON in which YAML is included
+        with contextlib.suppress(StatusError):
+            return parse_json(body)[0], ()
+    import yaml  # YAML bodies are rare, and importing takes longer than starting the server
+
+    try:
+        if len(body) > _SMALL:
+            _check_shape(body)
+        value = yaml.load(body, Loader=_yaml_loader())
+        _check_expansion(value, limit=_EXPANSION * len(body))
+        # what JSON can't hold (dates, sets, keys that are no strings) is text in the API
+        return parse_json(json.dumps(value, default=str).encode(), problem)
+    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
+        raise bad_request(f"{problem}error converting YAML to JSON: {error}") from error
+
+
+def _check_shape(body: bytes) -> None:
+    """Look how deep a document is nested and how much it holds, without building it.
+
+    Raises:
+        ValueError: too deep or too much.
+        yaml.YAMLError: it is no YAML.
+    """
+    import yaml
+
+    depth = 0
+    for count, event in enumerate(yaml.parse(body, Loader=_yaml_loader())):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEPTH:
+            raise ValueError("document is nested too deep")
+        if count > _VALUES:
+            raise ValueError(f"document holds more than {_VALUES} values; send it as JSON")
+
+
+def _check_expansion(value: Any, limit: int) -> None:
+    """Count the values of a document, aliases as often as they occur.
+
+    Raises:
+        ValueError: there are more than ``limit``.
+    """
+    left = limit
+    rest = [value]
+    while rest:
+        left -= 1
+        if left < 0:
+            raise ValueError("document contains excessive aliasing")
+        item = rest.pop()
+        if isinstance(item, dict):
+            rest += item.values()
+        elif isinstance(item, list):
+            rest += item
+
+
+@functools.cache
+def _yaml_loader() -> Any:
+    """A loader with the booleans of YAML 1.1 that PyYAML leaves out: y and n."""
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        bool_values: ClassVar[dict[str, bool]] = {
+            **yaml.SafeLoader.bool_values,
+            "y": True,
+            "n": False,
+        }
+
+    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), list("yYnN"))
+    return Loader

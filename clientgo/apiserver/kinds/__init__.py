@@ -1,0 +1,1 @@
+"""The built-in kinds: their resources and strategies."""

@@ -1,0 +1,1 @@
+"""The columns of built-in kinds in Tables."""

@@ -1,0 +1,315 @@
+"""Kinds of the core group with rules of their own.
+
+Upstream: ``pkg/registry/core``, ``pkg/apis/core/validation`` and ``pkg/apis/core/v1/defaults.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy, take
+from clientgo.apiserver.kinds.pod_defaults import default_pod_spec
+from clientgo.apiserver.resources.names import DNS_1035_LABEL, DNS_LABEL
+from clientgo.apiserver.resources.strategy import FieldReader
+from clientgo.apiserver.storage.storage import Object
+from clientgo.schema.field_errors import FieldError
+
+_CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
+_CONFIG_KEY_RULE = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
+_MAX_KEY_LENGTH = 253
+_MAX_DATA = 1024 * 1024
+"""Bytes of all values of a ConfigMap or Secret."""
+
+
+def text_field(*names: str) -> FieldReader:
+    """Reads a field by its names; what is absent counts as empty."""
+
+    def read(obj: Object) -> str:
+        value: Any = obj
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return "" if value is None else str(value)
+
+    return read
+
+
+def text_fields(*paths: str) -> dict[str, FieldReader]:
+    """Readers of fields by their dotted paths."""
+    return {path: text_field(*path.split(".")) for path in paths}
+
+
+# -- ConfigMaps and Secrets
+
+
+class _DataStrategy(BuiltinStrategy):
+    """Objects that are maps of data, and may be declared immutable."""
+
+    data_fields: tuple[str, ...] = ()
+    metadata_checks = 4
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Keys must be file names, and the whole not too large."""
+        errors = super().validate(obj)
+        size = 0
+        for field in self.data_fields:
+            for key, value in obj.get(field, {}).items():
+                size += len(value)
+                if not _CONFIG_KEY.fullmatch(key) or len(key) > _MAX_KEY_LENGTH:
+                    errors.append(FieldError.invalid(f"{field}[{key}]", key, _CONFIG_KEY_RULE))
+        if size > _MAX_DATA:
+            errors.append(FieldError.too_long("", _MAX_DATA))
+        return errors
+
+    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
+        """What is immutable stays so, with all its data."""
+        if not old.get("immutable"):
+            return []
+        detail = "field is immutable when `immutable` is set"
+        changed = [field for field in self.data_fields if new.get(field, {}) != old.get(field, {})]
+        if not new.get("immutable"):
+            changed.insert(0, "immutable")
+        return [FieldError.forbidden(field, detail) for field in changed]
+
+
+class ConfigMapStrategy(_DataStrategy):
+    """ConfigMaps: text and binary data."""
+
+    data_fields = ("data", "binaryData")
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """A key is in one of the two maps only."""
+        errors = super().validate(obj)
+        binary = obj.get("binaryData", {})
+        errors += [
+            FieldError.invalid(f"data[{key}]", key, "duplicate of key present in binaryData")
+            for key in obj.get("data", {})
+            if key in binary
+        ]
+        return errors
+
+
+_REQUIRED_SECRET_KEYS = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+}
+
+
+class SecretStrategy(_DataStrategy):
+    """Secrets: data in base64, with a write-only field of plain text."""
+
+    data_fields = ("data",)
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """The type."""
+        return text_fields("type")
+
+    def default(self, obj: Object) -> None:
+        """The type is Opaque; plain text becomes data."""
+        if not obj.get("type"):
+            obj["type"] = "Opaque"
+        plain = obj.pop("stringData", None)
+        if plain:
+            encoded = {
+                key: base64.b64encode(value.encode()).decode() for key, value in plain.items()
+            }
+            obj["data"] = {**obj.get("data", {}), **encoded}
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Well-known types have their keys."""
+        errors = super().validate(obj)
+        data = obj.get("data", {})
+        errors += [
+            FieldError.required(f"data[{key}]")
+            for key in _REQUIRED_SECRET_KEYS.get(obj["type"], ())
+            if key not in data
+        ]
+        return errors
+
+    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
+        """The type can't change."""
+        errors = super().validate_change(new, old)
+        if new["type"] != old["type"]:
+            errors.append(FieldError.invalid("type", new["type"], "field is immutable"))
+        return errors
+
+
+# -- namespaces, service accounts, services
+
+
+class NamespaceStrategy(StatusStrategy):
+    """Namespaces: content is removed before they go."""
+
+    name_rule = DNS_LABEL
+    returns_deleted_object = True
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """The phase."""
+        return text_fields("status.phase")
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """A new namespace is active, and can be selected by its name."""
+        super().prepare_for_create(obj)
+        _label_with_name(obj["metadata"])
+        finalizers = obj["spec"].get("finalizers", [])
+        if "kubernetes" not in finalizers:
+            obj["spec"]["finalizers"] = [*finalizers, "kubernetes"]
+
+    def initial_status(self, obj: Object) -> Object:
+        """Active."""
+        return {"phase": "Active"}
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Only the finalize subresource changes ``spec.finalizers``."""
+        super().prepare_for_update(new, old)
+        _label_with_name(new["metadata"])
+        take(new, old, "spec")
+
+    def prepare_for_finalize(self, new: Object, old: Object) -> None:
+        """Only ``spec.finalizers`` changes."""
+        finalizers = new.get("spec", {}).get("finalizers")
+        for key in (new.keys() | old.keys()) - {"metadata"}:
+            take(new, old, key)
+        new["spec"] = {**old.get("spec", {})}
+        new["spec"].pop("finalizers", None)
+        if finalizers:
+            new["spec"]["finalizers"] = finalizers
+
+    def may_go(self, obj: Object) -> bool:
+        """A namespace goes when its own finalizers are gone."""
+        return not obj.get("spec", {}).get("finalizers")
+
+    def mark_deleted(self, obj: Object) -> None:
+        """Show that content is being removed."""
+        obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
+
+
+def _label_with_name(metadata: dict[str, Any]) -> None:
+    """Selectors of webhooks and policies use this label."""
+    if name := metadata.get("name"):
+        metadata["labels"] = {
+            **metadata.get("labels", {}),
+            "kubernetes.io/metadata.name": name,
+        }
+
+
+class ServiceAccountStrategy(BuiltinStrategy):
+    """Service accounts."""
+
+    returns_deleted_object = True
+
+
+class ServiceStrategy(StatusStrategy):
+    """Services, without addresses: nothing routes to them."""
+
+    name_rule = DNS_1035_LABEL
+    returns_deleted_object = True
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """The address and the type."""
+        return text_fields("spec.clusterIP", "spec.type")
+
+    def default(self, obj: Object) -> None:
+        """Type, affinity, and the target of each port."""
+        spec = obj["spec"]
+        spec.setdefault("sessionAffinity", "None")
+        spec.setdefault("type", "ClusterIP")
+        if spec["type"] != "ExternalName":
+            spec.setdefault("internalTrafficPolicy", "Cluster")
+            spec.setdefault("ipFamilyPolicy", "SingleStack")
+            spec.setdefault("ipFamilies", ["IPv4"])
+        if spec["type"] in ("NodePort", "LoadBalancer"):
+            spec.setdefault("externalTrafficPolicy", "Cluster")
+        for port in spec.get("ports", ()):
+            port.setdefault("targetPort", port["port"])
+
+    def initial_status(self, obj: Object) -> Object:
+        """No load balancer has taken it up."""
+        return {"loadBalancer": {}}
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """A service has ports, unless it is headless or external; several have names."""
+        errors = super().validate(obj)
+        spec = obj["spec"]
+        ports = spec.get("ports", [])
+        if not ports and spec.get("clusterIP") != "None" and spec["type"] != "ExternalName":
+            errors.append(FieldError.required("spec.ports"))
+        for index, port in enumerate(ports):
+            path = f"spec.ports[{index}]"
+            if len(ports) > 1 and not port.get("name"):
+                errors.append(FieldError.required(f"{path}.name"))
+            if port["port"] not in range(1, 65536):
+                detail = "must be between 1 and 65535, inclusive"
+                errors.append(FieldError.invalid(f"{path}.port", port["port"], detail))
+        return errors
+
+
+# -- pods
+
+
+class PodStrategy(StatusStrategy):
+    """Pods: stored, never run."""
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """Where and how the pod runs."""
+        return text_fields(
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "spec.hostNetwork",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        )
+
+    def default(self, obj: Object) -> None:
+        """Defaults of the spec and its containers."""
+        default_pod_spec(obj["spec"])
+
+    def initial_status(self, obj: Object) -> Object:
+        """Nobody has scheduled it."""
+        return {"phase": "Pending", "qosClass": _quality_of_service(obj["spec"])}
+
+    def grace_period(self, obj: Object, requested: int | None) -> int:
+        """A pod that runs on a node is given time to end; others go at once."""
+        status = obj.get("status", {})
+        if not obj["spec"].get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
+            return 0
+        if requested is not None:
+            return max(requested, 0)
+        seconds: int = obj["spec"].get("terminationGracePeriodSeconds", 30)
+        return seconds
+
+
+def _quality_of_service(spec: Mapping[str, Any]) -> str:
+    """How firmly a pod's resources are promised."""
+    resources = [item.get("resources", {}) for item in spec.get("containers", ())]
+    if not any(item.get("requests") or item.get("limits") for item in resources):
+        return "BestEffort"
+    guaranteed = all(
+        item.get("limits", {}).keys() >= {"cpu", "memory"}
+        and item.get("requests", item["limits"]) == item["limits"]
+        for item in resources
+    )
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+class PodTemplateStrategy(BuiltinStrategy):
+    """Pod templates."""
+
+    returns_deleted_object = True
+
+    def default(self, obj: Object) -> None:
+        """Defaults of the pod's spec."""
+        default_pod_spec(obj["template"].setdefault("spec", {}))

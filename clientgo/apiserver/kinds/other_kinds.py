@@ -1,0 +1,223 @@
+"""Kinds outside of the core group with rules of their own.
+
+Upstream: ``pkg/registry/<group>``, ``pkg/apis/<group>/validation`` and ``defaults.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, WorkloadStrategy
+from clientgo.apiserver.kinds.core_kinds import text_fields
+from clientgo.apiserver.kinds.pod_defaults import default_template
+from clientgo.apiserver.resources.names import PATH_SEGMENT
+from clientgo.apiserver.resources.strategy import FieldReader, ScaleFields
+from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.label_requirements import SelectorError
+from clientgo.meta.label_selector_objects import selector_from_object
+from clientgo.schema.field_errors import FieldError
+
+
+class LeaseStrategy(BuiltinStrategy):
+    """Leases: written by several candidates, so never without a resourceVersion."""
+
+    allow_unconditional_update = False
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Durations are positive, counts not negative."""
+        errors = super().validate(obj)
+        spec = obj["spec"]
+        duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
+        if duration is not None and duration <= 0:
+            path = "spec.leaseDurationSeconds"
+            errors.append(FieldError.invalid(path, duration, "must be greater than 0"))
+        if transitions is not None and transitions < 0:
+            detail = "must be greater than or equal to 0"
+            errors.append(FieldError.invalid("spec.leaseTransitions", transitions, detail))
+        return errors
+
+
+# -- apps and batch
+
+
+class TemplateStrategy(WorkloadStrategy):
+    """Workloads made of a pod template and a selector for its pods."""
+
+    @property
+    def scale_fields(self) -> ScaleFields | None:
+        """The usual places."""
+        return ScaleFields(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
+
+    def default(self, obj: Object) -> None:
+        """One replica of a complete pod template."""
+        spec = obj["spec"]
+        if self.kind != "DaemonSet":
+            spec.setdefault("replicas", 1)
+        default_template(spec)
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """The selector selects what the template makes."""
+        errors = super().validate(obj)
+        spec = obj["spec"]
+        replicas = spec.get("replicas", 0)
+        if replicas < 0:
+            detail = "must be greater than or equal to 0"
+            errors.append(FieldError.invalid("spec.replicas", replicas, detail))
+        labels = spec["template"].get("metadata", {}).get("labels", {})
+        errors += _selector_errors(spec.get("selector"), labels)
+        if not spec["template"].get("spec", {}).get("containers"):
+            errors.append(FieldError.required("spec.template.spec.containers"))
+        return _once(errors)
+
+    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
+        """The selector can't change."""
+        if new["spec"].get("selector") == old["spec"].get("selector"):
+            return []
+        selector = new["spec"].get("selector")
+        return [FieldError.invalid("spec.selector", selector, "field is immutable")]
+
+
+def _selector_errors(selector: Object | None, labels: Mapping[str, str]) -> list[FieldError]:
+    """Why a workload's selector can't find its pods."""
+    if selector is None:
+        return []
+    try:
+        selects = selector_from_object(selector).matches(labels)
+    except SelectorError as error:
+        return [FieldError.invalid("spec.selector", selector, str(error))]
+    if selects:
+        return []
+    detail = "`selector` does not match template `labels`"
+    return [FieldError.invalid("spec.template.metadata.labels", labels, detail)]
+
+
+def _once(errors: list[FieldError]) -> list[FieldError]:
+    """The errors without repetitions of a field's."""
+    return list({(error.field, error.reason): error for error in errors}.values())
+
+
+class DeploymentStrategy(TemplateStrategy):
+    """Deployments."""
+
+    def default(self, obj: Object) -> None:
+        """Rolling updates, a quarter at a time."""
+        super().default(obj)
+        spec = obj["spec"]
+        spec.setdefault("revisionHistoryLimit", 10)
+        spec.setdefault("progressDeadlineSeconds", 600)
+        _default_strategy(spec, "strategy", {"maxUnavailable": "25%", "maxSurge": "25%"})
+
+
+class StatefulSetStrategy(TemplateStrategy):
+    """Stateful sets."""
+
+    def default(self, obj: Object) -> None:
+        """Ordered pods, rolling updates."""
+        super().default(obj)
+        spec = obj["spec"]
+        spec.setdefault("podManagementPolicy", "OrderedReady")
+        spec.setdefault("revisionHistoryLimit", 10)
+        _default_strategy(spec, "updateStrategy", {"partition": 0})
+        policy = {"whenDeleted": "Retain", "whenScaled": "Retain"}
+        spec.setdefault("persistentVolumeClaimRetentionPolicy", policy)
+
+    def initial_status(self, obj: Object) -> Object:
+        """None are there yet, and none available."""
+        return {**super().initial_status(obj), "availableReplicas": 0}
+
+
+class DaemonSetStrategy(TemplateStrategy):
+    """Daemon sets."""
+
+    def default(self, obj: Object) -> None:
+        """Rolling updates, one at a time."""
+        super().default(obj)
+        spec = obj["spec"]
+        spec.setdefault("revisionHistoryLimit", 10)
+        _default_strategy(spec, "updateStrategy", {"maxUnavailable": 1, "maxSurge": 0})
+
+
+class ReplicaSetStrategy(TemplateStrategy):
+    """Replica sets and replication controllers."""
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """The number of replicas that there are."""
+        return text_fields("status.replicas")
+
+
+def _default_strategy(spec: Object, field: str, rolling: Object) -> None:
+    strategy = spec.setdefault(field, {})
+    strategy.setdefault("type", "RollingUpdate")
+    if strategy["type"] == "RollingUpdate":
+        strategy["rollingUpdate"] = {**rolling, **strategy.get("rollingUpdate", {})}
+
+
+class JobStrategy(WorkloadStrategy):
+    """Jobs; nothing runs them, so no labels or selectors are generated."""
+
+    @property
+    def selectable_fields(self) -> Mapping[str, FieldReader]:
+        """How many pods have succeeded."""
+        return text_fields("status.successful")
+
+    def default(self, obj: Object) -> None:
+        """One pod to completion, a few retries."""
+        _default_job_spec(obj["spec"])
+
+
+def _default_job_spec(spec: Object) -> None:
+    spec.setdefault("parallelism", 1)
+    spec.setdefault("completions", 1)
+    spec.setdefault("completionMode", "NonIndexed")
+    spec.setdefault("backoffLimit", 6)
+    spec.setdefault("suspend", False)
+    spec.setdefault("podReplacementPolicy", "TerminatingOrFailed")
+    default_template(spec)
+
+
+class CronJobStrategy(WorkloadStrategy):
+    """Cron jobs."""
+
+    def default(self, obj: Object) -> None:
+        """Concurrency is allowed; a few finished jobs are kept."""
+        spec = obj["spec"]
+        spec.setdefault("concurrencyPolicy", "Allow")
+        spec.setdefault("suspend", False)
+        spec.setdefault("successfulJobsHistoryLimit", 3)
+        spec.setdefault("failedJobsHistoryLimit", 1)
+        default_template(spec["jobTemplate"].setdefault("spec", {}))
+
+
+# -- RBAC
+
+
+class RoleStrategy(BuiltinStrategy):
+    """Roles and cluster roles, as plain storage."""
+
+    name_rule = PATH_SEGMENT
+
+    def default(self, obj: Object) -> None:
+        """Rules are told even if there are none."""
+        obj.setdefault("rules", None)
+
+
+class RoleBindingStrategy(BuiltinStrategy):
+    """Role bindings and cluster role bindings."""
+
+    name_rule = PATH_SEGMENT
+
+    def default(self, obj: Object) -> None:
+        """References are to the RBAC group; so are users and groups."""
+        group = "rbac.authorization.k8s.io"
+        if not obj["roleRef"].get("apiGroup"):
+            obj["roleRef"]["apiGroup"] = group
+        for subject in obj.get("subjects", ()):
+            if subject.get("kind") in ("User", "Group"):
+                subject.setdefault("apiGroup", group)
+
+    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
+        """The role can't change."""
+        if new["roleRef"] == old["roleRef"]:
+            return []
+        return [FieldError.invalid("roleRef", new["roleRef"], "cannot change roleRef")]

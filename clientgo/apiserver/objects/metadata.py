@@ -1,0 +1,247 @@
+"""``metadata`` of a written object: its types, what the server owns, what is allowed.
+
+Promises: metadata is read the way upstream's typed ObjectMeta is, for built-in and custom
+resources alike: unknown fields are reported and dropped, empty ones left out, wrong types refused.
+What only the server may set is set here.
+
+Upstream: ``metav1.ObjectMeta``, apiserver ``registry/rest`` ``BeforeCreate``/``BeforeUpdate`` and
+apimachinery ``api/validation`` objectmeta.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from clientgo.apiserver.resources.names import DNS_LABEL, PATH_SEGMENT, NameRule, name_causes
+from clientgo.apiserver.resources.status_errors import StatusError, bad_request
+from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.decoding import convert
+from clientgo.meta.labels import label_key_problems, label_value_problems
+from clientgo.schema.field_errors import OMITTED, FieldError
+
+_RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
+"""No vowels and no look-alikes, so that generated names don't spell words."""
+
+_RANDOM_LENGTH = 5
+_MAX_GENERATED = 63 - _RANDOM_LENGTH
+
+ANNOTATIONS_LIMIT = 256 * 1024
+"""Bytes of all annotation keys and values of one object."""
+
+_ORPHAN_FINALIZERS = ("orphan", "foregroundDeletion")
+
+
+class _OwnerReference(msgspec.Struct, omit_defaults=True, rename="camel"):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+class _ObjectMeta(msgspec.Struct, omit_defaults=True, rename="camel"):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    deletion_grace_period_seconds: int | None = None
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    owner_references: list[_OwnerReference] = []
+    finalizers: list[str] = []
+    managed_fields: list[dict[str, Any]] = []
+
+
+_KNOWN = frozenset(_ObjectMeta.__struct_encode_fields__)
+_OBSOLETE = frozenset({"selfLink"})
+
+
+def read_metadata(obj: Object) -> tuple[str, ...]:
+    """Bring ``obj["metadata"]`` into its canonical form, in place; return the unknown fields.
+
+    Raises:
+        StatusError: 400, a field has the wrong type.
+    """
+    raw = obj.get("metadata")
+    if raw is None:
+        raw = {}
+    elif not isinstance(raw, dict):
+        raise bad_request("metadata of the object is not an object")
+    unknown = tuple(f"metadata.{key}" for key in raw if key not in _KNOWN and key not in _OBSOLETE)
+    present = {key: _without_nulls(value) for key, value in raw.items() if value is not None}
+    try:
+        typed = convert(present, _ObjectMeta)
+    except msgspec.ValidationError as error:
+        raise bad_request(f"metadata of the object can't be read: {error}") from error
+    obj["metadata"] = msgspec.to_builtins(typed)
+    return unknown
+
+
+def _without_nulls(value: Any) -> Any:
+    """A null label, annotation or list item counts as the empty value of its type."""
+    if isinstance(value, dict) and None in value.values():
+        return {key: "" if item is None else item for key, item in value.items()}
+    return value
+
+
+def prepare_for_create(metadata: dict[str, Any], namespace: str, now: str) -> None:
+    """Give a new object what the server owns: identity, time, namespace, and a generated name."""
+    for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds"):
+        metadata.pop(field, None)
+    if namespace:
+        metadata["namespace"] = namespace
+    else:
+        metadata.pop("namespace", None)
+    if not metadata.get("name") and (prefix := metadata.get("generateName")):
+        metadata["name"] = generate_name(prefix)
+    metadata["uid"] = str(uuid.uuid4())
+    metadata["creationTimestamp"] = now
+
+
+def generate_name(prefix: str) -> str:
+    """A name that begins with ``prefix`` and ends in five random letters."""
+    letters = "".join(random.choices(_RANDOM_LETTERS, k=_RANDOM_LENGTH))
+    return prefix[:_MAX_GENERATED] + letters
+
+
+_CHANGE_CHECKS = 2
+"""The generic check of an update and that of the kind; see `update_causes`."""
+
+_SERVER_OWNED = (
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "generation",
+    "namespace",
+    "generateName",
+)
+
+
+def prepare_for_update(new: dict[str, Any], old: Mapping[str, Any]) -> None:
+    """Take over what an update can't change; only another uid is an error, found later."""
+    new.setdefault("uid", old["uid"])
+    for field in _SERVER_OWNED:
+        if field in old:
+            new[field] = old[field]
+        elif field != "generateName":
+            new.pop(field, None)
+
+
+def create_causes(
+    metadata: Mapping[str, Any], rule: NameRule, *, namespaced: bool
+) -> list[FieldError]:
+    """What is wrong with a new object's metadata."""
+    causes: list[FieldError] = []
+    name, prefix = metadata.get("name", ""), metadata.get("generateName", "")
+    if prefix:
+        causes += name_causes(prefix, rule, prefix=True)
+    if name:
+        causes += name_causes(name, rule)
+    else:
+        causes.append(FieldError.required("metadata.name", "name or generateName is required"))
+    if namespaced and DNS_LABEL.problems(namespace := metadata.get("namespace", "")):
+        causes.append(FieldError.invalid("metadata.namespace", namespace, DNS_LABEL.reason))
+    return causes + _content_causes(metadata)
+
+
+def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """What is wrong with the metadata of a resource inside another; it needs no name."""
+    holder: Object = {"metadata": metadata}
+    try:
+        read_metadata(holder)
+    except StatusError as error:
+        return [FieldError.invalid("metadata", OMITTED, error.message)]
+    read = {"name": "unnamed"} | holder["metadata"]
+    return create_causes(read, PATH_SEGMENT, namespaced="namespace" in read)
+
+
+def update_causes(
+    new: Mapping[str, Any], old: Mapping[str, Any], *, checks: int
+) -> list[FieldError]:
+    """What is wrong with a change of metadata.
+
+    A real API server checks the content of metadata several times on an update (generically, and
+    in the rules of the kind) and tells each finding each time; ``checks`` says how often.
+    """
+    causes = _content_causes(new) * checks
+    if new["uid"] != old["uid"]:
+        error = FieldError.invalid("metadata.uid", new["uid"], "field is immutable")
+        causes += [error] * _CHANGE_CHECKS
+    if old.get("deletionTimestamp"):
+        before = set(old.get("finalizers") or ())
+        added = [item for item in new.get("finalizers") or () if item not in before]
+        if added:
+            detail = (
+                "no new finalizers can be added if the object is being deleted, "
+                f"found new finalizers {added}"
+            )
+            causes += [FieldError.forbidden("metadata.finalizers", detail)] * _CHANGE_CHECKS
+    return causes
+
+
+def _content_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
+    causes: list[FieldError] = []
+    for key, value in (metadata.get("labels") or {}).items():
+        causes += [FieldError.invalid("metadata.labels", key, p) for p in label_key_problems(key)]
+        causes += [
+            FieldError.invalid("metadata.labels", value, p) for p in label_value_problems(value)
+        ]
+    if annotations := metadata.get("annotations"):
+        causes += _annotation_causes(annotations)
+    if references := metadata.get("ownerReferences"):
+        causes += _owner_causes(references)
+    if finalizers := metadata.get("finalizers"):
+        causes += _finalizer_causes(finalizers)
+    return causes
+
+
+def _annotation_causes(annotations: Mapping[str, str]) -> list[FieldError]:
+    causes = []
+    size = 0
+    for key, value in annotations.items():
+        size += len(key.encode()) + len(value.encode())
+        causes += [
+            FieldError.invalid("metadata.annotations", key, problem)
+            for problem in label_key_problems(key.lower())
+        ]
+    if size > ANNOTATIONS_LIMIT:
+        causes.append(FieldError.too_long("metadata.annotations", ANNOTATIONS_LIMIT))
+    return causes
+
+
+def _owner_causes(references: list[dict[str, Any]]) -> list[FieldError]:
+    causes = []
+    for reference in references:
+        for field in ("apiVersion", "kind", "name", "uid"):
+            if not reference.get(field):
+                path = f"metadata.ownerReferences.{field}"
+                causes.append(FieldError.invalid(path, "", "must not be empty"))
+    controllers = [item for item in references if item.get("controller")]
+    if len(controllers) > 1:
+        named = " and ".join(f"{item.get('kind')}/{item.get('name')}" for item in controllers)
+        detail = f"only one reference can have controller set to true, found {named}"
+        causes.append(FieldError.invalid("metadata.ownerReferences", references, detail))
+    return causes
+
+
+def _finalizer_causes(finalizers: list[str]) -> list[FieldError]:
+    causes = []
+    for finalizer in finalizers:
+        problems = label_key_problems(finalizer)
+        if not problems and "/" not in finalizer and finalizer not in _ORPHAN_FINALIZERS:
+            problems = ["name is neither a standard finalizer name nor is it fully qualified"]
+        causes += [FieldError.invalid("metadata.finalizers", finalizer, item) for item in problems]
+    if all(item in finalizers for item in _ORPHAN_FINALIZERS):
+        detail = "finalizer orphan and foregroundDeletion cannot be both set"
+        causes.append(FieldError.invalid("metadata.finalizers", finalizers, detail))
+    return causes

@@ -1,0 +1,1 @@
+"""Answer API requests: from the path to the verb and its response."""

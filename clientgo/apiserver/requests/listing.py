@@ -1,0 +1,155 @@
+"""Lists: of the present or of an earlier version, whole or in pages.
+
+Promises: all pages of a list show the state at the first page's resource version; a page that can
+no longer be made (its history has expired) is a 410 with a token that goes on inconsistently, as a
+real API server gives. A continue token holds the version and the last key, nothing is kept for it.
+
+Upstream: apiserver ``storage/etcd3`` ``GetList`` and ``storage/continue.go``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import msgspec
+
+from clientgo.apiserver.http.numbers import parse_unsigned
+from clientgo.apiserver.requests.options import ListOptions, check_list_match
+from clientgo.apiserver.requests.selection import Selection
+from clientgo.apiserver.resources.status_errors import (
+    StatusError,
+    bad_request,
+    expired,
+    future_resource_version,
+)
+from clientgo.apiserver.storage.storage import Collection, Storage, StoredObject
+from clientgo.meta.decoding import decode
+
+INCONSISTENT = -1
+"""Version in a token that goes on with the present state after an expiry."""
+
+
+class ContinueToken(msgspec.Struct):
+    """Where the next page begins: behind a key, in the state of a version."""
+
+    version: int
+    start: str
+
+    def encode(self) -> str:
+        """The token as clients carry it."""
+        return base64.urlsafe_b64encode(msgspec.json.encode(self)).rstrip(b"=").decode()
+
+    @classmethod
+    def parse(cls, text: str) -> ContinueToken:
+        """Read a token.
+
+        Raises:
+            StatusError: 400, it is none of ours.
+        """
+        try:
+            raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+            return decode(raw, cls)
+        except (binascii.Error, ValueError) as error:
+            raise bad_request(
+                f"invalid continue token: continue key is not valid: {error}"
+            ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Objects of one answer, and its list metadata."""
+
+    items: list[StoredObject]
+    metadata: dict[str, Any]
+
+
+def list_page(
+    storage: Storage, collection: Collection, selection: Selection, options: ListOptions
+) -> Page:
+    """Find the objects that a list asks for.
+
+    Raises:
+        StatusError: 400 and 422 for options, 410 for expired history, 504 for a future version.
+    """
+    check_list_match(options)
+    if options.continue_token:
+        return _next_page(storage, collection, selection, options)
+    version = parse_list_version(options.resource_version)
+    if version > storage.version:
+        raise future_resource_version(version, storage.version)
+    at = version if options.match == "Exact" else None
+    if at is not None and at < collection.expired:
+        raise expired("The resourceVersion for the provided list is too old.")
+    return _page(storage, collection, selection, options.limit, at, after="")
+
+
+def parse_list_version(text: str) -> int:
+    """A resource version in a list's options; absent counts as 0.
+
+    Raises:
+        StatusError: 400, it is no number.
+    """
+    if not text:
+        return 0
+    version = parse_unsigned(text)
+    if version is None:
+        raise bad_request(
+            f'invalid resource version: resourceVersion: Invalid value: "{text}": '
+            f'strconv.ParseUint: parsing "{text}": invalid syntax'
+        )
+    return version
+
+
+def _next_page(
+    storage: Storage, collection: Collection, selection: Selection, options: ListOptions
+) -> Page:
+    if options.resource_version not in ("", "0"):
+        raise bad_request("specifying resource version is not allowed when using continue")
+    token = ContinueToken.parse(options.continue_token)
+    at = token.version if token.version > 0 else storage.version
+    if at < collection.expired:
+        raise _expired_token(token)
+    return _page(storage, collection, selection, options.limit, at, token.start)
+
+
+def _expired_token(token: ContinueToken) -> StatusError:
+    return expired(
+        "The provided continue parameter is too old to display a consistent list result. You can "
+        "start a new list without the continue parameter, or use the continue token in this "
+        "response to retrieve the remainder of the results. Continuing with the provided token "
+        "results in an inconsistent list - objects that were created, modified, or deleted between "
+        "the time the first chunk was returned and now may show up in the list.",
+        ContinueToken(INCONSISTENT, token.start).encode(),
+    )
+
+
+def _page(
+    storage: Storage,
+    collection: Collection,
+    selection: Selection,
+    limit: int,
+    at: int | None,
+    after: str,
+) -> Page:
+    past = at is not None and at < storage.version
+    found = (
+        iter(collection.scan_at(at, selection.namespace, after))
+        if at is not None and past
+        else collection.scan(selection.namespace, after)
+    )
+    version = at if at is not None and past else storage.version
+    if not selection.selects_all:
+        found = (item for item in found if selection.matches(item))
+    metadata: dict[str, Any] = {"resourceVersion": str(version)}
+    if not limit:
+        return Page(list(found), metadata)
+    items = list(islice(found, limit))
+    if len(items) == limit and next(found, None) is not None:
+        metadata["continue"] = ContinueToken(version, items[-1].key).encode()
+        if selection.selects_all:
+            metadata["remainingItemCount"] = 1 + sum(1 for _ in found)
+    return Page(items, metadata)

@@ -1,0 +1,299 @@
+"""The options of a request: ``CreateOptions``, ``ListOptions``, ``DeleteOptions`` and so on.
+
+Promises: options are read from the query (and, for deletions, from the body) into typed values,
+and refused the way a real API server refuses them.
+
+Upstream: ``metav1.*Options`` and ``metav1/validation``, ``metainternalversion/validation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+
+from clientgo.apiserver.http.bodies import decode_options
+from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.numbers import parse_signed
+from clientgo.apiserver.resources.status_errors import (
+    bad_request,
+    invalid_options,
+)
+from clientgo.meta.decoding import convert
+from clientgo.meta.field_selectors import FieldSelector, parse_field_selector
+from clientgo.meta.label_requirements import SelectorError
+from clientgo.meta.label_selectors import Selector, parse_label_selector
+from clientgo.schema.field_errors import FieldError
+
+_MAX_MANAGER_LENGTH = 128
+
+
+_Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+
+
+class FieldValidation(StrEnum):
+    """What happens to unknown and duplicate fields."""
+
+    IGNORE = "Ignore"
+    WARN = "Warn"
+    STRICT = "Strict"
+
+
+class Propagation(StrEnum):
+    """What a deletion does with what the object owns."""
+
+    BACKGROUND = "Background"
+    FOREGROUND = "Foreground"
+    ORPHAN = "Orphan"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """Options of create, update, patch and apply."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: FieldValidation = FieldValidation.WARN
+    force: bool = False
+    as_sent: Mapping[str, Any] = field(default_factory=dict)
+    """What the client gave, for admission webhooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOptions:
+    """Options of a deletion; absent preconditions are None."""
+
+    dry_run: bool = False
+    uid: str | None = None
+    resource_version: str | None = None
+    propagation: Propagation | None = None
+    grace_period: int | None = None
+    as_sent: Mapping[str, Any] = field(default_factory=dict)
+    """What the client gave, for admission webhooks."""
+
+
+class _Preconditions(msgspec.Struct, rename="camel"):
+    uid: str | None = None
+    resource_version: str | None = None
+
+
+class _SentDeleteOptions(msgspec.Struct, rename="camel"):
+    """What a client sends; the types are checked, the values not."""
+
+    dry_run: list[str] | None = None
+    propagation_policy: str | None = None
+    orphan_dependents: bool | None = None
+    grace_period_seconds: _Int64 | None = None
+    preconditions: _Preconditions | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListOptions:
+    """Options of list and watch."""
+
+    label_selector: Selector
+    field_selector: FieldSelector
+    resource_version: str = ""
+    match: str = ""
+    limit: int = 0
+    continue_token: str = ""
+    timeout: int | None = None
+    bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+
+def write_options(request: Request, kind: str) -> WriteOptions:
+    """Read ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, named by ``kind``.
+
+    Raises:
+        StatusError: 422, an option has a value that it can't have.
+    """
+    causes = []
+    if (dry_run := request.query.get("dryRun")) and dry_run != ["All"]:
+        causes.append(FieldError.not_supported("dryRun", dry_run, ["All"]))
+    manager = request.parameter("fieldManager")
+    if len(manager) > _MAX_MANAGER_LENGTH:
+        causes.append(
+            FieldError.invalid("fieldManager", manager, "may not be longer than 128 bytes")
+        )
+    elif not manager.isprintable():
+        causes.append(
+            FieldError.invalid("fieldManager", manager, "should only contain printable characters")
+        )
+    validation = request.parameter("fieldValidation") or FieldValidation.WARN
+    if validation not in list(FieldValidation):
+        causes.append(
+            FieldError.not_supported("fieldValidation", validation, [*FieldValidation, ""])
+        )
+    if causes:
+        raise invalid_options(kind, causes)
+    return WriteOptions(
+        bool(dry_run),
+        manager or _default_manager(request),
+        FieldValidation(validation),
+        request.flag("force"),
+        _as_sent(request, kind),
+    )
+
+
+def _as_sent(request: Request, kind: str) -> dict[str, Any]:
+    sent: dict[str, Any] = {"kind": kind, "apiVersion": "meta.k8s.io/v1"}
+    for name in ("fieldManager", "fieldValidation"):
+        if value := request.parameter(name):
+            sent[name] = value
+    if dry_run := request.query.get("dryRun"):
+        sent["dryRun"] = dry_run
+    return sent
+
+
+def _default_manager(request: Request) -> str:
+    """Who writes, if the request does not say: the program in the User-Agent."""
+    agent = request.headers.get("user-agent", "").partition("/")[0]
+    return "".join(filter(str.isprintable, agent))[:_MAX_MANAGER_LENGTH] or "unknown"
+
+
+def delete_options(request: Request) -> DeleteOptions:
+    """Read ``DeleteOptions`` from the body or, if there is none, from the query.
+
+    Raises:
+        StatusError: 400 or 422, the options can't be read or contradict each other.
+    """
+    given = decode_options(request) if request.body else _delete_query(request)
+    try:
+        sent = convert(given, _SentDeleteOptions)
+    except msgspec.ValidationError as error:
+        raise bad_request(f"DeleteOptions can't be read: {error}") from error
+    causes = []
+    if sent.dry_run and sent.dry_run != ["All"]:
+        causes.append(FieldError.not_supported("dryRun", sent.dry_run, ["All"]))
+    policy, orphan = sent.propagation_policy, sent.orphan_dependents
+    if policy is not None and orphan is not None:
+        detail = "orphanDependents and deletionPropagation cannot be both set"
+        causes.append(FieldError.invalid("propagationPolicy", policy, detail))
+    if policy and policy not in list(Propagation):
+        causes.append(FieldError.not_supported("propagationPolicy", policy, [*Propagation, "nil"]))
+    if causes:
+        raise invalid_options("DeleteOptions", causes)
+    if orphan is not None:
+        policy = Propagation.ORPHAN if orphan else Propagation.BACKGROUND
+    preconditions = sent.preconditions or _Preconditions()
+    return DeleteOptions(
+        bool(sent.dry_run),
+        preconditions.uid,
+        preconditions.resource_version,
+        Propagation(policy) if policy else None,
+        sent.grace_period_seconds,
+        {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
+        | {
+            key: value
+            for key, value in given.items()
+            if key not in ("kind", "apiVersion") and value
+        },
+    )
+
+
+def _delete_query(request: Request) -> dict[str, Any]:
+    """The query of a DELETE in the shape of the body."""
+    given: dict[str, Any] = {"dryRun": request.query.get("dryRun")}
+    if policy := request.parameter("propagationPolicy"):
+        given["propagationPolicy"] = policy
+    if "orphanDependents" in request.query:
+        given["orphanDependents"] = request.flag("orphanDependents")
+    if grace := request.parameter("gracePeriodSeconds"):
+        given["gracePeriodSeconds"] = parse_integer(grace)
+    given["preconditions"] = {
+        name: request.parameter(name)
+        for name in ("uid", "resourceVersion")
+        if name in request.query
+    }
+    return given
+
+
+def list_options(request: Request) -> ListOptions:
+    """Read ``ListOptions``; a list or watch checks the rest with its own rules.
+
+    Raises:
+        StatusError: 400, a selector or a number can't be parsed.
+    """
+    try:
+        labels = parse_label_selector(request.parameter("labelSelector"))
+        fields = parse_field_selector(request.parameter("fieldSelector"))
+    except SelectorError as error:
+        raise bad_request(str(error)) from error
+    timeout = request.parameter("timeoutSeconds")
+    return ListOptions(
+        labels,
+        fields,
+        request.parameter("resourceVersion"),
+        request.parameter("resourceVersionMatch"),
+        max(0, parse_integer(request.parameter("limit") or "0")),
+        request.parameter("continue"),
+        parse_integer(timeout) if timeout else None,
+        request.flag("allowWatchBookmarks"),
+        request.flag("sendInitialEvents") if "sendInitialEvents" in request.query else None,
+    )
+
+
+def check_list_match(options: ListOptions) -> None:
+    """Refuse combinations of resourceVersionMatch that mean nothing to a list.
+
+    Raises:
+        StatusError: 422.
+    """
+    if options.send_initial_events is not None:
+        cause = FieldError.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
+        raise invalid_options("ListOptions", [cause])
+    path, match, version = "resourceVersionMatch", options.match, options.resource_version
+    if not match:
+        return
+    causes = []
+    if not version:
+        causes.append(
+            FieldError.forbidden(path, f"{path} is forbidden unless resourceVersion is provided")
+        )
+    if options.continue_token:
+        causes.append(FieldError.forbidden(path, f"{path} is forbidden when continue is provided"))
+    if match not in ("Exact", "NotOlderThan"):
+        causes.append(FieldError.not_supported(path, match, ["Exact", "NotOlderThan", ""]))
+    elif match == "Exact" and version == "0":
+        causes.append(
+            FieldError.forbidden(path, f'{path} "exact" is forbidden for resourceVersion "0"')
+        )
+    if causes:
+        raise invalid_options("ListOptions", causes)
+
+
+def check_watch_match(options: ListOptions) -> None:
+    """Refuse combinations of resourceVersionMatch and sendInitialEvents that mean nothing.
+
+    Raises:
+        StatusError: 422.
+    """
+    path, match, initial = "resourceVersionMatch", options.match, options.send_initial_events
+    causes = []
+    if match and initial is None:
+        detail = f"{path} is forbidden for watch unless sendInitialEvents is provided"
+        causes.append(FieldError.forbidden(path, detail))
+    if initial is not None:
+        if not match:
+            detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+            causes.append(FieldError.forbidden(path, detail))
+        elif match != "NotOlderThan":
+            causes.append(FieldError.not_supported(path, match, ["NotOlderThan"]))
+    if causes:
+        raise invalid_options("ListOptions", causes)
+
+
+def parse_integer(text: str) -> int:
+    """Read a number as the API's query decoder does.
+
+    Raises:
+        StatusError: 400, it is none.
+    """
+    number = parse_signed(text)
+    if number is None:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    return number

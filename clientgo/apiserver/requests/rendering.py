@@ -1,0 +1,109 @@
+"""Stored objects as the bytes of an answer, in the representation that the client accepts.
+
+Promises: in the usual form (JSON, the object itself) nothing is decoded or encoded again: a get
+answers the stored bytes, a list joins them. Tables, metadata-only objects and YAML are made on
+request.
+
+Upstream: apiserver ``endpoints/handlers/response.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from clientgo.apiserver.http.messages import Response, shown_warnings, warning
+from clientgo.apiserver.http.negotiation import Form, Representation
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.table import make_table
+from clientgo.apiserver.storage.storage import StoredObject, decode, encode
+
+META_VERSION = "meta.k8s.io/v1"
+
+
+def object_response(
+    resource: Resource,
+    stored: StoredObject,
+    representation: Representation,
+    status: int = 200,
+    warnings: Sequence[str] = (),
+) -> Response:
+    """The answer that holds one object."""
+    headers = [warning(text) for text in shown_warnings(warnings)]
+    if representation.is_stored_form:
+        return Response(status, resource.encoded(stored), headers=headers)
+    body = render_object(resource, stored, representation)
+    return Response(status, serialise(body, representation), representation.media_type, headers)
+
+
+def serialise(body: Any, representation: Representation) -> bytes:
+    """A JSON value in the media type that was negotiated."""
+    if representation.media_type == "application/json":
+        return encode(body)
+    import yaml  # see bodies: rarely needed and slow to import
+
+    text: str = yaml.safe_dump(body, sort_keys=False)
+    return text.encode()
+
+
+def render_object(resource: Resource, stored: StoredObject, representation: Representation) -> Any:
+    """One object in a form, as a JSON value."""
+    obj = resource.decode(stored)
+    if representation.form is Form.OBJECT:
+        return obj
+    if representation.form is Form.METADATA:
+        return partial_metadata(obj)
+    version = obj["metadata"].get("resourceVersion", "")
+    return make_table(resource, [obj], {"resourceVersion": version}, representation.included)
+
+
+def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
+    """An object reduced to its metadata."""
+    return {
+        "apiVersion": META_VERSION,
+        "kind": Form.METADATA.value,
+        "metadata": obj["metadata"],
+    }
+
+
+def list_response(
+    resource: Resource,
+    items: Sequence[StoredObject],
+    metadata: dict[str, Any],
+    representation: Representation,
+) -> Response:
+    """The answer that holds a list."""
+    if representation.is_stored_form:
+        return Response(200, encode_list(resource, items, metadata))
+    objects = [resource.decode(item) for item in items]
+    body: dict[str, Any]
+    if representation.form is Form.TABLE:
+        body = make_table(resource, objects, metadata, representation.included)
+    elif representation.form is Form.METADATA:
+        body = {
+            "kind": f"{Form.METADATA.value}List",
+            "apiVersion": META_VERSION,
+            "metadata": metadata,
+            "items": [partial_metadata(obj) for obj in objects],
+        }
+    else:
+        body = decode(encode_list(resource, items, metadata))
+    return Response(200, serialise(body, representation), representation.media_type)
+
+
+def encode_list(
+    resource: Resource, items: Sequence[StoredObject], metadata: dict[str, Any]
+) -> bytes:
+    """A list in JSON: a head, and the stored objects joined by commas."""
+    kind, version = resource.list_kind, resource.api_version
+    if resource.is_custom:
+        metadata = {"continue": "", **metadata}
+    head = f'{{"kind":"{kind}","apiVersion":"{version}","metadata":'.encode() + encode(metadata)
+    encoded = [resource.encoded(item) for item in items]
+    if not encoded:
+        return head + b',"items":[]}'
+    if resource.is_custom:
+        return b"".join((head, b',"items":[', b",".join(encoded), b"]}"))
+    cut = len(resource.type_prefix)
+    bare = b",{".join([raw[cut:] for raw in encoded])
+    return b"".join((head, b',"items":[{', bare, b"]}"))

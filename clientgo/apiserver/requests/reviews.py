@@ -1,0 +1,45 @@
+"""Reviews: questions that are posted and answered, and never stored.
+
+Promises the answers of a server without authorisation: everybody may do everything, and every
+token is that of the one user.
+
+Upstream: ``pkg/registry/authorization`` and ``pkg/registry/authentication``.
+"""
+
+from __future__ import annotations
+
+from clientgo.apiserver.auth.user import USER
+from clientgo.apiserver.http.bodies import decode_object
+from clientgo.apiserver.http.messages import Answer, json_response
+from clientgo.apiserver.objects.writes import read_object
+from clientgo.apiserver.requests.options import write_options
+from clientgo.apiserver.requests.verbs import Call, Verb
+from clientgo.apiserver.storage.storage import Object
+
+_EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
+_EVERY_PATH = {"verbs": ["*"], "nonResourceURLs": ["*"]}
+
+_STATUS: dict[tuple[str, str], Object] = {
+    ("authentication.k8s.io", "selfsubjectreviews"): {"userInfo": USER},
+    ("authentication.k8s.io", "tokenreviews"): {"authenticated": True, "user": USER},
+    ("authorization.k8s.io", "localsubjectaccessreviews"): {"allowed": True},
+    ("authorization.k8s.io", "selfsubjectaccessreviews"): {"allowed": True},
+    ("authorization.k8s.io", "selfsubjectrulesreviews"): {
+        "resourceRules": [_EVERYTHING],
+        "nonResourceRules": [_EVERY_PATH],
+        "incomplete": False,
+    },
+    ("authorization.k8s.io", "subjectaccessreviews"): {"allowed": True},
+}
+
+
+async def _review(call: Call) -> Answer:
+    options = write_options(call.request, "CreateOptions")
+    obj, duplicates = decode_object(call.request, call.resource.kind)
+    review, _ = read_object(call.resource, obj, duplicates, options.field_validation)
+    review["status"] = _STATUS[call.resource.group, call.resource.plural]
+    return json_response(review, 201)
+
+
+REVIEWS: dict[tuple[str, str], Verb] = dict.fromkeys(_STATUS, _review)
+"""Handlers of the review resources, by group and plural."""

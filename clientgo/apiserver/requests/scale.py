@@ -1,0 +1,129 @@
+"""The ``scale`` subresource: the number of replicas of an object, whatever its kind.
+
+Promises: a Scale is a view of its object; writing it changes the replicas of the object and nothing
+else, under the object's own optimistic locking.
+
+Upstream: ``autoscaling/v1 Scale``, and the ``ScaleREST`` of each workload and of custom resources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from clientgo.apiserver.http.bodies import decode_object
+from clientgo.apiserver.http.messages import Answer, json_response
+from clientgo.apiserver.objects.writes import update_object
+from clientgo.apiserver.requests.options import write_options
+from clientgo.apiserver.requests.patching import make_patcher
+from clientgo.apiserver.requests.verbs import Call, existing
+from clientgo.apiserver.resources.status_errors import StatusError, bad_request, not_found
+from clientgo.apiserver.resources.strategy import ScaleFields
+from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.label_requirements import SelectorError
+from clientgo.meta.label_selector_objects import selector_from_object
+from clientgo.schema.field_errors import FieldError
+
+_SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+
+
+async def get_scale(call: Call) -> Answer:
+    """Answer the scale of an object."""
+    return json_response(scale_of(call.resource.decode(existing(call)), _fields(call)))
+
+
+async def update_scale(call: Call) -> Answer:
+    """Replace the scale of an object."""
+    wanted, _ = decode_object(call.request, "Scale")
+    return await _write(call, "UpdateOptions", lambda _: wanted)
+
+
+async def patch_scale(call: Call) -> Answer:
+    """Patch the scale of an object."""
+    return await _write(call, "PatchOptions", make_patcher(call.request, call.resource))
+
+
+async def _write(call: Call, options_kind: str, change: Callable[[Object], Object]) -> Answer:
+    fields = _fields(call)
+
+    def scaled(obj: Object) -> Object:
+        scale = change(scale_of(obj, fields))
+        version = scale.get("metadata", {}).get("resourceVersion")
+        if version:
+            obj["metadata"]["resourceVersion"] = version
+        replicas = (scale.get("spec") or {}).get("replicas", 0)
+        _check_replicas(call, replicas)
+        _set(obj, fields.spec_replicas, replicas)
+        return obj
+
+    options = write_options(call.request, options_kind)
+    outcome = await update_object(call.cluster, call.target, scaled, options, "scale")
+    return json_response(scale_of(call.resource.decode(outcome.stored), fields))
+
+
+def _check_replicas(call: Call, replicas: Any) -> None:
+    if isinstance(replicas, int) and not isinstance(replicas, bool) and replicas >= 0:
+        return
+    error = FieldError.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
+    details = {
+        "name": call.name,
+        "group": "autoscaling",
+        "kind": "Scale",
+        "causes": [error.as_cause()],
+    }
+    message = f'Scale.autoscaling "{call.name}" is invalid: {error}'
+    raise StatusError(422, "Invalid", message, details)
+
+
+def scale_of(obj: Object, fields: ScaleFields) -> Object:
+    """The Scale that an object shows."""
+    metadata = obj["metadata"]
+    status: Object = {"replicas": _find(obj, fields.status_replicas) or 0}
+    if selector := _selector_text(_find(obj, fields.selector)):
+        status["selector"] = selector
+    return {
+        "kind": "Scale",
+        "apiVersion": "autoscaling/v1",
+        "metadata": {key: metadata[key] for key in _SHOWN_METADATA if key in metadata},
+        "spec": {"replicas": _find(obj, fields.spec_replicas) or 0},
+        "status": status,
+    }
+
+
+def _selector_text(selector: Any) -> str:
+    """A selector as text: text as it is, objects and plain maps of labels written out.
+
+    Raises:
+        StatusError: 400, a custom resource holds something else there.
+    """
+    if isinstance(selector, str):
+        return selector
+    if not isinstance(selector, Mapping):
+        return ""
+    if not selector.keys() & {"matchLabels", "matchExpressions"}:
+        selector = {"matchLabels": selector}
+    try:
+        return str(selector_from_object(selector))
+    except (SelectorError, TypeError, AttributeError) as error:
+        raise bad_request(f"the selector for scaling can't be read: {error}") from error
+
+
+def _fields(call: Call) -> ScaleFields:
+    fields = call.resource.strategy.scale_fields
+    if fields is None:
+        raise not_found(call.resource, call.name)
+    return fields
+
+
+def _find(obj: Object, names: tuple[str, ...]) -> Any:
+    value: Any = obj if names else None
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _set(obj: Object, names: tuple[str, ...], value: Any) -> None:
+    *parents, last = names
+    for name in parents:
+        obj = obj.setdefault(name, {})
+    obj[last] = value

@@ -1,0 +1,126 @@
+"""Which handler serves a method on a subresource, and the small ones themselves.
+
+Promises ``status``, ``scale``, ``finalize`` and the subresources that only receive: ``token``,
+``binding``, ``eviction``. What needs a running pod (``log``, ``exec`` ...) is refused.
+
+Upstream: the ``rest`` storages of each resource, and apiextensions' for custom resources.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from clientgo.apiserver.http.bodies import decode_object
+from clientgo.apiserver.http.messages import Answer, json_response
+from clientgo.apiserver.objects.writes import delete_object, update_object
+from clientgo.apiserver.requests.options import DeleteOptions, write_options
+from clientgo.apiserver.requests.request_info import RequestInfo
+from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
+from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Call, Verb, existing
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import (
+    StatusError,
+    bad_request,
+    conflict,
+    method_not_allowed,
+    method_not_supported,
+    not_found,
+    resource_not_found,
+)
+from clientgo.apiserver.storage.storage import Object
+
+_METHODS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
+
+_DEFAULT_TOKEN_SECONDS = 3600
+
+
+def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb:
+    """The handler for a method on a subresource.
+
+    Raises:
+        StatusError: 404 for an unknown one, 405 for a verb that it does not have.
+    """
+    subresource = resource.subresource(info.subresource)
+    if subresource is None:
+        raise not_found(resource, info.name) if resource.is_custom else resource_not_found()
+    verb = _METHODS.get(method, "")
+    if verb not in subresource.verbs:
+        raise method_not_supported(resource, verb) if resource.is_custom else method_not_allowed()
+    own = _HANDLERS.get((subresource.name, verb))
+    return own or OBJECT_VERBS[method][1]
+
+
+async def _create_token(call: Call) -> Answer:
+    """Answer a token for a service account; nobody checks it."""
+    existing(call)
+    review, _ = decode_object(call.request, "TokenRequest")
+    spec = review.get("spec") or {}
+    seconds = spec.get("expirationSeconds") or _DEFAULT_TOKEN_SECONDS
+    if not isinstance(seconds, int):
+        raise bad_request("spec.expirationSeconds must be a number")
+    answer = {
+        "kind": "TokenRequest",
+        "apiVersion": "authentication.k8s.io/v1",
+        "metadata": {"name": call.name, "namespace": call.namespace},
+        "spec": {
+            **spec,
+            "audiences": spec.get("audiences") or [call.cluster.audience],
+            "expirationSeconds": seconds,
+        },
+        "status": {
+            "token": secrets.token_urlsafe(32),
+            "expirationTimestamp": call.cluster.timestamp(seconds),
+        },
+    }
+    return json_response(answer, 201)
+
+
+async def _bind(call: Call) -> Answer:
+    """Assign a pod to a node, as schedulers do."""
+    binding, _ = decode_object(call.request, "Binding")
+    node = (binding.get("target") or {}).get("name")
+    if not node:
+        raise bad_request("target.name of the binding is missing")
+
+    def assigned(pod: Object) -> Object:
+        if current := pod["spec"].get("nodeName"):
+            raise conflict(call.resource, call.name, f"the pod is already assigned to {current}")
+        pod["spec"]["nodeName"] = node
+        return pod
+
+    await update_object(
+        call.cluster, call.target, assigned, write_options(call.request, "CreateOptions"), "binding"
+    )
+    return json_response(_SUCCESS, 201)
+
+
+async def _evict(call: Call) -> Answer:
+    """Delete a pod; no disruption budget is asked."""
+    eviction, _ = decode_object(call.request, "Eviction")
+    options = eviction.get("deleteOptions") or {}
+    await delete_object(
+        call.cluster,
+        call.target,
+        DeleteOptions(grace_period=options.get("gracePeriodSeconds")),
+    )
+    return json_response(_SUCCESS, 201)
+
+
+async def _refuse(call: Call) -> Answer:
+    """Say that pods don't run here."""
+    message = f"{call.subresource} is not available: the embedded API server runs no pods"
+    raise StatusError(501, "NotImplemented", message)
+
+
+_SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+
+_HANDLERS: dict[tuple[str, str], Verb] = {
+    ("scale", "get"): get_scale,
+    ("scale", "update"): update_scale,
+    ("scale", "patch"): patch_scale,
+    ("token", "create"): _create_token,
+    ("binding", "create"): _bind,
+    ("eviction", "create"): _evict,
+    ("log", "get"): _refuse,
+    **{("proxy", verb): _refuse for verb in _METHODS.values()},
+}

@@ -1,0 +1,336 @@
+"""What the verbs of the API do: one function each, for every resource.
+
+Promises: a verb reads its options and its body, calls the storage or the writes, and renders the
+answer in the representation that was negotiated. None knows a particular kind.
+
+Upstream: apiserver ``endpoints/handlers``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from clientgo.apiserver.admission.admission import check_namespace
+from clientgo.apiserver.http.bodies import decode_object, parse_yaml
+from clientgo.apiserver.http.messages import Answer, Request, Response, json_response
+from clientgo.apiserver.http.negotiation import Representation
+from clientgo.apiserver.http.numbers import parse_unsigned
+from clientgo.apiserver.objects.writes import (
+    Outcome,
+    Target,
+    create_object,
+    delete_object,
+    read_object,
+    update_object,
+)
+from clientgo.apiserver.requests.listing import list_page
+from clientgo.apiserver.requests.options import (
+    FieldValidation,
+    WriteOptions,
+    delete_options,
+    list_options,
+    write_options,
+)
+from clientgo.apiserver.requests.patching import is_apply, make_patcher
+from clientgo.apiserver.requests.rendering import list_response, object_response
+from clientgo.apiserver.requests.selection import selection_of
+from clientgo.apiserver.requests.watching import WatchStream
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import (
+    StatusError,
+    bad_request,
+    conflict,
+    future_resource_version,
+    internal,
+    invalid_options,
+    invalid_patch,
+    not_found,
+)
+from clientgo.apiserver.storage.storage import Object, StoredObject, object_key
+from clientgo.meta.json_values import copy_json
+from clientgo.schema.field_errors import FieldError
+
+if TYPE_CHECKING:
+    from clientgo.apiserver.cluster import Cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request for a verb on a resource."""
+
+    cluster: Cluster
+    request: Request
+    resource: Resource
+    namespace: str
+    name: str
+    subresource: str
+    representation: Representation
+
+    @property
+    def target(self) -> Target:
+        """The object that the path names."""
+        return Target(self.resource, self.namespace, self.name)
+
+
+Verb = Callable[[Call], Awaitable[Answer]]
+
+
+async def get(call: Call) -> Answer:
+    """Answer one object."""
+    _check_get_version(call)
+    return object_response(call.resource, existing(call), call.representation)
+
+
+def _check_get_version(call: Call) -> None:
+    version = call.request.parameter("resourceVersion")
+    if not version:
+        return
+    wanted = parse_unsigned(version)
+    if wanted is None:
+        raise internal(
+            f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: '
+            f'parsing "{version}": invalid syntax'
+        )
+    current = call.cluster.storage.version
+    if wanted > current:
+        raise future_resource_version(wanted, current)
+
+
+def existing(call: Call) -> StoredObject:
+    """The object that the path names.
+
+    Raises:
+        StatusError: 404, there is none.
+    """
+    collection = call.cluster.storage.collection(call.resource.collection_key)
+    stored = collection.get(object_key(call.namespace, call.name))
+    if stored is None:
+        raise not_found(call.resource, call.name)
+    return stored
+
+
+async def list_objects(call: Call) -> Answer:
+    """Answer the objects of a collection."""
+    options = list_options(call.request)
+    selection = selection_of(call.resource, call.namespace, options)
+    storage = call.cluster.storage
+    collection = storage.collection(call.resource.collection_key)
+    page = list_page(storage, collection, selection, options)
+    return list_response(call.resource, page.items, page.metadata, call.representation)
+
+
+async def watch(call: Call) -> Answer:
+    """Answer the changes of a collection as they happen."""
+    options = list_options(call.request)
+    selection = selection_of(call.resource, call.namespace, options)
+    return WatchStream(call.cluster, call.resource, selection, call.representation, options)
+
+
+async def create(call: Call) -> Answer:
+    """Store a new object."""
+    options = write_options(call.request, "CreateOptions")
+    obj, warnings = _read_body(call, options)
+    _check_namespace(call, obj)
+    outcome = await create_object(call.cluster, call.resource, call.namespace, obj, options)
+    return _written(call, outcome, warnings)
+
+
+async def update(call: Call) -> Answer:
+    """Replace an object."""
+    options = write_options(call.request, "UpdateOptions")
+    obj, warnings = _read_body(call, options)
+    _check_names(call, obj)
+
+    def replaced(old: Object) -> Object:
+        uid, current = obj["metadata"].get("uid", ""), old["metadata"]["uid"]
+        if uid not in ("", current):
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {current}"
+            raise conflict(call.resource, call.name, why)
+        copied: Object = copy_json(obj)
+        return copied
+
+    outcome = await update_object(call.cluster, call.target, replaced, options, call.subresource)
+    return _written(call, outcome, warnings)
+
+
+async def patch(call: Call) -> Answer:
+    """Change an object by a patch."""
+    if is_apply(call.request):
+        return await apply(call)
+    options = write_options(call.request, "PatchOptions")
+    if "force" in call.request.query:
+        error = FieldError.forbidden("force", "may not be specified for non-apply patch")
+        raise invalid_options("PatchOptions", [error])
+    apply_patch = make_patcher(call.request, call.resource)
+    warnings: list[str] = []
+
+    def change(old: Object) -> Object:
+        new, found = _read_patched(call, apply_patch(old), options)
+        _check_names(call, new)
+        warnings[:] = found
+        return new
+
+    outcome = await update_object(call.cluster, call.target, change, options, call.subresource)
+    return _written(call, outcome, warnings)
+
+
+def _read_patched(call: Call, patched: Object, options: WriteOptions) -> tuple[Object, list[str]]:
+    try:
+        return read_object(call.resource, patched, (), options.field_validation)
+    except StatusError as error:
+        if error.code != 400 or options.field_validation is FieldValidation.STRICT:
+            raise
+        raise invalid_patch(error.message) from error
+
+
+async def apply(call: Call) -> Answer:
+    """Bring an object to what its applier wants, or make it."""
+    options = write_options(call.request, "PatchOptions")
+    if not call.request.parameter("fieldManager"):
+        error = FieldError.required("fieldManager", "is required for apply patch")
+        raise invalid_options("PatchOptions", [error])
+    config, _ = parse_yaml(call.request.body, "error decoding YAML: ")
+    if not isinstance(config, dict):
+        raise bad_request("error decoding YAML: the body is not an object")
+    _check_names(call, config)
+    warnings: list[str] = []
+
+    def applied_to(old: Object | None) -> Object:
+        merged = call.cluster.ownership.apply(
+            call.resource,
+            call.subresource,
+            old,
+            copy_json(config),
+            options.field_manager,
+            force=options.force,
+        )
+        new, found = read_object(call.resource, merged, (), options.field_validation)
+        warnings[:] = found
+        return new
+
+    collection = call.cluster.storage.collection(call.resource.collection_key)
+    if collection.get(call.target.key) is None and not call.subresource:
+        check_namespace(call.cluster, call.resource, call.namespace, call.name)
+        if config.get("metadata", {}).get("uid"):
+            raise conflict(
+                call.resource,
+                call.name,
+                f"uid mismatch: the provided object specified uid {config['metadata']['uid']}, "
+                "and no existing object was found",
+            )
+        obj = applied_to(None)
+        obj["metadata"].pop("resourceVersion", None)
+        outcome = await create_object(
+            call.cluster, call.resource, call.namespace, obj, options, applied=True
+        )
+        return _written(call, outcome, warnings)
+    outcome = await update_object(
+        call.cluster, call.target, applied_to, options, call.subresource, applied=True
+    )
+    return _written(call, outcome, warnings)
+
+
+async def delete(call: Call) -> Answer:
+    """Delete an object, or mark it as being deleted."""
+    options = delete_options(call.request)
+    outcome = await delete_object(call.cluster, call.target, options)
+    if outcome.deleted and not call.resource.strategy.returns_deleted_object:
+        return json_response(_deleted_status(call.resource, call.name, outcome.stored.uid))
+    return object_response(
+        call.resource, outcome.stored, call.representation, warnings=outcome.warnings
+    )
+
+
+def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
+    details: dict[str, Any] = {"name": name, "kind": resource.plural, "uid": uid}
+    if resource.group:
+        details["group"] = resource.group
+    return {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Success",
+        "details": details,
+    }
+
+
+async def delete_collection(call: Call) -> Answer:
+    """Delete every object that the selectors mean; answers what they were."""
+    options = delete_options(_without_list_version(call.request))
+    listed = list_options(call.request)
+    selection = selection_of(call.resource, call.namespace, listed)
+    storage = call.cluster.storage
+    collection = storage.collection(call.resource.collection_key)
+    page = list_page(storage, collection, selection, listed)
+    for item in page.items:
+        namespace, _, name = item.key.rpartition("/")
+        if collection.get(item.key) is not None:
+            await delete_object(call.cluster, Target(call.resource, namespace, name), options)
+    return list_response(call.resource, page.items, page.metadata, call.representation)
+
+
+def _without_list_version(request: Request) -> Request:
+    """The request without the list's resourceVersion, which is no precondition of deletions."""
+    query = {key: value for key, value in request.query.items() if key != "resourceVersion"}
+    return replace(request, query=query)
+
+
+# -- bodies
+
+
+def _read_body(call: Call, options: WriteOptions) -> tuple[Object, list[str]]:
+    obj, duplicates = decode_object(call.request, call.resource.kind)
+    return read_object(call.resource, obj, duplicates, options.field_validation)
+
+
+def _check_namespace(call: Call, obj: Object) -> None:
+    given = obj.get("metadata", {}).get("namespace")
+    if call.resource.namespaced and given and given != call.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+
+
+def _check_names(call: Call, obj: Object) -> None:
+    metadata = obj.get("metadata")
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    if not name:
+        raise bad_request(
+            f"the name of the object ({call.name} based on URL) was undeterminable: "
+            "name must be provided"
+        )
+    if name != call.name:
+        raise bad_request(
+            f"the name of the object ({name}) does not match the name on the URL ({call.name})"
+        )
+    _check_namespace(call, obj)
+
+
+def _written(call: Call, outcome: Outcome, warnings: list[str]) -> Response:
+    return object_response(
+        call.resource,
+        outcome.stored,
+        call.representation,
+        201 if outcome.created else 200,
+        [*warnings, *outcome.warnings],
+    )
+
+
+OBJECT_VERBS: dict[str, tuple[str, Verb]] = {
+    "GET": ("get", get),
+    "HEAD": ("get", get),
+    "PUT": ("update", update),
+    "PATCH": ("patch", patch),
+    "DELETE": ("delete", delete),
+}
+"""Verb and handler of each method on an object."""
+
+COLLECTION_VERBS: dict[str, tuple[str, Verb]] = {
+    "GET": ("list", list_objects),
+    "HEAD": ("list", list_objects),
+    "POST": ("create", create),
+    "DELETE": ("deletecollection", delete_collection),
+}
+"""Verb and handler of each method on a collection."""

@@ -1,0 +1,302 @@
+"""Watches: a cursor in a collection's log, written to a client as it moves.
+
+Promises: a watch from a version delivers every later change that concerns its selection, once and
+in order; resuming and following live are the same code, because both read the log. An object is
+encoded when it is written, never again per watcher; what one wake-up finds goes out as one chunk.
+A client that does not read costs its cursor only; when the log has moved past it, it is dropped.
+
+Does not promise a change that the log no longer holds: the stream says 410 and ends.
+
+Differs from upstream (apiserver ``storage/cacher``, ``endpoints/handlers/watch.go``), where each
+watcher has a channel that the cacher fills.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from clientgo.apiserver.http.messages import Message, Receive, Send, head
+from clientgo.apiserver.http.negotiation import Form, Representation
+from clientgo.apiserver.http.numbers import parse_unsigned
+from clientgo.apiserver.requests.options import ListOptions, check_watch_match
+from clientgo.apiserver.requests.rendering import partial_metadata
+from clientgo.apiserver.requests.selection import Selection
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import StatusError, expired, internal
+from clientgo.apiserver.resources.table import make_table
+from clientgo.apiserver.storage.storage import Change, Collection, EventType, StoredObject, encode
+
+if TYPE_CHECKING:
+    from clientgo.apiserver.cluster import Cluster
+
+BOOKMARK_INTERVAL = 60.0
+"""Seconds between bookmarks; a real API server sends them about once a minute."""
+
+DEFAULT_TIMEOUT = 1800.0
+"""Seconds that a watch without timeoutSeconds lasts at least; up to twice as long, by chance."""
+
+_CHANGES_A_READ = 1000
+"""Changes taken from the log at a time."""
+
+_BYTES_A_CHUNK = 256 * 1024
+"""Bytes from which on lines are written rather than joined by more. What a client does not read is
+one chunk, beyond what the kernel holds; a larger one is a single object."""
+
+_PAUSE_A_WATCHER = 50e-6
+"""Seconds between two writes to one watcher for each watcher that there is: about what the writes
+to the others take. Without it, 100 watchers keep the server busy for 5 ms a change."""
+
+_LONGEST_PAUSE = 0.02
+_SHORTEST_PAUSE = 0.001
+
+_INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
+
+
+def parse_watch_version(text: str) -> int:
+    """The resource version that a watch starts from; absent counts as 0.
+
+    Raises:
+        StatusError: 500 (sic), it is no number.
+    """
+    version = parse_unsigned(text or "0")
+    if version is None:
+        raise internal(
+            f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
+            "invalid syntax"
+        )
+    return version
+
+
+class WatchStream:
+    """One client's watch. Made, fed and ended on the event loop."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        resource: Resource,
+        selection: Selection,
+        representation: Representation,
+        options: ListOptions,
+    ) -> None:
+        """Place the cursor; from here on no change is missed.
+
+        Raises:
+            StatusError: 422 or 500, the options contradict each other or can't be read.
+        """
+        check_watch_match(options)
+        self.resource = resource
+        self._cluster = cluster
+        self._collection: Collection = cluster.storage.collection(resource.collection_key)
+        self._selection = selection
+        self.headers: list[tuple[str, str]] = []
+        self._form = representation.form
+        self._included = representation.included
+        self._bookmarks = options.bookmarks
+        self._timeout = options.timeout
+        self._failure: StatusError | None = None
+        self._initial: Iterable[StoredObject] = ()
+        self._initial_bookmark = False
+        self._table_columns = True
+        self._ending = False
+        self._bookmark_due = False
+        self._last_written = 0.0
+        self._wakeup = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._position = self._collection.log_end
+        self._place(options)
+
+    def _place(self, options: ListOptions) -> None:
+        version = parse_watch_version(options.resource_version)
+        if options.send_initial_events or (options.send_initial_events is None and not version):
+            self._initial = [
+                item
+                for item in self._collection.scan(self._selection.namespace)
+                if self._selection.matches(item)
+            ]
+            self._initial_bookmark = bool(options.send_initial_events) and options.bookmarks
+        elif version:
+            if version < self._collection.expired:
+                current = self._cluster.storage.version
+                self._failure = expired(f"too old resource version: {version} ({current})")
+            else:
+                self._position = self._collection.position_after(version)
+
+    # -- what the log and the server tell the watch
+
+    @property
+    def position(self) -> int:
+        """Absolute index in the log of the next change to read."""
+        return self._position
+
+    def wake(self) -> None:
+        """The log has grown."""
+        self._wakeup.set()
+
+    def drop(self) -> None:
+        """The log has moved past the cursor: hang up on the client."""
+        if self._task is not None:
+            self._task.cancel()
+
+    def end(self) -> None:
+        """End the stream cleanly, after what is already in the log."""
+        self._ending = True
+        self._wakeup.set()
+
+    # -- sending
+
+    async def send(self, send: Send, receive: Receive) -> None:
+        """Write events until the watch times out, is ended, or the client hangs up."""
+
+        async def send_kept(message: Message) -> None:
+            await self._cluster.storage.durable()  # nobody is told what could still be lost
+            await send(message)
+
+        self._task = asyncio.current_task()
+        listening = asyncio.create_task(self._end_on_disconnect(receive))
+        loop = asyncio.get_running_loop()
+        timers = [loop.call_later(self._lifetime(), self.end)]
+        if self._bookmarks:
+            timers.append(loop.call_later(BOOKMARK_INTERVAL, self._request_bookmark, loop, timers))
+        self._collection.watchers.add(self)
+        self._cluster.watches.add(self)
+        try:
+            await send_kept(
+                {
+                    "type": "http.response.start",
+                    "status": 200,
+                    "headers": head("application/json", self.headers),
+                }
+            )
+            await self._write_events(send_kept)
+            await send_kept({"type": "http.response.body", "body": b""})
+        except asyncio.CancelledError:
+            pass  # dropped; the unfinished answer makes the HTTP server close the connection
+        finally:
+            self._cluster.watches.discard(self)
+            self._collection.watchers.discard(self)
+            listening.cancel()
+            for timer in timers:
+                timer.cancel()
+
+    def _lifetime(self) -> float:
+        return float(self._timeout or random.uniform(DEFAULT_TIMEOUT, 2 * DEFAULT_TIMEOUT))
+
+    async def _end_on_disconnect(self, receive: Receive) -> None:
+        while (await receive())["type"] != "http.disconnect":
+            await self._gather()
+        self.end()
+
+    def _request_bookmark(
+        self, loop: asyncio.AbstractEventLoop, timers: list[asyncio.TimerHandle]
+    ) -> None:
+        self._bookmark_due = True
+        self._wakeup.set()
+        timers[1] = loop.call_later(BOOKMARK_INTERVAL, self._request_bookmark, loop, timers)
+
+    async def _write_events(self, send: Send) -> None:
+        if self._failure is not None:
+            line = self._line("ERROR", encode(self._failure.status()))
+            await send({"type": "http.response.body", "body": line, "more_body": True})
+            return
+        await send({"type": "http.response.body", "body": b"", "more_body": True})
+        initial = (self._event(EventType.ADDED, item) for item in self._initial)
+        self._initial = ()
+        while chunk := _next_chunk(initial):
+            await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        if self._initial_bookmark:
+            line = self._bookmark(_INITIAL_EVENTS_END)
+            await send({"type": "http.response.body", "body": line, "more_body": True})
+        while True:
+            self._wakeup.clear()
+            while chunk := _next_chunk(self._new_lines()):
+                await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            if self._bookmark_due:
+                self._bookmark_due = False
+                line = self._bookmark()
+                await send({"type": "http.response.body", "body": line, "more_body": True})
+            if self._ending:
+                return
+            await self._wakeup.wait()
+            await self._gather()
+
+    async def _gather(self) -> None:
+        """Let a burst of changes come together, if many watchers would each write each of them.
+
+        The first change after a pause goes out at once; with one watcher all do.
+        """
+        loop = asyncio.get_running_loop()
+        shared = min(len(self._collection.watchers) * _PAUSE_A_WATCHER, _LONGEST_PAUSE)
+        pause = self._last_written + shared - loop.time()
+        if pause > _SHORTEST_PAUSE:
+            await asyncio.sleep(pause)
+        self._last_written = loop.time()
+
+    def _new_lines(self) -> Iterator[bytes]:
+        """The lines of the next changes, up to the end of the log; moves the cursor."""
+        selection = self._selection
+        prefix = f"{selection.namespace}/" if selection.namespace else ""
+        while changes := self._collection.changes_from(self._position, _CHANGES_A_READ):
+            for change in changes:
+                self._position += 1
+                if prefix and not change.current.key.startswith(prefix):
+                    continue
+                if selection.selects_all:
+                    yield self._event(change.type, change.current)
+                elif event := self._selected(change):
+                    yield self._event(*event)
+
+    def _selected(self, change: Change) -> tuple[EventType, StoredObject] | None:
+        """What a change is to a selection: objects enter and leave it."""
+        before = change.previous is not None and self._selection.matches(change.previous)
+        if change.type is EventType.DELETED:
+            return (EventType.DELETED, change.current) if before else None
+        if self._selection.matches(change.current):
+            return (EventType.MODIFIED if before else EventType.ADDED), change.current
+        if before and change.previous is not None:
+            return EventType.DELETED, change.previous.at_version(change.resource_version)
+        return None
+
+    def _event(self, kind: EventType, stored: StoredObject) -> bytes:
+        return self._line(kind, self._render(stored))
+
+    def _line(self, kind: str, body: bytes) -> bytes:
+        return b'{"type":"%s","object":%s}\n' % (kind.encode(), body)
+
+    def _render(self, stored: StoredObject) -> bytes:
+        if self._form is Form.OBJECT:
+            return self.resource.encoded(stored)
+        obj = self.resource.decode(stored)
+        if self._form is Form.METADATA:
+            return encode(partial_metadata(obj))
+        version = obj["metadata"]["resourceVersion"]
+        table = make_table(self.resource, [obj], {"resourceVersion": version}, self._included)
+        if not self._table_columns:
+            table["columnDefinitions"] = None
+        self._table_columns = False
+        return encode(table)
+
+    def _bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
+        metadata: dict[str, Any] = {"resourceVersion": str(self._cluster.storage.version)}
+        if annotations:
+            metadata["annotations"] = annotations
+        obj = self.resource.strategy.empty_object(self.resource) | {"metadata": metadata}
+        if self._form is Form.METADATA:
+            obj = partial_metadata(obj)
+        elif self._form is Form.TABLE:
+            obj = make_table(self.resource, [obj], {"resourceVersion": metadata["resourceVersion"]})
+        return self._line("BOOKMARK", encode(obj))
+
+
+def _next_chunk(lines: Iterator[bytes]) -> bytes:
+    """The next lines, joined; empty at their end."""
+    chunk: list[bytes] = []
+    size = 0
+    for line in lines:
+        chunk.append(line)
+        size += len(line)
+        if size >= _BYTES_A_CHUNK:
+            break
+    return b"".join(chunk)

@@ -1,0 +1,147 @@
+"""Tables: what ``kubectl get`` prints, made by the server.
+
+Promises: built-in kinds have the columns that kubectl users know, custom resources those of their
+CRD; a row carries the object's metadata. A column is a name, a type and a function of the object.
+
+Upstream: ``pkg/printers/internalversion`` and apiextensions ``tableconvertor``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from clientgo.apiserver.http.negotiation import Included
+from clientgo.apiserver.storage.storage import Object
+
+if TYPE_CHECKING:
+    from clientgo.apiserver.resources.resource import Resource
+
+CellReader = Callable[[Object], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a Table; ``priority`` above 0 is for wide output."""
+
+    name: str
+    type: str
+    cell: CellReader
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+    def definition(self) -> dict[str, Any]:
+        """The column as ``columnDefinitions`` tells it."""
+        return {
+            "name": self.name,
+            "type": self.type,
+            "format": self.format,
+            "description": self.description,
+            "priority": self.priority,
+        }
+
+
+def make_table(
+    resource: Resource,
+    objects: Sequence[Object],
+    metadata: dict[str, Any],
+    included: Included = Included.METADATA,
+) -> dict[str, Any]:
+    """A Table of objects; ``metadata`` is that of the list."""
+    columns = resource.strategy.columns
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": [column.definition() for column in columns],
+        "rows": [
+            {
+                "cells": [column.cell(obj) for column in columns],
+                "object": _included_object(obj, included),
+            }
+            for obj in objects
+        ],
+    }
+
+
+def _included_object(obj: Object, included: Included) -> Object | None:
+    if included is Included.NONE:
+        return None
+    if included is Included.OBJECT:
+        return obj
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": obj["metadata"],
+    }
+
+
+def name_cell(obj: Object) -> Any:
+    """The object's name."""
+    return obj["metadata"].get("name", "")
+
+
+def age_cell(obj: Object) -> Any:
+    """How long ago the object was created."""
+    return age_since(obj["metadata"].get("creationTimestamp"))
+
+
+def age_since(timestamp: str | None) -> str:
+    """A duration until now as kubectl writes it."""
+    if not timestamp:
+        return "<unknown>"
+    try:
+        then = datetime.fromisoformat(timestamp)
+    except ValueError:
+        return "<invalid>"
+    return human_duration((datetime.now(UTC) - then).total_seconds())
+
+
+def human_duration(seconds: float) -> str:
+    """A duration in at most two units, coarser the longer it is: 42s, 3m7s, 5h, 2d4h, 3y."""
+    total = int(seconds)
+    if total < -1:
+        return "<invalid>"
+    if total < 0:
+        return "0s"
+    minutes, hours, days = total // 60, total // 3600, total // 86400
+    if total < 120:
+        return f"{total}s"
+    if minutes < 10:
+        return _two_units(minutes, "m", total % 60, "s")
+    if hours < 3:
+        return f"{minutes}m"
+    if hours < 8:
+        return _two_units(hours, "h", minutes % 60, "m")
+    if hours < 48:
+        return f"{hours}h"
+    if days < 8:
+        return _two_units(days, "d", hours % 24, "h")
+    if days < 365 * 2:
+        return f"{days}d"
+    years = days // 365
+    return _two_units(years, "y", days % 365, "d") if years < 8 else f"{years}y"
+
+
+def _two_units(coarse: int, coarse_unit: str, fine: int, fine_unit: str) -> str:
+    return f"{coarse}{coarse_unit}{fine}{fine_unit}" if fine else f"{coarse}{coarse_unit}"
+
+
+NAME = Column(
+    "Name",
+    "string",
+    name_cell,
+    "name",
+    "Name must be unique within a namespace.",
+)
+CREATED_AT = Column(
+    "Created At",
+    "date",
+    lambda obj: obj["metadata"].get("creationTimestamp"),
+    description="CreationTimestamp is a timestamp representing the server time when this object "
+    "was created.",
+)
+AGE = Column("Age", "string", age_cell, description=CREATED_AT.description)

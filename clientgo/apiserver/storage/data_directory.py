@@ -1,0 +1,217 @@
+"""A directory with a cluster in it: an SQLite file that is a log of changes.
+
+Promises: ``write`` is one transaction that has reached the disk when it returns: a killed process
+or a lost power supply leaves either all of it or nothing. One process has a directory at a time.
+What can't be used (another program's file, a damaged one, one that is in use) is refused with
+a sentence that says what to do.
+
+The one table is the log. The state of an object is its newest row; older rows are its history, and
+are removed when there is much of it. So a write costs one insertion, and a cluster that is loaded
+again has the history that watches and paged lists resume from.
+
+Upstream: etcd, and kine, which keeps etcd's data in such a table.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+
+import msgspec
+
+from clientgo.apiserver.storage.journal import Entry, History
+from clientgo.meta.decoding import decode
+
+KEPT_CHANGES = 40_000
+"""Changes in the history; when there are more, the older half goes."""
+
+KEPT_BYTES = 128 * 1024 * 1024
+"""Bytes of objects in the history."""
+
+_FILE = "cluster.sqlite"
+_APPLICATION = 0x636C676F
+"""Marks the file as one of this program."""
+_FORMAT = 1
+
+_TABLES = f"""
+    BEGIN;
+    CREATE TABLE changes (
+        version INTEGER PRIMARY KEY,
+        replaces INTEGER NOT NULL,
+        deleted INTEGER NOT NULL,
+        "group" TEXT NOT NULL,
+        plural TEXT NOT NULL,
+        key TEXT NOT NULL,
+        fields TEXT NOT NULL,
+        raw BLOB NOT NULL
+    );
+    CREATE TABLE history (compacted INTEGER NOT NULL);
+    INSERT INTO history VALUES (0);
+    PRAGMA application_id = {_APPLICATION};
+    PRAGMA user_version = {_FORMAT};
+    COMMIT;
+"""
+
+
+class DataDirectoryError(Exception):
+    """A data directory can't be used; the message says which, why, and what to do."""
+
+
+class DataDirectory:
+    """An open data directory. Any thread may use it, one at a time."""
+
+    def __init__(self, path: Path) -> None:
+        """Open a directory; one that is missing or empty becomes a new cluster's.
+
+        Raises:
+            DataDirectoryError: it can't be used.
+        """
+        self._path = path
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                path / _FILE, timeout=0, check_same_thread=False, isolation_level="IMMEDIATE"
+            )
+        except (OSError, sqlite3.Error) as error:
+            raise DataDirectoryError(f"can't use the data directory {path}: {error}") from error
+        try:
+            self._prepare()
+            self._compacted, self._newest = self._versions()
+            self._bytes = self._history_bytes()
+        except (sqlite3.Error, DataDirectoryError) as error:
+            self._connection.close()
+            if isinstance(error, sqlite3.Error):
+                raise self._refusal(error) from error
+            raise
+
+    def _prepare(self) -> None:
+        execute = self._connection.execute
+        execute("PRAGMA locking_mode = EXCLUSIVE")
+        [application] = execute("PRAGMA application_id").fetchone()
+        [tables] = execute("SELECT count(*) FROM sqlite_master").fetchone()
+        if application != _APPLICATION and (application or tables):
+            raise DataDirectoryError(
+                f"{self._path / _FILE} belongs to another program; choose another data directory"
+            )
+        execute("PRAGMA journal_mode = WAL")
+        execute("PRAGMA synchronous = FULL")  # every commit is on disk, not just with the kernel
+        if not tables:
+            self._connection.executescript(_TABLES)
+        [version] = execute("PRAGMA user_version").fetchone()
+        if version != _FORMAT:
+            raise DataDirectoryError(
+                f"{self._path / _FILE} has format {version} and this program writes {_FORMAT}; "
+                "use the program that made it, or choose another data directory"
+            )
+
+    def _versions(self) -> tuple[int, int]:
+        [compacted] = self._connection.execute("SELECT compacted FROM history").fetchone()
+        [newest] = self._connection.execute("SELECT max(version) FROM changes").fetchone()
+        return compacted, max(compacted, newest or 0)
+
+    def _history_bytes(self) -> int:
+        query = "SELECT coalesce(sum(length(raw)), 0) FROM changes WHERE version > ?"
+        [size] = self._connection.execute(query, (self._compacted,)).fetchone()
+        return int(size)
+
+    def _refusal(self, error: sqlite3.Error) -> DataDirectoryError:
+        if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+            return DataDirectoryError(
+                f"the data directory {self._path} is in use by another server; stop that one, or "
+                "choose another directory"
+            )
+        return DataDirectoryError(
+            f"the data directory {self._path} is damaged or not one of this program: {error}; "
+            "choose another, or remove it to begin with a new cluster"
+        )
+
+    def history(self) -> History:
+        """All that is kept."""
+        return History(self._compacted, self._entries())
+
+    def _entries(self) -> Iterator[Entry]:
+        """Every kept entry in the order of versions.
+
+        Raises:
+            DataDirectoryError: the file is damaged.
+        """
+        query = (
+            'SELECT version, replaces, deleted, "group", plural, key, raw, fields FROM changes '
+            "ORDER BY version"
+        )
+        try:
+            with closing(self._connection.execute(query)) as rows:
+                for version, replaces, deleted, group, plural, key, raw, fields in rows:
+                    yield Entry(
+                        version,
+                        replaces,
+                        bool(deleted),
+                        (group, plural),
+                        key,
+                        raw,
+                        decode(fields, dict[str, str]),
+                    )
+        except sqlite3.Error as error:
+            raise self._refusal(error) from error
+        except msgspec.DecodeError as error:
+            raise DataDirectoryError(
+                f"the data directory {self._path} is damaged: {error}; remove it to begin with a "
+                "new cluster"
+            ) from error
+
+    def write(self, entries: Sequence[Entry], forget: int = 0) -> None:
+        """Keep changes, and none of the history up to a version; returns when that is on disk.
+
+        Raises:
+            sqlite3.Error: it could not be written; nothing of it is kept.
+        """
+        newest = entries[-1].version if entries else self._newest
+        size = self._bytes + sum(len(entry.raw) for entry in entries)
+        kept = newest - self._compacted
+        if kept > KEPT_CHANGES or size > KEPT_BYTES:
+            forget = max(forget, newest - kept // 2)
+        with self._connection as transaction:
+            transaction.executemany(
+                "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (
+                        entry.version,
+                        entry.replaces,
+                        entry.deleted,
+                        *entry.collection,
+                        entry.key,
+                        msgspec.json.encode(entry.fields).decode(),
+                        entry.raw,
+                    )
+                    for entry in entries
+                ),
+            )
+            if forget > self._compacted:
+                self._remove_history(forget)
+        self._newest = newest
+        self._bytes = size
+        if forget > self._compacted:
+            self._compacted = forget
+            self._bytes = self._history_bytes()
+
+    def _remove_history(self, version: int) -> None:
+        """Remove what an entry up to `version` has replaced, and what it has deleted."""
+        for statement in (
+            "DELETE FROM changes WHERE version IN "
+            "(SELECT replaces FROM changes WHERE version > :from AND version <= :to)",
+            "DELETE FROM changes WHERE deleted AND version > :from AND version <= :to",
+            "UPDATE history SET compacted = :to",
+        ):
+            self._connection.execute(statement, {"from": self._compacted, "to": version})
+
+    def close(self) -> None:
+        """Let others have the directory."""
+        self._connection.close()
+
+
+def erase_data(path: Path) -> None:
+    """Remove the cluster from a directory that no server uses."""
+    for name in (_FILE, f"{_FILE}-wal"):
+        (path / name).unlink(missing_ok=True)
