@@ -18,7 +18,7 @@ from msgspec import Struct
 from clientgo.codegen.marker_keywords import QUANTITY
 from clientgo.meta.decoding import convert
 from clientgo.meta.markers import ListType, MapType, Rule
-from clientgo.schema.go_regexp import GoRegexpError, compile_go_regexp
+from clientgo.text.go_regexp import GoRegexpError, compile_go_regexp
 
 INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 

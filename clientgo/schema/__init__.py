@@ -13,9 +13,9 @@ The embedded API server puts every custom resource through this line; built-in k
 ['n: Invalid value: "string": n in body must be of type integer: "string"']
 """
 
-from .field_errors import FieldError, FieldErrorReason, Verbatim, aggregate_message
-from .json_schema import JSONSchema
-from .structural_schema import SchemaError, StructuralSchema
+from clientgo.schema.field_errors import FieldError, FieldErrorReason, Verbatim, aggregate_message
+from clientgo.schema.json_schema import JSONSchema
+from clientgo.schema.structural_schema import SchemaError, StructuralSchema
 
 __all__ = [
     "FieldError",

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from . import field_path, go_format
+from clientgo.schema import field_path
+from clientgo.text import go_format
 
 
 class FieldErrorReason(enum.StrEnum):

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import field_path
-from .json_schema import JSONSchema
+from clientgo.schema import field_path
+from clientgo.schema.json_schema import JSONSchema
 
 RESOURCE_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 """The fields of a resource that the server types itself."""

@@ -17,18 +17,21 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from . import defaulting, field_path
-from .embedded_resources import embedded_resources, validate_embedded_resources
-from .field_errors import FieldError, FieldErrorReason, aggregate_message
-from .json_schema import JSONSchema
-from .json_value import MISSING, json_equal
-from .list_types import validate_list_types
-from .pruning import prune
-from .structural import check_schema
-from .validation import validate_value
+from clientgo.schema import defaulting, field_path
+from clientgo.schema.definition.structural import check_schema
+from clientgo.schema.field_errors import FieldError, FieldErrorReason, aggregate_message
+from clientgo.schema.json_schema import JSONSchema
+from clientgo.schema.json_value import MISSING, json_equal
+from clientgo.schema.pruning import prune
+from clientgo.schema.values.embedded_resources import (
+    embedded_resources,
+    validate_embedded_resources,
+)
+from clientgo.schema.values.list_types import validate_list_types
+from clientgo.schema.values.validation import validate_value
 
 if TYPE_CHECKING:
-    from .cel_rules import RuleNode
+    from clientgo.schema.rules.cel_rules import RuleNode
 
 SCHEMA_PATH = "spec.validation.openAPIV3Schema"
 """Where causes find the schema of a CustomResourceDefinition whose versions share one schema."""
@@ -138,7 +141,7 @@ def _compile_rules(root: JSONSchema, path: str) -> tuple[RuleNode | None, list[F
     if not root.has_rules:
         return None, []
     # CEL is more than half of this room to import, and few schemas have rules.
-    from .cel_rules import compile_rules
+    from clientgo.schema.rules.cel_rules import compile_rules
 
     return compile_rules(root, path)
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from clientgo.schema import SchemaError, StructuralSchema, cel_rules
+from clientgo.schema import SchemaError, StructuralSchema
+from clientgo.schema.rules import cel_rules
 
 INTEGER = {"type": "integer"}
 STRING = {"type": "string"}

@@ -7,7 +7,7 @@ import sys
 
 
 def test_the_room_is_imported_without_cel() -> None:
-    program = "import sys, clientgo.schema; print('clientgo.schema.cel' in sys.modules)"
+    program = "import sys, clientgo.schema; print('clientgo.cel' in sys.modules)"
 
     finished = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -13,7 +13,7 @@ from typing import Any
 
 from clientgo.apiserver.admission.webhook_client import WebhookCallError
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema.cel import DYN, CelCompileError, CelEvaluationError, Environment
+from clientgo.cel import DYN, CelCompileError, CelEvaluationError, Environment
 from clientgo.schema.field_errors import FieldError
 
 _ENVIRONMENT = Environment({"object": DYN, "oldObject": DYN, "request": DYN, "authorizer": DYN})

@@ -1,0 +1,459 @@
+"""Compiling a syntax tree: checking its types and making a function that evaluates it.
+
+Promises: every name and field is known and every call has an overload, or a `CelCompileError`
+says where not; what has a type only at run time (``dyn``) is checked then. The function is free of
+the tree: it is closures over closures, which is the fastest that plain Python offers.
+
+Does not promise: cost estimation, which is in `cost_estimate`.
+
+cel-go checks first and plans then, with the types kept in a side table; one pass needs no table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clientgo.cel import types
+from clientgo.cel.access import (
+    element,
+    has_member,
+    member,
+    optional_element,
+    optional_member,
+    truth,
+)
+from clientgo.cel.costs import COSTS, Cost
+from clientgo.cel.errors import (
+    BudgetExceededError,
+    CelCompileError,
+    CelError,
+    CelEvaluationError,
+    NoSuchOverloadError,
+)
+from clientgo.cel.functions import FunctionTable, Overload, dispatch, resolve
+from clientgo.cel.loops import loop_evaluator
+from clientgo.cel.scope import Scope
+from clientgo.cel.syntax.nodes import (
+    Call,
+    Comprehension,
+    Conditional,
+    Has,
+    Identifier,
+    Index,
+    ListLiteral,
+    Literal,
+    Logical,
+    Loop,
+    MapLiteral,
+    Node,
+    OptionalMap,
+    Select,
+)
+from clientgo.cel.types import BOOL, DYN, INT, NAMED_TYPES, STRING, TYPE, CelType, ObjectType
+from clientgo.cel.values import ABSENT, Optional
+
+Evaluator = Callable[[Scope], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A part of an expression: its type and how to compute it."""
+
+    type: CelType
+    evaluate: Evaluator
+
+
+class Compiler:
+    """Compiles one expression; `used` collects the declared variables that it refers to."""
+
+    def __init__(
+        self, source: str, variables: Mapping[str, CelType], functions: FunctionTable
+    ) -> None:
+        self._source = source
+        self._variables = dict(variables)
+        self._declared = frozenset(variables)
+        self._functions = functions
+        self.used: set[str] = set()
+
+    def compile(self, node: Node) -> Compiled:
+        """Compile a node and all below it.
+
+        Raises:
+            CelCompileError: a name is unknown or types do not fit.
+        """
+        match node:
+            case Literal():
+                value = node.value
+                return Compiled(node.type, lambda _: value)
+            case Identifier():
+                return self._identifier(node)
+            case Select():
+                return self._select(node)
+            case Has():
+                return self._has(node)
+            case Index():
+                return self._index(node)
+            case Call():
+                return self._call(node)
+            case Logical():
+                return self._logical(node)
+            case Conditional():
+                return self._conditional(node)
+            case ListLiteral():
+                return self._list(node)
+            case MapLiteral():
+                return self._map(node)
+            case Comprehension():
+                return self._comprehension(node)
+            case OptionalMap():
+                return self._optional_map(node)
+        raise TypeError(f"no such node: {node!r}")
+
+    def _error(self, problem: str, node: Node) -> CelCompileError:
+        return CelCompileError(problem, self._source, node.offset)
+
+    def _expect(self, wanted: CelType, node: Node) -> Compiled:
+        compiled = self.compile(node)
+        if not types.unify(wanted, compiled.type, {}):
+            problem = f"expected type '{wanted}' but found '{compiled.type}'"
+            raise self._error(problem, node)
+        return compiled
+
+    def _identifier(self, node: Identifier) -> Compiled:
+        name = node.name
+        if name in self._variables:
+            if name in self._declared:
+                self.used.add(name)
+            return Compiled(self._variables[name], lambda scope: scope.names[name])
+        if name in NAMED_TYPES:
+            named = NAMED_TYPES[name]
+            return Compiled(TYPE, lambda _: named)
+        raise self._error(f"undeclared reference to '{name}' (in container '')", node)
+
+    def _qualified_name(self, node: Node) -> str | None:
+        """Return the dotted name that a node spells, if that starts with no variable."""
+        if isinstance(node, Identifier):
+            return None if node.name in self._variables else node.name
+        if isinstance(node, Select) and not node.optional:
+            prefix = self._qualified_name(node.operand)
+            return None if prefix is None else f"{prefix}.{node.field}"
+        return None
+
+    def _select(self, node: Select) -> Compiled:
+        named = NAMED_TYPES.get(self._qualified_name(node) or "")
+        if named is not None:
+            return Compiled(TYPE, lambda _: named)
+        operand = self.compile(node.operand)
+        result = self._field_type(operand.type, node.field, node)
+        evaluate, field = operand.evaluate, node.field
+        if node.optional or operand.type.name == types.OPTIONAL_NAME:
+            return Compiled(
+                types.optional_of(result), lambda scope: optional_member(evaluate(scope), field)
+            )
+        return Compiled(result, lambda scope: member(evaluate(scope), field))
+
+    def _field_type(self, operand: CelType, field: str, node: Node) -> CelType:
+        if operand.name == types.OPTIONAL_NAME and operand.parameters:
+            operand = operand.parameters[0]
+        if isinstance(operand, ObjectType) and operand.fields is not None:
+            if field not in operand.fields:
+                raise self._error(f"undefined field '{field}'", node)
+            return operand.fields[field]
+        if operand.name == types.MAP_NAME and types.unify(operand.parameters[0], STRING, {}):
+            return operand.parameters[1]
+        if operand == DYN:
+            return DYN
+        raise self._error(f"type '{operand}' does not support field selection", node)
+
+    def _has(self, node: Has) -> Compiled:
+        operand = self.compile(node.operand)
+        self._field_type(operand.type, node.field, node)
+        evaluate, field = operand.evaluate, node.field
+        return Compiled(BOOL, lambda scope: has_member(evaluate(scope), field))
+
+    def _index(self, node: Index) -> Compiled:
+        operand, key = self.compile(node.operand), self.compile(node.key)
+        container, optional = operand.type, node.optional
+        if container.name == types.OPTIONAL_NAME and container.parameters:
+            container, optional = container.parameters[0], True
+        result = self._element_type(container, key.type, node)
+        get_container, get_key = operand.evaluate, key.evaluate
+        if optional:
+            return Compiled(
+                types.optional_of(result),
+                lambda scope: optional_element(get_container(scope), get_key(scope)),
+            )
+        return Compiled(result, lambda scope: element(get_container(scope), get_key(scope)))
+
+    def _element_type(self, container: CelType, key: CelType, node: Node) -> CelType:
+        if container == DYN:
+            return DYN
+        if container.name == types.LIST_NAME and types.unify(INT, key, {}):
+            return container.parameters[0]
+        if container.name == types.MAP_NAME and types.unify(container.parameters[0], key, {}):
+            return container.parameters[1]
+        problem = f"found no matching overload for '_[_]' applied to '({container}, {key})'"
+        raise self._error(problem, node)
+
+    def _call(self, node: Call) -> Compiled:
+        name, arguments, is_method = node.function, node.arguments, node.target is not None
+        if node.target is not None:
+            namespace = self._qualified_name(node.target)
+            if namespace is not None and (f"{namespace}.{name}", False) in self._functions:
+                name, is_method = f"{namespace}.{name}", False
+            else:
+                arguments = (node.target, *arguments)
+        candidates = self._functions.get((name, is_method))
+        if candidates is None:
+            raise self._error(f"undeclared reference to '{name}' (in container '')", node)
+        compiled = [self.compile(argument) for argument in arguments]
+        argument_types = [argument.type for argument in compiled]
+        fitting, result = resolve(candidates, argument_types)
+        if result is None:
+            shown = ", ".join(map(str, argument_types[is_method:]))
+            applied = f"{argument_types[0]}.({shown})" if is_method else f"({shown})"
+            problem = f"found no matching overload for '{name}' applied to '{applied}'"
+            raise self._error(problem, node)
+        evaluators = [argument.evaluate for argument in compiled]
+        known = len(fitting) == 1 and not any(map(_is_dynamic, argument_types))
+        call = fitting[0].call if known else _choosing(fitting)
+        cost = COSTS.get(name)
+        if cost is not None:
+            return Compiled(result, _counted_call(call, cost, evaluators))
+        return Compiled(result, _direct_call(call, evaluators))
+
+    def _logical(self, node: Logical) -> Compiled:
+        left, right = self._expect(BOOL, node.left), self._expect(BOOL, node.right)
+        return Compiled(BOOL, _logical_call(left.evaluate, right.evaluate, not node.is_and))
+
+    def _conditional(self, node: Conditional) -> Compiled:
+        condition = self._expect(BOOL, node.condition)
+        chosen, other = self.compile(node.chosen), self.compile(node.other)
+        result = types.join(chosen.type, other.type)
+        if result is None:
+            shown = f"({condition.type}, {chosen.type}, {other.type})"
+            problem = f"found no matching overload for '_?_:_' applied to '{shown}'"
+            raise self._error(problem, node)
+        test, then, otherwise = condition.evaluate, chosen.evaluate, other.evaluate
+        return Compiled(
+            result, lambda scope: then(scope) if truth(test(scope)) else otherwise(scope)
+        )
+
+    def _joined(self, parts: list[tuple[CelType, Node]]) -> CelType:
+        """Return the type of all elements of a literal, which must agree."""
+        result: CelType | None = None
+        for part, node in parts:
+            joined = part if result is None else types.join(result, part)
+            if joined is None:
+                raise self._error(f"expected type '{result}' but found '{part}'", node)
+            result = joined
+        return DYN if result is None else result
+
+    def _element_value(self, node: Node, *, optional: bool) -> tuple[CelType, Evaluator]:
+        if not optional:
+            compiled = self.compile(node)
+            return compiled.type, compiled.evaluate
+        compiled = self._expect(types.optional_of(DYN), node)
+        parameters = compiled.type.parameters
+        return (parameters[0] if parameters else DYN), compiled.evaluate
+
+    def _list(self, node: ListLiteral) -> Compiled:
+        values = [
+            self._element_value(element.value, optional=element.optional)
+            for element in node.elements
+        ]
+        nodes = [element.value for element in node.elements]
+        item = self._joined(list(zip([part for part, _ in values], nodes, strict=True)))
+        evaluators = [evaluate for _, evaluate in values]
+        if not any(element.optional for element in node.elements):
+            return Compiled(
+                types.list_of(item), lambda scope: [evaluate(scope) for evaluate in evaluators]
+            )
+        optional = [element.optional for element in node.elements]
+
+        def evaluate_some(scope: Scope) -> list[Any]:
+            found = zip([evaluate(scope) for evaluate in evaluators], optional, strict=True)
+            return [
+                value.value if is_optional else value
+                for value, is_optional in found
+                if not is_optional or value.present
+            ]
+
+        return Compiled(types.list_of(item), evaluate_some)
+
+    def _map(self, node: MapLiteral) -> Compiled:
+        keys = [self.compile(entry.key) for entry in node.entries]
+        values = [
+            self._element_value(entry.value, optional=entry.optional) for entry in node.entries
+        ]
+        key_nodes = [entry.key for entry in node.entries]
+        value_nodes = [entry.value for entry in node.entries]
+        key = self._joined(list(zip([part.type for part in keys], key_nodes, strict=True)))
+        value = self._joined(list(zip([part for part, _ in values], value_nodes, strict=True)))
+        entries = [
+            (key_part.evaluate, value_part[1], entry.optional)
+            for key_part, value_part, entry in zip(keys, values, node.entries, strict=True)
+        ]
+        return Compiled(types.map_of(key, value), lambda scope: _build_map(entries, scope))
+
+    def _within(self, names: dict[str, CelType], node: Node) -> Compiled:
+        """Compile the body of a loop, which sees more variables."""
+        outer_variables, outer_declared = self._variables, self._declared
+        self._variables = {**outer_variables, **names}
+        self._declared = outer_declared - names.keys()
+        try:
+            return self.compile(node)
+        finally:
+            self._variables, self._declared = outer_variables, outer_declared
+
+    def _comprehension(self, node: Comprehension) -> Compiled:
+        ranged = self.compile(node.range)
+        variables = self._loop_variables(ranged.type, node)
+        condition = None
+        if node.condition is not None:
+            condition = self._within(variables, node.condition)
+            if condition.type not in (BOOL, DYN):
+                problem = f"expected type 'bool' but found '{condition.type}'"
+                raise self._error(problem, node.condition)
+        body = self._within(variables, node.body)
+        if node.loop in _PREDICATES and body.type not in (BOOL, DYN):
+            raise self._error(f"expected type 'bool' but found '{body.type}'", node.body)
+        return Compiled(
+            self._loop_result(node.loop, ranged.type, variables, body.type),
+            loop_evaluator(
+                node.loop,
+                node.variables,
+                ranged.evaluate,
+                body.evaluate,
+                condition.evaluate if condition is not None else None,
+            ),
+        )
+
+    def _loop_variables(self, ranged: CelType, node: Comprehension) -> dict[str, CelType]:
+        first: CelType = DYN
+        second: CelType = DYN
+        if ranged.name == types.LIST_NAME:
+            first, second = INT, ranged.parameters[0]
+        elif ranged.name == types.MAP_NAME:
+            first, second = ranged.parameters
+        elif ranged != DYN:
+            problem = (
+                f"expression of type '{ranged}' cannot be range of a comprehension "
+                "(must be list, map, or dynamic)"
+            )
+            raise self._error(problem, node.range)
+        if len(node.variables) == 2:
+            return dict(zip(node.variables, (first, second), strict=True))
+        return {node.variables[0]: second if ranged.name == types.LIST_NAME else first}
+
+    def _loop_result(
+        self, loop: Loop, ranged: CelType, variables: dict[str, CelType], body: CelType
+    ) -> CelType:
+        match loop:
+            case Loop.ALL | Loop.EXISTS | Loop.EXISTS_ONE:
+                return BOOL
+            case Loop.FILTER:
+                return types.list_of(next(iter(variables.values())))
+            case Loop.MAP:
+                return types.list_of(body)
+            case Loop.TRANSFORM_MAP:
+                return types.map_of(next(iter(variables.values())), body)
+            case Loop.TRANSFORM_MAP_ENTRY | Loop.SORT_BY:
+                return body if loop is Loop.TRANSFORM_MAP_ENTRY else ranged
+
+    def _optional_map(self, node: OptionalMap) -> Compiled:
+        target = self._expect(types.optional_of(DYN), node.target)
+        parameters = target.type.parameters
+        body = self._within({node.variable: parameters[0] if parameters else DYN}, node.body)
+        result = body.type if node.flat else types.optional_of(body.type)
+        get_target, get_body, variable, flat = (
+            target.evaluate,
+            body.evaluate,
+            node.variable,
+            node.flat,
+        )
+
+        def evaluate(scope: Scope) -> Any:
+            optional = get_target(scope)
+            if not isinstance(optional, Optional):
+                raise NoSuchOverloadError("no such overload")
+            if not optional.present:
+                return ABSENT
+            inner = scope.inner()
+            inner.names[variable] = optional.value
+            value = get_body(inner)
+            return value if flat else Optional(value)
+
+        return Compiled(result, evaluate)
+
+
+_PREDICATES = frozenset({Loop.ALL, Loop.EXISTS, Loop.EXISTS_ONE, Loop.FILTER})
+
+
+def _is_dynamic(cel_type: CelType) -> bool:
+    return cel_type == DYN
+
+
+def _direct_call(call: Callable[..., Any], evaluators: list[Evaluator]) -> Evaluator:
+    """Return the cheapest closure for a call that needs no choice while running."""
+    if len(evaluators) == 1:
+        (only,) = evaluators
+        return lambda scope: call(only(scope))
+    if len(evaluators) == 2:
+        first, second = evaluators
+        return lambda scope: call(first(scope), second(scope))
+    return lambda scope: call(*[evaluate(scope) for evaluate in evaluators])
+
+
+def _choosing(overloads: list[Overload]) -> Callable[..., Any]:
+    return lambda *values: dispatch(overloads, values)
+
+
+def _counted_call(call: Callable[..., Any], cost: Cost, evaluators: list[Evaluator]) -> Evaluator:
+    """Return a call that is paid for before it is made."""
+
+    def pay_and_call(scope: Scope) -> Any:
+        values = [evaluate(scope) for evaluate in evaluators]
+        scope.budget.spend(cost(values))
+        return call(*values)
+
+    return pay_and_call
+
+
+def _logical_call(left: Evaluator, right: Evaluator, decisive: bool) -> Evaluator:
+    """Return ``||`` (true decides) or ``&&`` (false decides).
+
+    An error on one side does not matter if the other side decides.
+    """
+
+    def evaluate(scope: Scope) -> bool:
+        try:
+            if truth(left(scope)) is decisive:
+                return decisive
+        except BudgetExceededError:
+            raise
+        except CelError:
+            if truth(right(scope)) is decisive:
+                return decisive
+            raise
+        return truth(right(scope))
+
+    return evaluate
+
+
+def _build_map(entries: list[tuple[Evaluator, Evaluator, bool]], scope: Scope) -> dict[Any, Any]:
+    result: dict[Any, Any] = {}
+    for get_key, get_value, optional in entries:
+        key, value = get_key(scope), get_value(scope)
+        if optional:
+            if not value.present:
+                continue
+            value = value.value
+        if not isinstance(key, str | int):
+            raise CelEvaluationError(f"unsupported key type: {key!r}")
+        if key in result:
+            raise CelEvaluationError(f"Failed with repeated key: {key}")
+        result[key] = value
+    return result

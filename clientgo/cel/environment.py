@@ -1,0 +1,65 @@
+"""Where expressions are compiled: the variables and functions that they may use.
+
+Promises: an `Environment` is immutable and a `Program` too; both may be used by any number of
+threads. A program takes plain values and never changes them.
+
+Does not promise: that values fit the declared types; the caller converts (see `schema_types`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from clientgo.cel.compiler import Compiler, Evaluator
+from clientgo.cel.errors import BudgetExceededError, CelCompileError
+from clientgo.cel.library import standard_functions
+from clientgo.cel.scope import Budget, Scope
+from clientgo.cel.syntax.parser import parse
+from clientgo.cel.types import CelType
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A compiled expression: its source, the type of its value, the variables that it uses."""
+
+    source: str
+    result_type: CelType
+    variables: frozenset[str]
+    _evaluate: Evaluator
+
+    def evaluate(self, values: Mapping[str, Any], budget: Budget | None = None) -> Any:
+        """Return the value of the expression for these values of its variables.
+
+        What that costs is taken off the budget; without one, off what one evaluation may cost.
+
+        Raises:
+            CelEvaluationError: it has none.
+        """
+        try:
+            return self._evaluate(Scope(values, budget or Budget()))
+        except RecursionError:
+            raise BudgetExceededError("expression is nested too deeply to be evaluated") from None
+
+
+class Environment:
+    """Compiles expressions over declared variables and the functions of Kubernetes."""
+
+    __slots__ = ("_variables",)
+
+    def __init__(self, variables: Mapping[str, CelType]) -> None:
+        self._variables = dict(variables)
+
+    def compile(self, source: str) -> Program:
+        """Compile an expression.
+
+        Raises:
+            CelCompileError: it is malformed, uses an unknown name, or its types do not fit.
+        """
+        compiler = Compiler(source, self._variables, standard_functions())
+        try:
+            compiled = compiler.compile(parse(source))
+        except RecursionError:
+            raise CelCompileError("expression recursion limit exceeded", source, 0) from None
+        return Program(source, compiled.type, frozenset(compiler.used), compiled.evaluate)

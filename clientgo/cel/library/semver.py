@@ -1,0 +1,93 @@
+"""Semantic versions."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+from typing import ClassVar
+
+from clientgo.cel.errors import CelEvaluationError
+from clientgo.cel.functions import Overload, function, method
+from clientgo.cel.types import BOOL, INT, STRING, CelType
+
+SEMVER = CelType("kubernetes.Semver")
+
+_NUMBER = "(0|[1-9][0-9]*)"
+_IDENTIFIER = "(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
+_SEMVER = re.compile(
+    rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?"
+    r"(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?"
+)
+
+
+@functools.total_ordering
+@dataclass(frozen=True, slots=True)
+class Semver:
+    """A version; what follows a plus sign does not count in comparisons."""
+
+    cel_type: ClassVar[CelType] = SEMVER
+    major: int
+    minor: int
+    patch: int
+    prerelease: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, text: str) -> Semver:
+        """Read a version.
+
+        Raises:
+            ValueError: it is not one.
+        """
+        match = _SEMVER.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a semantic version")
+        prerelease = tuple(match[4].split(".")) if match[4] else ()
+        return cls(int(match[1]), int(match[2]), int(match[3]), prerelease)
+
+    def _order(self) -> tuple[object, ...]:
+        """Return what versions are compared by: a release follows its prereleases."""
+        parts = tuple(
+            (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in self.prerelease
+        )
+        return (self.major, self.minor, self.patch, not self.prerelease, parts)
+
+    def __lt__(self, other: Semver) -> bool:
+        return self._order() < other._order()
+
+
+def _normalized(text: str) -> str:
+    """Return a lenient version strictly: no leading v or zeros, three numbers."""
+    core, separator, rest = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
+    numbers = core.removeprefix("v").split(".")
+    numbers = [number.lstrip("0") or "0" if number else number for number in numbers]
+    return ".".join([*numbers, "0", "0"][: max(3, len(numbers))]) + separator + rest
+
+
+def _semver(text: str, normalize: bool = False) -> Semver:
+    try:
+        return Semver.parse(_normalized(text) if normalize else text)
+    except ValueError as error:
+        raise CelEvaluationError(str(error)) from error
+
+
+def _is_semver(text: str, normalize: bool = False) -> bool:
+    try:
+        _semver(text, normalize)
+    except CelEvaluationError:
+        return False
+    return True
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    function("semver", [STRING], SEMVER, _semver),
+    function("semver", [STRING, BOOL], SEMVER, _semver),
+    function("isSemver", [STRING], BOOL, _is_semver),
+    function("isSemver", [STRING, BOOL], BOOL, _is_semver),
+    method("major", SEMVER, [], INT, lambda version: version.major),
+    method("minor", SEMVER, [], INT, lambda version: version.minor),
+    method("patch", SEMVER, [], INT, lambda version: version.patch),
+    method("compareTo", SEMVER, [SEMVER], INT, lambda a, b: (a > b) - (a < b)),
+    method("isLessThan", SEMVER, [SEMVER], BOOL, lambda a, b: a < b),
+    method("isGreaterThan", SEMVER, [SEMVER], BOOL, lambda a, b: a > b),
+)

@@ -1,0 +1,192 @@
+"""Functions on text: CEL's, Kubernetes' `find`, and version 2 of cel-go's strings library."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from typing import Any
+
+from clientgo.cel.errors import CelEvaluationError
+from clientgo.cel.functions import Overload, function, method
+from clientgo.cel.types import BOOL, BYTES, DYN, INT, STRING, list_of
+from clientgo.cel.values import Duration, Timestamp, is_number
+from clientgo.text import go_format
+from clientgo.text.go_regexp import GoRegexp, GoRegexpError, compile_go_regexp
+from clientgo.text.linear_matcher import MatchLimitError
+
+_ASCII_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+_ASCII_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
+_DIRECTIVE = re.compile(r"%(?:%|(?:\.(\d+))?(.))", re.DOTALL)
+
+
+def matches(text: str, pattern: str) -> bool:
+    """Tell whether a pattern in Go's syntax matches somewhere in the text."""
+    try:
+        return compiled(pattern).matches(text)
+    except MatchLimitError as error:
+        raise CelEvaluationError(str(error)) from error
+
+
+def compiled(pattern: str) -> GoRegexp:
+    """Compile a pattern that an expression computed."""
+    try:
+        return compile_go_regexp(pattern)
+    except GoRegexpError as error:
+        raise CelEvaluationError(str(error)) from error
+
+
+def _find(text: str, pattern: str) -> str:
+    return next(iter(_find_all(text, pattern, 1)), "")
+
+
+def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
+    found = compiled(pattern).find_all(text)
+    try:
+        return list(itertools.islice(found, limit if limit >= 0 else None))
+    except MatchLimitError as error:
+        raise CelEvaluationError(str(error)) from error
+
+
+def _char_at(text: str, position: int) -> str:
+    if not 0 <= position <= len(text):
+        raise CelEvaluationError(f"index out of range: {position}")
+    return text[position : position + 1]
+
+
+def _index_of(text: str, wanted: str, start: int = 0) -> int:
+    if wanted and not 0 <= start <= len(text):
+        raise CelEvaluationError(f"index out of range: {start}")
+    return text.find(wanted, start)
+
+
+def _last_index_of(text: str, wanted: str, last: int | None = None) -> int:
+    if last is None:
+        return text.rfind(wanted)
+    if not 0 <= last < max(len(text), 1):
+        raise CelEvaluationError(f"index out of range: {last}")
+    return text.rfind(wanted, 0, last + len(wanted))
+
+
+def _substring(text: str, start: int, end: int | None = None) -> str:
+    stop = len(text) if end is None else end
+    if not 0 <= start <= len(text) or not 0 <= stop <= len(text):
+        raise CelEvaluationError(f"index out of range: {start if end is None else stop}")
+    if start > stop:
+        raise CelEvaluationError(f"invalid substring range. start: {start}, end: {stop}")
+    return text[start:stop]
+
+
+def _split(text: str, separator: str, limit: int = -1) -> list[str]:
+    if limit == 0:
+        return []
+    if limit == 1:
+        return [text]
+    if not separator:
+        if limit < 0 or limit >= len(text):
+            return list(text)
+        return [*text[: limit - 1], text[limit - 1 :]]
+    return text.split(separator, limit - 1 if limit > 0 else -1)
+
+
+def _join(items: list[Any], separator: str = "") -> str:
+    if not all(isinstance(item, str) for item in items):
+        raise CelEvaluationError("no such overload")
+    return separator.join(items)
+
+
+def _format(template: str, values: list[Any]) -> str:
+    remaining = iter(values)
+
+    def replace(match: re.Match[str]) -> str:
+        if match[0] == "%%":
+            return "%"
+        try:
+            value = next(remaining)
+        except StopIteration:
+            raise CelEvaluationError(f"index {len(values)} out of range") from None
+        return _format_value(match[2], value, int(match[1] or 6))
+
+    return _DIRECTIVE.sub(replace, template)
+
+
+def _format_value(verb: str, value: Any, precision: int) -> str:
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if verb == "s":
+        return _text(value)
+    if verb == "d" and is_number(value):
+        return go_format.number(value)
+    if verb in "fe" and is_number(value):
+        return f"{float(value):.{precision}{verb}}"
+    if verb == "b" and isinstance(value, int):
+        return f"{value:b}"
+    if verb == "o" and is_integer:
+        return f"{value:o}"
+    if verb in "xX" and is_integer:
+        return f"{value:{verb}}"
+    if verb in "xX" and isinstance(value, str | bytes):
+        digits = (value.encode() if isinstance(value, str) else value).hex()
+        return digits.upper() if verb == "X" else digits
+    raise CelEvaluationError(f"could not parse formatting clause: unrecognized %{verb}")
+
+
+def _text(value: Any) -> str:
+    """Return what %s makes of a value."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, dict):
+        entries = sorted((_text(name), _text(member)) for name, member in value.items())
+        return f"{{{', '.join(f'{name}: {member}' for name, member in entries)}}}"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if is_number(value):
+        return go_format.number(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, Duration | Timestamp):
+        return str(value)
+    raise CelEvaluationError("could not format value: unsupported type")
+
+
+def _sized(call: Callable[[Any], int]) -> tuple[Overload, ...]:
+    return (
+        function("size", [STRING], INT, call),
+        method("size", STRING, [], INT, call),
+        function("size", [BYTES], INT, call),
+        method("size", BYTES, [], INT, call),
+    )
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    *_sized(len),
+    method("contains", STRING, [STRING], BOOL, lambda text, part: part in text),
+    method("startsWith", STRING, [STRING], BOOL, str.startswith),
+    method("endsWith", STRING, [STRING], BOOL, str.endswith),
+    function("matches", [STRING, STRING], BOOL, matches),
+    method("matches", STRING, [STRING], BOOL, matches),
+    method("find", STRING, [STRING], STRING, _find),
+    method("findAll", STRING, [STRING], list_of(STRING), _find_all),
+    method("findAll", STRING, [STRING, INT], list_of(STRING), _find_all),
+    method("charAt", STRING, [INT], STRING, _char_at),
+    method("indexOf", STRING, [STRING], INT, _index_of),
+    method("indexOf", STRING, [STRING, INT], INT, _index_of),
+    method("lastIndexOf", STRING, [STRING], INT, _last_index_of),
+    method("lastIndexOf", STRING, [STRING, INT], INT, _last_index_of),
+    method("lowerAscii", STRING, [], STRING, lambda text: text.translate(_ASCII_LOWER)),
+    method("upperAscii", STRING, [], STRING, lambda text: text.translate(_ASCII_UPPER)),
+    method("replace", STRING, [STRING, STRING], STRING, str.replace),
+    method("replace", STRING, [STRING, STRING, INT], STRING, str.replace),
+    method("split", STRING, [STRING], list_of(STRING), _split),
+    method("split", STRING, [STRING, INT], list_of(STRING), _split),
+    method("substring", STRING, [INT], STRING, _substring),
+    method("substring", STRING, [INT, INT], STRING, _substring),
+    method("trim", STRING, [], STRING, str.strip),
+    method("format", STRING, [list_of(DYN)], STRING, _format),
+    method("join", list_of(STRING), [], STRING, _join),
+    method("join", list_of(STRING), [STRING], STRING, _join),
+    function("strings.quote", [STRING], STRING, go_format.quote),
+)

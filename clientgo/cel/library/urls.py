@@ -1,0 +1,59 @@
+"""URLs."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from urllib.parse import quote
+
+from clientgo.cel.errors import CelEvaluationError
+from clientgo.cel.functions import Overload, function, method
+from clientgo.cel.types import BOOL, STRING, CelType, list_of, map_of
+from clientgo.text.request_uri import RequestURI, RequestURIError, parse_request_uri
+
+URL = CelType("kubernetes.URL")
+_PATH_CHARACTERS = "/%$&+,;:=@!'()*~"
+
+
+class Url:
+    """An absolute URL or path, equal to another of the same text."""
+
+    __slots__ = ("uri",)
+    cel_type: ClassVar[CelType] = URL
+
+    def __init__(self, uri: RequestURI) -> None:
+        self.uri = uri
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Url) and self.uri.text == other.uri.text
+
+    def __hash__(self) -> int:
+        return hash(self.uri.text)
+
+
+def _url(text: str) -> Url:
+    try:
+        return Url(parse_request_uri(text))
+    except RequestURIError as error:
+        problem = f"URL parse error during conversion from string: {error}"
+        raise CelEvaluationError(problem) from error
+
+
+def _is_url(text: str) -> bool:
+    try:
+        parse_request_uri(text)
+    except RequestURIError:
+        return False
+    return True
+
+
+OVERLOADS: tuple[Overload, ...] = (
+    function("url", [STRING], URL, _url),
+    function("isURL", [STRING], BOOL, _is_url),
+    function("string", [URL], STRING, lambda url: url.uri.text),
+    method("getScheme", URL, [], STRING, lambda url: url.uri.scheme),
+    method("getHost", URL, [], STRING, lambda url: url.uri.host),
+    method("getHostname", URL, [], STRING, lambda url: url.uri.hostname),
+    method("getPort", URL, [], STRING, lambda url: url.uri.port),
+    method("getEscapedPath", URL, [], STRING, lambda url: quote(url.uri.path, _PATH_CHARACTERS)),
+    method("getQuery", URL, [], map_of(STRING, list_of(STRING)), lambda url: url.uri.parameters),
+)

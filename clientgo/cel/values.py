@@ -1,0 +1,234 @@
+"""The values that CEL computes with.
+
+Promises: bool, int, float, str, bytes, None, list and dict are the CEL values of the same nature;
+the classes here are the others. All are immutable. `equal` is CEL's equality, `type_of` its types.
+
+Does not promise: checks of range for an int or float that arrives from outside.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from clientgo.cel import types
+from clientgo.cel.errors import CelEvaluationError, NoSuchOverloadError
+from clientgo.cel.types import CelType
+
+INT_RANGE: Final = range(-(2**63), 2**63)
+UINT_RANGE: Final = range(2**64)
+_SECOND: Final = 10**9
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_RFC3339 = re.compile(
+    r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
+)
+
+
+class Uint(int):
+    """An unsigned integer; apart from its type it computes like any int."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Duration:
+    """A span of time in nanoseconds."""
+
+    cel_type: ClassVar[CelType] = types.DURATION
+    nanoseconds: int
+
+    def __bool__(self) -> bool:
+        return self.nanoseconds != 0
+
+    def __str__(self) -> str:
+        seconds, rest = divmod(abs(self.nanoseconds), _SECOND)
+        sign = "-" if self.nanoseconds < 0 else ""
+        fraction = f".{rest:09}".rstrip("0") if rest else ""
+        return f"{sign}{seconds}{fraction}s"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Timestamp:
+    """A point in time in nanoseconds since 1970."""
+
+    cel_type: ClassVar[CelType] = types.TIMESTAMP
+    nanoseconds: int
+
+    @classmethod
+    def parse(cls, text: str) -> Timestamp:
+        """Read a time in RFC 3339.
+
+        Raises:
+            ValueError: it is not such a time.
+        """
+        match = _RFC3339.fullmatch(text)
+        if match is None:
+            raise ValueError(f"{text!r} is not a time in RFC 3339")
+        zone = "+00:00" if match[3] in "Zz" else match[3]
+        moment = datetime.datetime.fromisoformat(match[1].upper() + zone)
+        seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
+        return cls(seconds * _SECOND + int((match[2] or "0").ljust(9, "0")))
+
+    def in_zone(self, zone: datetime.tzinfo = datetime.UTC) -> datetime.datetime:
+        """Return the calendar time, cut to seconds."""
+        moment = _EPOCH + datetime.timedelta(seconds=self.nanoseconds // _SECOND)
+        return moment.astimezone(zone)
+
+    @property
+    def fraction(self) -> int:
+        """The nanoseconds since the last full second."""
+        return self.nanoseconds % _SECOND
+
+    def __str__(self) -> str:
+        fraction = f".{self.fraction:09}".rstrip("0") if self.fraction else ""
+        return f"{self.in_zone():%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Optional:
+    """A value that may be absent; `ABSENT` is the one that is."""
+
+    cel_type: ClassVar[CelType] = CelType(types.OPTIONAL_NAME)
+    value: Any
+    present: bool = True
+
+    def get(self) -> Any:
+        """Return the value.
+
+        Raises:
+            CelEvaluationError: there is none.
+        """
+        if not self.present:
+            raise CelEvaluationError("optional.none() dereference")
+        return self.value
+
+
+ABSENT: Final = Optional(None, present=False)
+
+
+class SetList(list[Any]):
+    """A list of type set: its order means nothing."""
+
+    __slots__ = ()
+
+
+class KeyedList(list[Any]):
+    """A list of type map: its items are found by key fields, and their order means nothing."""
+
+    __slots__ = ("key_names",)
+
+    def __init__(self, items: list[Any], key_names: tuple[str, ...]) -> None:
+        super().__init__(items)
+        self.key_names = key_names
+
+    def key(self, item: Any) -> tuple[Any, ...]:
+        """Return the values of the key fields of an item."""
+        return tuple(item.get(name) for name in self.key_names)
+
+
+_TYPES: Final[dict[type, CelType]] = {
+    bool: types.BOOL,
+    int: types.INT,
+    Uint: types.UINT,
+    float: types.DOUBLE,
+    str: types.STRING,
+    bytes: types.BYTES,
+    type(None): types.NULL,
+    list: CelType(types.LIST_NAME),
+    SetList: CelType(types.LIST_NAME),
+    KeyedList: CelType(types.LIST_NAME),
+    dict: CelType(types.MAP_NAME),
+    CelType: types.TYPE,
+}
+
+
+def type_of(value: Any) -> CelType:
+    """Return the type of a value, without what a list or map holds."""
+    known = _TYPES.get(type(value))
+    return known if known is not None else value.cel_type
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether `value` is an int, uint or double."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def equal(left: Any, right: Any) -> bool:
+    """Compare two values as ``==`` does: numbers by value, everything else within its type."""
+    if is_number(left) and is_number(right):
+        return bool(left == right)
+    if isinstance(left, list) and isinstance(right, list):
+        return len(left) == len(right) and _equal_lists(left, right)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(
+            equal(member, right[name]) for name, member in left.items()
+        )
+    if isinstance(left, Optional) and isinstance(right, Optional):
+        return left.present == right.present and equal(left.value, right.value)
+    return type(left) is type(right) and bool(left == right)
+
+
+def contains(items: list[Any], wanted: Any) -> bool:
+    """Tell whether a list has an item equal to `wanted`."""
+    return any(equal(item, wanted) for item in items)
+
+
+def _equal_lists(left: list[Any], right: list[Any]) -> bool:
+    if isinstance(left, SetList):
+        return all(contains(right, item) for item in left)
+    if isinstance(left, KeyedList):
+        by_key = {left.key(item): item for item in right}
+        return all(
+            left.key(item) in by_key and equal(item, by_key[left.key(item)]) for item in left
+        )
+    return all(map(equal, left, right))
+
+
+def concatenate(left: list[Any], right: list[Any]) -> list[Any]:
+    """Return ``left + right``: a union for sets, for keyed lists with the right one overriding."""
+    if isinstance(left, SetList):
+        return SetList([*left, *(item for item in right if not contains(left, item))])
+    if isinstance(left, KeyedList):
+        overriding = {left.key(item): item for item in right}
+        kept = [overriding.pop(left.key(item), item) for item in left]
+        return KeyedList([*kept, *overriding.values()], left.key_names)
+    return [*left, *right]
+
+
+def compare(left: Any, right: Any) -> int:
+    """Return -1, 0 or 1 for values that have an order.
+
+    Raises:
+        NoSuchOverloadError: they have none.
+    """
+    comparable = is_number(left) and is_number(right)
+    if not comparable and (type(left) is not type(right) or not hasattr(left, "__lt__")):
+        raise NoSuchOverloadError("no such overload")
+    try:
+        return int(left > right) - int(left < right)
+    except TypeError:
+        raise NoSuchOverloadError("no such overload") from None
+
+
+def checked_int(value: int) -> int:
+    """Return `value` if it is a 64-bit integer.
+
+    Raises:
+        CelEvaluationError: it is beyond.
+    """
+    if value not in INT_RANGE:
+        raise CelEvaluationError("integer overflow")
+    return value
+
+
+def checked_uint(value: int) -> Uint:
+    """Return `value` if it is an unsigned 64-bit integer.
+
+    Raises:
+        CelEvaluationError: it is beyond.
+    """
+    if value not in UINT_RANGE:
+        raise CelEvaluationError("unsigned integer overflow")
+    return Uint(value)

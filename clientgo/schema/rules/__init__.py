@@ -1,0 +1,1 @@
+"""Validation rules in CEL (``x-kubernetes-validations``): types, costs and evaluation."""

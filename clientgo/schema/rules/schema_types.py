@@ -1,0 +1,177 @@
+"""From schemas to CEL: the type that an expression sees, and the values.
+
+Promises: `declare` gives the type of what a schema describes; `Declared.convert` turns plain JSON
+into values of it, with times, durations and bytes parsed and property names escaped. What a
+schema leaves open (preserved unknown fields) expressions do not see.
+
+Does not promise: a good message for values that the schema refuses; validate them first.
+
+Follows ``SchemaDeclType`` of ``k8s.io/apiserver/pkg/cel/common``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from clientgo.cel import types
+from clientgo.cel.errors import CelEvaluationError
+from clientgo.cel.types import CelType, ObjectType
+from clientgo.cel.values import Duration, KeyedList, SetList, Timestamp
+from clientgo.schema.json_schema import JSONSchema
+from clientgo.text.durations import parse_duration
+
+Converter = Callable[[Any], Any]
+
+_TEXT = JSONSchema(type="string")
+_RESERVED = frozenset(
+    {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function"}
+    | {"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
+)
+_ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_ESCAPED = re.compile(r"__|[./-]")
+_ESCAPABLE = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What an expression knows of values that a schema describes."""
+
+    type: CelType
+    convert: Converter
+
+
+def escape(name: str) -> str | None:
+    """Return a property name as an expression spells it; None if it cannot be spelt."""
+    if name in _RESERVED:
+        return f"__{name}__"
+    if _ESCAPABLE.fullmatch(name) is None:
+        return None
+    return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
+
+
+def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None:
+    """Return the declaration for a schema; None if expressions do not see what it describes.
+
+    Of a resource, kind, apiVersion and the names in metadata are seen in any case.
+    """
+    if schema.int_or_string:
+        return Declared(types.DYN, _same)
+    if is_resource:
+        schema = with_names(schema)
+    match schema.type:
+        case "array":
+            return _declare_list(schema)
+        case "object" if schema.value_schema is not None:
+            return _declare_map(schema.value_schema)
+        case "object":
+            return _declare_object(schema)
+        case "string":
+            return _TEXT_FORMATS.get(schema.format or "", _STRING)
+        case "boolean":
+            return Declared(types.BOOL, _same)
+        case "number":
+            return Declared(types.DOUBLE, _nullable(float))
+        case "integer":
+            return Declared(types.INT, _nullable(int))
+    return None
+
+
+def with_names(schema: JSONSchema) -> JSONSchema:
+    """Return the schema of a resource with what expressions see of every resource."""
+    metadata = JSONSchema(type="object", properties={"name": _TEXT, "generateName": _TEXT})
+    named = {"kind": _TEXT, "apiVersion": _TEXT, "metadata": metadata}
+    return msgspec.structs.replace(schema, properties={**schema.properties, **named})
+
+
+def _declare_list(schema: JSONSchema) -> Declared | None:
+    items = schema.item_schema
+    declared = declare(items, is_resource=items.embedded_resource) if items is not None else None
+    if declared is None:
+        return None
+    convert = declared.convert
+
+    def items_of(value: Any) -> Any:
+        return [convert(item) for item in value]
+
+    wrap: Converter = items_of
+    if schema.list_type == "set":
+        wrap = lambda value: SetList(items_of(value))  # noqa: E731
+    elif schema.list_type == "map":
+        names = tuple(escape(name) or name for name in schema.list_map_keys)
+        wrap = lambda value: KeyedList(items_of(value), names)  # noqa: E731
+    return Declared(types.list_of(declared.type), _nullable(wrap))
+
+
+def _declare_map(values: JSONSchema) -> Declared | None:
+    declared = declare(values, is_resource=values.embedded_resource)
+    if declared is None:
+        return None
+    convert = declared.convert
+    return Declared(
+        types.map_of(types.STRING, declared.type),
+        _nullable(lambda value: {name: convert(member) for name, member in value.items()}),
+    )
+
+
+def _declare_object(schema: JSONSchema) -> Declared:
+    fields: dict[str, CelType] = {}
+    converters: dict[str, tuple[str, Converter]] = {}
+    for name, member in schema.properties.items():
+        declared = declare(member, is_resource=member.embedded_resource)
+        escaped = escape(name)
+        if declared is not None and escaped is not None:
+            fields[escaped] = declared.type
+            converters[name] = (escaped, declared.convert)
+
+    def convert(value: Any) -> Any:
+        result = {}
+        for name, member in value.items():
+            known = converters.get(name)
+            if known is not None:
+                escaped, convert_member = known
+                result[escaped] = convert_member(member)
+        return result
+
+    return Declared(ObjectType("object", fields=fields), _nullable(convert))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _nullable(convert: Converter) -> Converter:
+    return lambda value: None if value is None else convert(value)
+
+
+def _parsing(parse: Converter, what: str) -> Converter:
+    """Return a converter for text that the format check of the schema has let through."""
+
+    def convert(value: Any) -> Any:
+        try:
+            return parse(value)
+        except (ValueError, binascii.Error) as error:
+            raise CelEvaluationError(f"{value!r} is not a {what}") from error
+
+    return _nullable(convert)
+
+
+def _parse_date(text: str) -> Timestamp:
+    return Timestamp.parse(f"{text}T00:00:00Z")
+
+
+_STRING = Declared(types.STRING, _same)
+_TEXT_FORMATS = {
+    "byte": Declared(types.BYTES, _parsing(base64.b64decode, "base64 text")),
+    "date": Declared(types.TIMESTAMP, _parsing(_parse_date, "date")),
+    "date-time": Declared(types.TIMESTAMP, _parsing(Timestamp.parse, "time")),
+    "duration": Declared(
+        types.DURATION, _parsing(lambda text: Duration(parse_duration(text)), "duration")
+    ),
+}

@@ -1,0 +1,1 @@
+"""Checks of values against a schema, except for rules in CEL."""

@@ -1,0 +1,304 @@
+"""Checking a value against a schema, with the causes that an API server reports.
+
+Promises: `validate_value` reports every violation of types, bounds, patterns, formats,
+enumerations, required fields and logical junctors, at the path and in the words of an API server;
+with the old value given, mistakes in parts that an update leaves as they were are forgiven
+(ratcheting).
+
+Does not promise: uniqueness in sets and list maps, embedded resources and CEL rules, which have
+their own files and are brought together by `StructuralSchema`.
+
+Upstream builds a tree of validator objects per value and merges their results
+(``k8s.io/kube-openapi/pkg/validation/validate``). Here one walk looks at the type of the value
+first and then only at the keywords that concern it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from clientgo.schema.field_errors import FieldError
+from clientgo.schema.json_schema import JSONSchema
+from clientgo.schema.json_value import MISSING, is_number, is_whole, json_equal, type_name
+from clientgo.schema.values.old_items import OldItems
+from clientgo.text import go_format
+from clientgo.text.formats import format_check
+from clientgo.text.go_regexp import compile_go_regexp
+from clientgo.text.linear_matcher import MatchLimitError
+
+_MAX_FLOAT32 = 3.4028235677973366e38
+_VALUE_FORMATS = {bool: "", int: "int64", float: "float64", dict: ""}
+
+
+def validate_value(value: Any, schema: JSONSchema, old: Any = MISSING) -> list[FieldError]:
+    """Return what is wrong with `value`; fields of the errors are relative to it."""
+    errors: list[FieldError] = []
+    _validate(value, schema, "", errors, old)
+    return _without_repetitions(errors)
+
+
+def _validate(
+    value: Any, schema: JSONSchema, path: str, errors: list[FieldError], old: Any = MISSING
+) -> int:
+    """Append the errors of `value` and return how many schema nodes applied to it.
+
+    The count tells which alternative of a junctor fits best, if none fits.
+    """
+    before = len(errors)
+    applied = 1
+    _check_type(value, schema, path, errors)
+    if schema.enum and not any(json_equal(value, choice) for choice in schema.enum):
+        errors.append(FieldError.not_supported(path, value, schema.enum))
+    if value is not None:
+        if isinstance(value, dict):
+            applied += _check_object(value, schema, path, errors, old)
+        elif isinstance(value, list):
+            applied += _check_list(value, schema, path, errors, old)
+        elif isinstance(value, str):
+            _check_text(value, schema, path, errors)
+            _check_format(value, schema, path, errors)
+        elif is_number(value):
+            _check_number(value, schema, path, errors)
+        applied += _check_junctors(value, schema, path, errors)
+    if len(errors) > before and old is not MISSING and json_equal(value, old):
+        del errors[before:]
+    return applied
+
+
+def _check_type(value: Any, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:
+    types = schema.types
+    if not types or (value is None and schema.nullable):
+        return
+    actual = type_name(value)
+    if actual in types or (actual == "integer" and "number" in types):
+        return
+    if actual == "number" and "integer" in types and is_whole(value):
+        return
+    expected = ",".join(types)
+    if type(value) in _VALUE_FORMATS and _enforced_format(schema):
+        # Upstream compares formats here, and shows that of the value instead of its type.
+        expected, actual = schema.format or "", _VALUE_FORMATS[type(value)]
+    detail = f"{path} in body must be of type {expected}: {go_format.quote(actual)}"
+    errors.append(FieldError.type_invalid(path, actual, detail))
+
+
+def _enforced_format(schema: JSONSchema) -> bool:
+    """Tell whether the format of a schema means anything for its type."""
+    if not schema.format:
+        return False
+    match schema.types:
+        case () | ("string",):
+            return format_check(schema.format) is not None
+        case ("integer",):
+            return schema.format in ("int32", "int64")
+        case ("number",):
+            return schema.format in ("float", "double")
+    return False
+
+
+def _check_text(value: str, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:
+    """Report the first of the textual constraints that is violated."""
+    if schema.max_length is not None and len(value) > schema.max_length:
+        errors.append(FieldError.too_long(path, schema.max_length))
+    elif schema.min_length is not None and len(value) < schema.min_length:
+        detail = f"{path} in body should be at least {schema.min_length} chars long"
+        errors.append(FieldError.invalid(path, value, detail))
+    elif schema.pattern:
+        _check_pattern(value, schema.pattern, path, errors)
+
+
+def _check_pattern(value: str, pattern: str, path: str, errors: list[FieldError]) -> None:
+    try:
+        if compile_go_regexp(pattern).matches(value):
+            return
+        detail = f"{path} in body should match '{pattern}'"
+    except MatchLimitError as error:
+        detail = f"{path} in body could not be matched with '{pattern}': {error}"
+    errors.append(FieldError.invalid(path, value, detail))
+
+
+def _check_format(value: str, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:
+    if not schema.format or schema.types not in ((), ("string",)):
+        return
+    check = format_check(schema.format)
+    if check is not None and not check(value):
+        detail = f"{path} in body must be of type {schema.format}: {go_format.quote(value)}"
+        errors.append(FieldError.type_invalid(path, value, detail))
+
+
+def _check_number(value: float, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:
+    if not _fits_range(value, schema):
+        kind = f"format {schema.format}" if _enforced_format(schema) else "(default format)"
+        separator = " with " if _enforced_format(schema) else " "
+        detail = f"Checked value must be of type {schema.type}{separator}{kind} in {path}"
+        errors.append(FieldError.invalid("", "", detail))
+    if (problem := _multiple_problem(value, schema.multiple_of)) is not None:
+        errors.append(FieldError.invalid(path, value, f"{path} in body {problem}"))
+    if schema.maximum is not None and (
+        value > schema.maximum or (schema.exclusive_maximum and value == schema.maximum)
+    ):
+        bound = "less than" if schema.exclusive_maximum else "less than or equal to"
+        detail = f"{path} in body should be {bound} {_limit_text(schema.maximum, value)}"
+        errors.append(FieldError.invalid(path, value, detail))
+    if schema.minimum is not None and (
+        value < schema.minimum or (schema.exclusive_minimum and value == schema.minimum)
+    ):
+        bound = "greater than" if schema.exclusive_minimum else "greater than or equal to"
+        detail = f"{path} in body should be {bound} {_limit_text(schema.minimum, value)}"
+        errors.append(FieldError.invalid(path, value, detail))
+
+
+def _limit_text(limit: float, value: float) -> str:
+    """Return a limit as a number of the kind of `value`, which is what it is compared with."""
+    whole = is_whole(limit) and isinstance(value, int)
+    return go_format.number(int(limit) if whole else float(limit))
+
+
+def _fits_range(value: float, schema: JSONSchema) -> bool:
+    match schema.types:
+        case ("integer",):
+            limit = 2**31 if schema.format == "int32" else 2**63
+            return is_whole(value) and -limit <= value < limit
+        case ("number",):
+            return schema.format != "float" or abs(value) <= _MAX_FLOAT32
+    return True
+
+
+def _multiple_problem(value: float, factor: float | None) -> str | None:
+    if factor is None:
+        return None
+    if factor <= 0:
+        return f"factor MultipleOf must be positive: {go_format.number(factor)}"
+    if isinstance(value, int) and is_whole(factor):
+        fits = value % int(factor) == 0
+    else:
+        quotient = value / factor
+        fits = math.isfinite(quotient) and math.isclose(quotient, round(quotient), rel_tol=1e-9)
+    return None if fits else f"should be a multiple of {_limit_text(factor, value)}"
+
+
+def _check_object(
+    value: dict[str, Any], schema: JSONSchema, path: str, errors: list[FieldError], old: Any
+) -> int:
+    count = len(value)
+    if schema.min_properties is not None and count < schema.min_properties:
+        detail = f"{path} in body should have at least {schema.min_properties} properties"
+        errors.append(FieldError.invalid(path, count, detail))
+    if schema.max_properties is not None and count > schema.max_properties:
+        errors.append(FieldError.too_many(path, count, schema.max_properties))
+    applied = 0
+    old_members = old if isinstance(old, dict) else {}
+    properties, value_schema = schema.properties, schema.value_schema
+    for name, member in value.items():
+        member_schema = properties.get(name, value_schema)
+        if member_schema is not None:
+            member_path = f"{path}.{name}" if path else name
+            old_member = old_members.get(name, MISSING)
+            applied += _validate(member, member_schema, member_path, errors, old_member)
+        elif schema.additional_properties is False:
+            detail = f"{path}.{name} in body is a forbidden property"
+            errors.append(FieldError.invalid(path, name, detail))
+    errors.extend(
+        FieldError.required(f"{path}.{name}" if path else name)
+        for name in schema.required
+        if name not in value
+    )
+    return applied
+
+
+def _check_list(
+    value: list[Any], schema: JSONSchema, path: str, errors: list[FieldError], old: Any
+) -> int:
+    count = len(value)
+    if schema.min_items is not None and count < schema.min_items:
+        detail = f"{path} in body should have at least {schema.min_items} items"
+        errors.append(FieldError.invalid(path, count, detail))
+    if schema.max_items is not None and count > schema.max_items:
+        errors.append(FieldError.too_many(path, count, schema.max_items))
+    item_schema = schema.item_schema
+    if item_schema is None:
+        return 0
+    applied = 0
+    correlate = OldItems(old, schema)
+    for position, item in enumerate(value):
+        item_path = f"{path}[{position}]"
+        applied += _validate(item, item_schema, item_path, errors, correlate.find(item))
+    return applied
+
+
+def _check_junctors(value: Any, schema: JSONSchema, path: str, errors: list[FieldError]) -> int:
+    applied = 0
+    if schema.any_of:
+        applied += _check_any_of(value, schema.any_of, path, errors)
+    if schema.one_of:
+        applied += _check_one_of(value, schema.one_of, path, errors)
+    if schema.all_of:
+        applied += _check_all_of(value, schema.all_of, path, errors)
+    if schema.not_ is not None and not _outcome(value, schema.not_, path)[1]:
+        errors.append(_junctor_error(path, "must not validate the schema (not)"))
+    return applied
+
+
+def _outcome(value: Any, schema: JSONSchema, path: str) -> tuple[int, list[FieldError]]:
+    errors: list[FieldError] = []
+    return _validate(value, schema, path, errors), errors
+
+
+def _check_any_of(
+    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError]
+) -> int:
+    outcomes = []
+    for schema in schemas:
+        applied, problems = _outcome(value, schema, path)
+        if not problems:
+            return applied
+        outcomes.append((applied, problems))
+    errors.append(_junctor_error(path, "must validate at least one schema (anyOf)"))
+    applied, problems = _best(outcomes)
+    errors.extend(problems)
+    return applied
+
+
+def _check_one_of(
+    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError]
+) -> int:
+    outcomes = [_outcome(value, schema, path) for schema in schemas]
+    valid = [applied for applied, problems in outcomes if not problems]
+    if len(valid) == 1:
+        return valid[0]
+    found = f"Found {len(valid)} valid alternatives" if valid else "Found none valid"
+    errors.append(_junctor_error(path, f"must validate one and only one schema (oneOf). {found}"))
+    if valid:
+        return 0
+    applied, problems = _best(outcomes)
+    errors.extend(problems)
+    return applied
+
+
+def _check_all_of(
+    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError]
+) -> int:
+    outcomes = [_outcome(value, schema, path) for schema in schemas]
+    for _, problems in outcomes:
+        errors.extend(problems)
+    valid = sum(not problems for _, problems in outcomes)
+    if valid < len(schemas):
+        suffix = "" if valid else ". None validated"
+        errors.append(_junctor_error(path, f"must validate all the schemas (allOf){suffix}"))
+    return sum(applied for applied, _ in outcomes)
+
+
+def _best(outcomes: list[tuple[int, list[FieldError]]]) -> tuple[int, list[FieldError]]:
+    """Return the outcome of the alternative that looked at most of the value."""
+    return max(outcomes, key=lambda outcome: outcome[0])
+
+
+def _junctor_error(path: str, problem: str) -> FieldError:
+    # Upstream loses the field of these; it is in the text only.
+    return FieldError.invalid("", "", f"{go_format.quote(path)} {problem}")
+
+
+def _without_repetitions(errors: Iterable[FieldError]) -> list[FieldError]:
+    return list({str(error): error for error in errors}.values())

@@ -1,0 +1,81 @@
+"""Expressions that do not compile, and what is said of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from clientgo.cel import CelCompileError, Environment
+from clientgo.cel.types import INT, STRING, ObjectType, list_of, map_of
+
+SELF = ObjectType(
+    "object", fields={"n": INT, "s": STRING, "l": list_of(INT), "m": map_of(STRING, INT)}
+)
+
+
+def problem(expression: str) -> str:
+    with pytest.raises(CelCompileError) as caught:
+        Environment({"self": SELF}).compile(expression)
+    return caught.value.problem
+
+
+PROBLEMS = [
+    ("self.zz > 1", "undefined field 'zz'"),
+    ("self.n.zz", "type 'int' does not support field selection"),
+    ("nope", "undeclared reference to 'nope' (in container '')"),
+    ("nope(1)", "undeclared reference to 'nope' (in container '')"),
+    ("self.n.nope()", "undeclared reference to 'nope' (in container '')"),
+    ("self.n + 'a'", "found no matching overload for '_+_' applied to '(int, string)'"),
+    ("self.n == 'a'", "found no matching overload for '_==_' applied to '(int, string)'"),
+    ("self.n == 1.0", "found no matching overload for '_==_' applied to '(int, double)'"),
+    ("self.n < 'a'", "found no matching overload for '_<_' applied to '(int, string)'"),
+    ("self.s.trim(1)", "found no matching overload for 'trim' applied to 'string.(int)'"),
+    ("size(1)", "found no matching overload for 'size' applied to '(int)'"),
+    ("self.l['a']", "found no matching overload for '_[_]' applied to '(list(int), string)'"),
+    ("self.m[1]", "found no matching overload for '_[_]' applied to '(map(string, int), int)'"),
+    ("'a' in self.l", "found no matching overload for '@in' applied to '(string, list(int))'"),
+    ("self.n && true", "expected type 'bool' but found 'int'"),
+    ("!self.n", "found no matching overload for '!_' applied to '(int)'"),
+    ("true ? 1 : 'a'", "found no matching overload for '_?_:_' applied to '(bool, int, string)'"),
+    ("[1, 'a']", "expected type 'int' but found 'string'"),
+    ("{'a': 1, 'b': 'c'}", "expected type 'int' but found 'string'"),
+    ("self.l.all(i, i)", "expected type 'bool' but found 'int'"),
+    (
+        "self.n.all(i, true)",
+        "expression of type 'int' cannot be range of a comprehension "
+        "(must be list, map, or dynamic)",
+    ),
+    ("self.l.all(1, true)", "argument is not an identifier"),
+    ("self.l.map(i, i).all(j, j == i)", "undeclared reference to 'i' (in container '')"),
+    ("has(self)", "invalid argument to has() macro"),
+    ("has(self.zz)", "undefined field 'zz'"),
+    ("self.m.all(k, k > 1)", "found no matching overload for '_>_' applied to '(string, int)'"),
+    ("9223372036854775808", "invalid int literal: 9223372036854775808"),
+    ("for", "Syntax error: reserved identifier: for"),
+    ("1 +", "Syntax error: mismatched input '<EOF>' expecting "),
+    ("(1", "Syntax error: mismatched input '<EOF>' expecting ')'"),
+    ("1 2", "Syntax error: mismatched input '2' expecting <EOF>"),
+    ("self.", "Syntax error: mismatched input '<EOF>' expecting IDENTIFIER"),
+    ("self.in", "Syntax error: mismatched input 'in' expecting IDENTIFIER"),
+    ("'abc", "Syntax error: token recognition error at: ''abc'"),
+    ("a # b", "Syntax error: token recognition error at: '#'"),
+    (r"'\q'", "unable to unescape string"),
+    ("Type{a: 1}", "Syntax error: mismatched input '{' expecting <EOF>"),
+    ("(" * 5000, "expression recursion limit exceeded"),
+    ("+".join(["1"] * 5000), "expression recursion limit exceeded"),
+]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"), PROBLEMS, ids=[expression[:40] for expression, _ in PROBLEMS]
+)
+def test_does_not_compile(expression: str, expected: str) -> None:
+    assert problem(expression).startswith(expected)
+
+
+def test_an_error_points_at_its_place() -> None:
+    with pytest.raises(CelCompileError) as caught:
+        Environment({"self": SELF}).compile("true &&\n  self.zz > 1")
+
+    assert str(caught.value) == (
+        "ERROR: <input>:2:7: undefined field 'zz'\n |   self.zz > 1\n | ......^"
+    )

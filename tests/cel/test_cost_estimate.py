@@ -1,0 +1,137 @@
+"""What rules may cost is estimated as upstream does; the figures are those of its own tests."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientgo.cel.cost_estimate import estimate_cost
+from clientgo.schema.json_schema import JSONSchema
+from clientgo.schema.rules.size_bounds import bounds_of
+
+Schema = dict[str, Any]
+
+NUMBER: Schema = {"type": "number"}
+TEXT: Schema = {"type": "string"}
+BOOLEAN: Schema = {"type": "boolean"}
+INT_OR_STRING: Schema = {"x-kubernetes-int-or-string": True}
+DURATION: Schema = {"type": "string", "format": "duration"}
+DATE: Schema = {"type": "string", "format": "date"}
+TIME: Schema = {"type": "string", "format": "date-time"}
+OBJECT: Schema = {
+    "type": "object",
+    "properties": {"required": TEXT, "optional": TEXT},
+    "required": ["required"],
+}
+
+
+def text(length: int | None = None, **more: Any) -> Schema:
+    return TEXT | more | ({} if length is None else {"maxLength": length})
+
+
+def listed(items: Schema, count: int | None = None) -> Schema:
+    return {"type": "array", "items": items} | ({} if count is None else {"maxItems": count})
+
+
+def mapped(values: Schema, count: int | None = None) -> Schema:
+    limit = {} if count is None else {"maxProperties": count}
+    return {"type": "object", "additionalProperties": values} | limit
+
+
+def cost_of(rule: str, schema: Schema) -> int:
+    bounds = bounds_of(JSONSchema.parse(schema))
+    return estimate_cost(rule, {"self": bounds, "oldSelf": bounds})
+
+
+@pytest.mark.parametrize(
+    ("rule", "schema", "cost"),
+    [
+        ("self.all(x, true)", listed(NUMBER), 4718591),
+        ("self.all(x, true)", listed(NUMBER, 10), 32),
+        ("self.all(x, true)", listed(TEXT), 3145727),
+        ("self.all(x, true)", listed(BOOLEAN), 1887437),
+        ("self.all(x, true)", listed(listed(NUMBER)), 3145727),
+        ("self.all(x, true)", listed(OBJECT), 555128),
+        ("self.all(x, true)", listed(INT_OR_STRING), 4718591),
+        ("self.all(x, true)", listed(DURATION), 2359295),
+        ("self.all(x, true)", listed(DATE), 725936),
+        ("self.all(x, true)", listed(TIME), 428963),
+        ("self.all(x, true)", mapped(NUMBER), 1348169),
+        ("self.all(x, true)", mapped(NUMBER, 10), 32),
+        ("self.all(x, true)", mapped(TEXT), 1179647),
+        ("self.all(x, true)", mapped(BOOLEAN), 943718),
+        ("self.all(x, true)", mapped(TIME), 349526),
+        ("has(self.x)", mapped(NUMBER), 0),
+        ("self.contains('test')", text(), 314574),
+        ("self.contains('test')", text(10), 5),
+        ("self.startsWith('test')", text(), 2),
+        ("self.endsWith('test')", text(30), 2),
+        ('size(self + "hello") > size("hello")', text(), 314578),
+        ('size(self + "hello") > size("hello")', text(4), 7),
+        ("self[1] == 0.0", listed(NUMBER), 2),
+        ("self[1] == self[1]", listed(TEXT), 314577),
+        ("self.all(x, self.all(y, true))", listed(NUMBER, 10), 352),
+        ("self.all(x, self.all(y, self.all(z, true)))", listed(NUMBER, 10), 3552),
+        ('self.matches("x")', text(), 314574),
+        ('self.matches("x")', text(50), 22),
+        ('"".matches("(((((((((())))))))))[0-9]")', text(), 7),
+        ('self.matches("")', text(100), 1),
+        ("self.all(x, x.contains(self[x]))", mapped(TEXT), 2752507),
+        ('self["x"] == 0.0', mapped(NUMBER), 2),
+        ('self == "x"', text(), 2),
+        ('self == "x"', text(0), 1),
+        ('self == b"x"', text(format="byte"), 2),
+        ("self.all(x, x == 0.0)", listed(NUMBER), 6291454),
+        ("self.all(x, x == 0.0)", listed(NUMBER, 3 * 1024 * 2048), 25165826),
+        ("self[0] == 5", listed(INT_OR_STRING), 3),
+        ("self[0] == null", listed(OBJECT), 2),
+        ("self[0][0] == -1.0", listed(listed(NUMBER)), 3),
+        ("self.all(x, x.y == 25.2)", listed(mapped(NUMBER)), 6291452),
+        ("self[0].x > 2.0", listed(mapped(NUMBER)), 4),
+        ("self[0].getHours() == 2", listed(DURATION), 4),
+        ("self.find('[0-9]+') == ''", text(), 629147),
+        ("self.find('[0-9]+') == ''", text(10), 11),
+        ("self.join(' ') == 'aa bb'", listed(TEXT), 329853068905),
+        ("self.join(' ') == 'aa bb'", listed(text(10), 10), 43),
+        ("self.isSorted() == true", listed(TEXT), 329854432052),
+        ("self.isSorted() == true", listed(text(10), 10), 52),
+        ("self.lowerAscii() == 'lower!'", text(), 314575),
+        ("self.lowerAscii() == 'lower!'", text(10), 6),
+        ("oldSelf.size() == self.size()", mapped({"type": "integer"}), 5),
+        ('self["a"] == self["b"]', mapped(TIME), 8),
+        ("self.contains('A')", text(enum=["A", "B", "LongValue"]), 2),
+        ("self.contains('A')", text(1000, enum=["A", "B", "LongValue"]), 401),
+        ("optional.of(1).hasValue()", TEXT, 2),
+        ("isQuantity(self)", INT_OR_STRING, 314574),
+        ("isQuantity(self)", INT_OR_STRING | {"maxLength": 20}, 9),
+    ],
+)
+def test_a_cost_is_that_of_upstream(rule: str, schema: Schema, cost: int) -> None:
+    assert cost_of(rule, schema) == cost
+
+
+@pytest.mark.parametrize(
+    ("rule", "cost"),
+    [
+        ("self.str.replace(self.before, self.after) == 'does not matter'", 629154),
+        ("self.str.split(self.before) == []", 629160),
+    ],
+)
+def test_the_cost_of_making_texts_is_that_of_upstream(rule: str, cost: int) -> None:
+    properties = {"str": text(), "before": text(2), "after": text(4)}
+
+    assert cost_of(rule, {"type": "object", "properties": properties}) == cost
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["self.all(x, self.all(y, true))", "self.exists(x, self.filter(y, y == x).size() > 1)"],
+)
+def test_a_loop_in_a_loop_without_bounds_is_beyond_all_limits(rule: str) -> None:
+    assert cost_of(rule, listed(NUMBER)) > 10**12
+
+
+def test_what_is_not_known_costs_little() -> None:
+    """A real server takes the parts of a text for endless; here they count as short."""
+    assert cost_of("self.split(',').all(x, x.matches('^a*$'))", text(100)) < 100
