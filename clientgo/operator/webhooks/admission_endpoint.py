@@ -2,7 +2,9 @@
 
 Promises: every call is answered with HTTP 200 and a review in the version that asked, carrying the
 uid of the request. What cannot be understood is refused: 413 for a body of 7 MiB and more, 400 for
-anything else; a handler that fails is a 500, one that takes too long a 504.
+anything else; a handler that fails is a 500, one that takes too long a 504. A body that nests too
+deeply is refused too, with its uid: without that an API server would take the refusal for a failed
+call, and ``failurePolicy: Ignore`` would let the object pass.
 
 Upstream: controller-runtime ``webhook/admission`` Webhook and its ``ServeHTTP``.
 """
@@ -11,6 +13,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import re
+from typing import Final
 
 import msgspec
 
@@ -37,6 +41,8 @@ from clientgo.operator.webhooks.refusal import (
     is_bug,
     status_of,
 )
+
+_UID: Final = re.compile(rb'"request":\s*\{\s*"uid":\s*"([-0-9A-Za-z]*)"')
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 
@@ -69,7 +75,8 @@ class AdmissionEndpoint:
             review, request = _read(call)
         except (BadReviewError, RequestTooLargeError) as error:
             _log.warning("%s: a call that is no review was refused: %s", self._path, error)
-            return Answer(200, encode_review(AdmissionResponse.deny(status_of(error))))
+            refusal = AdmissionResponse.deny(status_of(error))
+            return Answer(200, encode_review(refusal, uid=_uid_in(call.body)))
         response = self._judge(request, handler_limit(call.timeout or self._timeout))
         _log.debug(
             "%s: %s %s of %s/%s is %s: review %s, code %d %s",
@@ -131,6 +138,10 @@ def _read(call: Call) -> tuple[AdmissionReview, AdmissionRequest]:
         review = decode(call.body, AdmissionReview)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadReviewError(f"the body of the call is no AdmissionReview: {error}") from error
+    except RecursionError:
+        raise BadReviewError(
+            "the object has too many nested levels to be decoded; reduce its depth"
+        ) from None
     if (review.kind or KIND) != KIND or (review.api_version or API_VERSION) not in API_VERSIONS:
         raise BadReviewError(
             f"the body of the call is a {review.api_version} {review.kind}, no AdmissionReview"
@@ -138,6 +149,12 @@ def _read(call: Call) -> tuple[AdmissionReview, AdmissionRequest]:
     if review.request is None:
         raise BadReviewError("the AdmissionReview has no request")
     return review, review.request
+
+
+def _uid_in(body: bytes) -> str:
+    """Find the uid in a body that cannot be decoded; API servers write it before the object."""
+    found = _UID.search(body)
+    return "" if found is None else found[1].decode()
 
 
 def _check_type(response: object) -> None:

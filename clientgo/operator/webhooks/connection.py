@@ -13,6 +13,7 @@ import io
 import logging
 import socket
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from http.server import BaseHTTPRequestHandler
 from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
@@ -37,7 +38,8 @@ BODY_PATIENCE: Final = 32.0
 class Connection(BaseHTTPRequestHandler):
     """Serves one connection; returns from its construction when it is over.
 
-    ``answer`` gets the path and the call, ``is_stopping`` says that the next answer is the last.
+    ``answer`` gets the path and the call, and is called inside ``answering``; ``is_stopping`` says
+    that the next answer is the last.
     """
 
     protocol_version = "HTTP/1.1"
@@ -52,9 +54,11 @@ class Connection(BaseHTTPRequestHandler):
         client: Any,
         *,
         answer: Callable[[str, Call], Answer],
+        answering: Callable[[], AbstractContextManager[None]],
         is_stopping: Callable[[], bool],
     ) -> None:
         self._answer = answer
+        self._answering = answering
         self._is_stopping = is_stopping
         super().__init__(sock, client, None)  # type: ignore[arg-type]  # no socketserver is used
 
@@ -97,9 +101,18 @@ class Connection(BaseHTTPRequestHandler):
             timeout=_timeout_in(url.query),
             is_too_large=too_large,
         )
-        self._send(self._answer(url.path, call))
+        with self._answering():
+            self._send(self._answered(url.path, call))
 
     do_GET = do_PUT = do_POST  # noqa: N815 - http.server's names; what is no review is refused
+
+    def _answered(self, path: str, call: Call) -> Answer:
+        try:
+            return self._answer(path, call)
+        except Exception:  # noqa: BLE001 - a call that fails must not end the connection silently
+            _log.exception("%s: the call failed", path)
+            self.close_connection = True
+            return Answer(500, b"internal server error\n", "text/plain; charset=utf-8")
 
     def _skip(self, length: int) -> None:
         """Read a body without keeping it, so that its sender gets to read the answer."""

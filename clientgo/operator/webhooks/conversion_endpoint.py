@@ -65,6 +65,8 @@ class ConversionEndpoint:
             review = decode(call.body, _Review)
         except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             return _not_understood(f"the body is no ConversionReview: {error}")
+        except RecursionError:
+            return _not_understood("an object has too many nested levels to be decoded")
         if call.is_too_large or review.request is None:
             return _not_understood("the body is too large or has no request")
         request = review.request

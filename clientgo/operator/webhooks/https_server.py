@@ -1,8 +1,9 @@
 """Listening for TLS connections, each served by a thread of its own, up to a number.
 
-Promises: an idle server uses no CPU; a handshake never holds up the next one; at the limit new
-connections wait to be accepted; ``stop`` lets requests in progress be answered, ends idle
-connections at once and returns with all threads ended, or tells which are not.
+Promises: an idle server uses no CPU; a handshake never holds up the next one; at the limit a new
+connection replaces the one that has waited longest for a complete request, so that idle and slow
+clients do not keep others out; ``stop`` lets requests in progress be answered, ends idle
+connections immediately and returns with all threads ended, or tells which are not.
 
 Differs from ``http.server.ThreadingHTTPServer``, which polls twice a second, shakes hands in the
 thread that accepts, and starts any number of threads.
@@ -18,7 +19,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from clientgo.operator.errors import ConfigError
@@ -35,6 +37,22 @@ _PAUSE: Final = 0.1
 """Seconds until the next try to accept, since what is wrong may be so for a while."""
 
 _BACKLOG: Final = 128
+
+
+@dataclass(eq=False, slots=True)
+class _Client:
+    """A connection as the server sees it."""
+
+    sock: socket.socket
+    waits_since: float = field(default_factory=time.monotonic)
+    has_called: bool = False
+    is_answered: bool = False
+    """True from the end of a request until its answer is sent."""
+    is_replaced: bool = False
+
+    def may_be_replaced_after(self) -> tuple[bool, float]:
+        """Sort key: first the clients that have never completed a request."""
+        return self.has_called, self.waits_since
 
 
 class HTTPSServer:
@@ -59,7 +77,7 @@ class HTTPSServer:
         self._context = context
         self._max_connections = max_connections
         self._changed = threading.Condition()
-        self._connections: dict[threading.Thread, socket.socket] = {}
+        self._connections: dict[threading.Thread, _Client] = {}
         self._stopping = threading.Event()
         self._numbers = itertools.count(1)
         self._bell, self._woken = socket.socketpair()
@@ -95,8 +113,8 @@ class HTTPSServer:
         self._acceptor.join()
         with self._changed:
             connections = dict(self._connections)
-        for sock in connections.values():
-            _end_reading(sock)
+        for client in connections.values():
+            _end_reading(client.sock)
         deadline = time.monotonic() + timeout
         for thread in connections:
             thread.join(max(deadline - time.monotonic(), 0))
@@ -106,10 +124,7 @@ class HTTPSServer:
         with listener, self._woken, selectors.DefaultSelector() as selector:
             selector.register(listener, selectors.EVENT_READ)
             selector.register(self._woken, selectors.EVENT_READ)
-            while self._wait_for_room():
-                selector.select()
-                if self._stopping.is_set():
-                    return
+            while selector.select() and self._make_room():
                 try:
                     self._begin(*listener.accept())
                 except (OSError, RuntimeError) as error:
@@ -117,13 +132,28 @@ class HTTPSServer:
                     _log.warning("A connection to the webhook server was lost: %s", error)
                     self._stopping.wait(_PAUSE)
 
-    def _wait_for_room(self) -> bool:
-        """Block while there are too many connections; whether to go on at all."""
+    def _make_room(self) -> bool:
+        """Return True when one more connection may begin, False when the server stops.
+
+        Blocks only while all connections are being answered.
+        """
         with self._changed:
-            self._changed.wait_for(
-                lambda: self._stopping.is_set() or len(self._connections) < self._max_connections
-            )
-        return not self._stopping.is_set()
+            while not self._stopping.is_set():
+                if len(self._connections) < self._max_connections:
+                    return True
+                self._replace_one_locked()
+                self._changed.wait()
+        return False
+
+    def _replace_one_locked(self) -> None:
+        clients = self._connections.values()
+        if any(client.is_replaced for client in clients):
+            return
+        waiting = [client for client in clients if not client.is_answered]
+        if waiting:
+            replaced = min(waiting, key=_Client.may_be_replaced_after)
+            replaced.is_replaced = True
+            _shut_down(replaced.sock, socket.SHUT_RDWR)
 
     def _begin(self, sock: socket.socket, client: Any) -> None:
         thread = threading.Thread(
@@ -133,7 +163,7 @@ class HTTPSServer:
             daemon=True,
         )
         with self._changed:
-            self._connections[thread] = sock
+            self._connections[thread] = _Client(sock)
         try:
             thread.start()
         except RuntimeError:
@@ -144,11 +174,37 @@ class HTTPSServer:
     def _serve(self, sock: socket.socket, client: Any) -> None:
         try:
             with self._secured(sock) as secured:
-                Connection(secured, client, answer=self._answer, is_stopping=self._stopping.is_set)
+                Connection(
+                    secured,
+                    client,
+                    answer=self._answer,
+                    answering=self._answering,
+                    is_stopping=self._stopping.is_set,
+                )
         except (OSError, ConfigError) as error:
             _log.debug("A connection from %s has ended: %s", client, error)
         finally:
             self._forget(threading.current_thread())
+
+    @contextlib.contextmanager
+    def _answering(self) -> Iterator[None]:
+        """Protect this thread's connection from being replaced while its request is answered.
+
+        Raises ``ConnectionAbortedError`` if it is replaced already.
+        """
+        client = self._connections[threading.current_thread()]
+        with self._changed:
+            if client.is_replaced:
+                raise ConnectionAbortedError("a new connection has replaced this one")
+            client.is_answered = True
+        try:
+            yield
+        finally:
+            with self._changed:
+                client.is_answered = False
+                client.has_called = True
+                client.waits_since = time.monotonic()
+                self._changed.notify_all()
 
     def _forget(self, thread: threading.Thread) -> None:
         with self._changed:
@@ -166,7 +222,10 @@ class HTTPSServer:
             sock.close()
             raise
         with self._changed:
-            self._connections[threading.current_thread()] = secured
+            client = self._connections[threading.current_thread()]
+            client.sock = secured
+            if client.is_replaced:
+                _shut_down(secured, socket.SHUT_RDWR)
         try:
             secured.do_handshake()
         except BaseException:
@@ -180,9 +239,13 @@ class HTTPSServer:
 
 def _end_reading(sock: socket.socket) -> None:
     """End the waiting for a request, and not the writing of an answer."""
+    _shut_down(sock, socket.SHUT_RD)
+
+
+def _shut_down(sock: socket.socket, how: int) -> None:
     with contextlib.suppress(OSError):
-        # Not the method of an SSLSocket, which takes its TLS state away under the reader's feet.
-        socket.socket.shutdown(sock, socket.SHUT_RD)
+        # Not the method of SSLSocket: that one drops the TLS state while a thread still reads.
+        socket.socket.shutdown(sock, how)
 
 
 def _listen(host: str, port: int) -> socket.socket:

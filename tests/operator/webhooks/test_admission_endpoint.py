@@ -227,3 +227,14 @@ def test_a_dry_run_is_told_to_the_handler() -> None:
     Asked(look).ask(review("CREATE", foo(), dryRun=True))
 
     assert seen == [True]
+
+
+def test_an_object_with_5000_levels_is_refused_with_its_uid() -> None:
+    """OP-WHK-08: with another uid an API server would take it for a failed call."""
+    nested = b'{"a":' * 5000 + b"1" + b"}" * 5000
+    content = body(review("CREATE", foo(), uid="abc-1")).replace(b'"spec":{}', b'"spec":' + nested)
+
+    verdict = refusal(content, content_type="application/json")
+
+    assert (verdict.code, verdict.response["uid"]) == (400, "abc-1")
+    assert "nested levels" in verdict.status.message

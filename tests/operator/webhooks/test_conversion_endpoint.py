@@ -108,3 +108,11 @@ def test_the_path_of_conversions_cannot_be_that_of_another_webhook() -> None:
 
     with pytest.raises(DeclarationError, match="/convert is the path of conversions"):
         webhooks.endpoints(CallLimiter())
+
+
+def test_an_object_with_5000_levels_is_a_bad_request() -> None:
+    """OP-CNV-03"""
+    answer = post(b'{"request":{"objects":[' + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"]}}")
+
+    assert answer.status == 400
+    assert b"nested levels" in answer.body

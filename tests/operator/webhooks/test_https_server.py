@@ -174,17 +174,58 @@ def test_a_client_that_does_not_shake_hands_holds_nobody_up(serving: Serving) ->
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
 
 
-def test_at_the_limit_the_next_connection_waits_for_one_to_end() -> None:
+def test_at_the_limit_a_new_connection_waits_while_all_others_are_answered() -> None:
     serving = Serving(max_connections=1)
+    serving.proceed.clear()
     with connect(serving.address) as first:
-        first.sendall(request())
-        first.recv(65536)
+        first.sendall(request(headers="Connection: close\r\n"))
+        assert serving.entered.acquire(timeout=30)
         second = Background(lambda: connect(serving.address))
         assert second.is_running
+        serving.proceed.set()
+        assert read_to_end(first).endswith(b"2")
     with second.result() as sock:
         sock.sendall(request())
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
     assert serving.server.stop(5) == []
+
+
+def test_slow_and_silent_clients_do_not_keep_others_out(serving: Serving) -> None:
+    """OP-MGR-24: eight connections are the limit here."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(24):
+            slow = stack.enter_context(connect(serving.address))
+            slow.sendall(b"POST /x HTTP/1.1\r\nX-Slow: ")
+        for _ in range(24):
+            stack.enter_context(socket.create_connection(serving.address))
+        sock = stack.enter_context(connect(serving.address))
+        sock.sendall(request())
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_a_connection_that_was_used_outlives_those_that_never_called(serving: Serving) -> None:
+    """OP-MGR-24: an API server uses its connections again."""
+    with contextlib.ExitStack() as stack:
+        sock = stack.enter_context(connect(serving.address))
+        sock.sendall(request())
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+        for _ in range(24):
+            stack.enter_context(connect(serving.address))
+        sock.sendall(request())
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+
+
+def test_a_call_that_fails_is_answered(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(path: str, call: Call) -> Answer:
+        raise RecursionError(path)
+
+    monkeypatch.setattr(serving.server, "_answer", fail)
+    with connect(serving.address) as sock:
+        sock.sendall(request())
+        assert read_to_end(sock).startswith(b"HTTP/1.1 500")
+    assert "/x: the call failed" in caplog.text
 
 
 def test_stop_lets_a_request_in_progress_be_answered(serving: Serving) -> None:
