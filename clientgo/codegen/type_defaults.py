@@ -23,6 +23,11 @@ def default_in_schema(field: FieldInfo, schema: Mapping[str, Any]) -> Any:
     return _filled_in(_default(field), schema)
 
 
+def fields_of(struct: Struct | type[Struct]) -> list[FieldInfo]:
+    """The fields that a schema shows: all but the private ones."""
+    return [found for found in msgspec.structs.fields(struct) if not found.name.startswith("_")]
+
+
 def _default(field: FieldInfo) -> Any:
     """The default of a field in Python; ``NODEFAULT`` if it must be given."""
     made = field.default_factory is not NODEFAULT
@@ -34,7 +39,7 @@ def _filled_in(value: Any, schema: Mapping[str, Any]) -> Any:
     if not isinstance(value, Struct):
         return _plain(value) if value else None
     members = {}
-    for field in msgspec.structs.fields(value):
+    for field in fields_of(value):
         member, said = getattr(value, field.name), schema["properties"][field.encode_name]
         filled_in = _filled_in(member, said)
         if filled_in is not None:

@@ -32,12 +32,11 @@ from typing import (
     get_type_hints,
 )
 
-import msgspec
 from msgspec import Meta, Struct
 
 from clientgo.codegen.field_docs import class_doc, field_docs, inherited_field_docs
 from clientgo.codegen.marker_keywords import QUANTITY, apply_markers
-from clientgo.codegen.type_defaults import default_in_schema
+from clientgo.codegen.type_defaults import default_in_schema, fields_of
 from clientgo.codegen.type_place import Place
 from clientgo.meta import Resource
 from clientgo.meta.markers import PRESERVE_UNKNOWN_FIELDS, Flag, markers_of
@@ -240,7 +239,7 @@ def _object_of_fields(cls: type[Struct], place: Place, docs: Mapping[str, str]) 
     hints = _annotations(cls, place)
     properties: dict[str, Schema] = {}
     required = []
-    for field in msgspec.structs.fields(cls):
+    for field in fields_of(cls):
         where = place.below(f".{field.name}")
         annotation = hints[field.name]
         schema = _schema(annotation, where, none_is_absent=True)

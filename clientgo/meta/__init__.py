@@ -76,7 +76,12 @@ from clientgo.meta.label_selectors import (
     selector_from_labels,
 )
 from clientgo.meta.list_options import ListOptions
-from clientgo.meta.object_meta import ListMeta, ObjectMeta, OwnerReference
+from clientgo.meta.object_meta import (
+    ListMeta,
+    ManagedFieldsEntry,
+    ObjectMeta,
+    OwnerReference,
+)
 from clientgo.meta.object_name import ExplicitKey, ObjectName, object_key
 from clientgo.meta.objects import (
     Model,
@@ -107,6 +112,7 @@ __all__ = [
     "PartialObjectMetadata",
     "ObjectMeta",
     "OwnerReference",
+    "ManagedFieldsEntry",
     "ListMeta",
     "deep_copy",
     "metadata_of",

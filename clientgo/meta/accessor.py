@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta.decoding import convert
+from clientgo.meta.decoding import convert, decode
 from clientgo.meta.object_meta import ObjectMeta
 
 
@@ -85,6 +85,9 @@ def _read_attribute(obj: Any) -> Any:
 
 def _read_mapping(obj: Mapping[str, Any]) -> ObjectMeta:
     try:
-        return convert(obj["metadata"], ObjectMeta)
+        metadata = obj["metadata"]
+        if isinstance(metadata, dict) and "managedFields" in metadata:
+            return decode(msgspec.json.encode(metadata), ObjectMeta)
+        return convert(metadata, ObjectMeta)
     except (KeyError, msgspec.ValidationError) as error:
         raise NoMetadataError(obj) from error

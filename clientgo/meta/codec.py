@@ -27,6 +27,7 @@ from clientgo.meta.unstructured import Unstructured
 from clientgo.meta.watch_event import EventType, WatchEvent
 
 T = TypeVar("T", bound=APIObject)
+Item = TypeVar("Item")
 
 
 class Undecodable(Struct, frozen=True, gc=False):
@@ -41,11 +42,11 @@ class Undecodable(Struct, frozen=True, gc=False):
     metadata: ObjectMeta
 
 
-class ObjectList(Struct, Generic[T], kw_only=True):
+class ObjectList(Struct, Generic[Item], kw_only=True):
     """One page of a list: its items in the server's order, and its header."""
 
     metadata: ListMeta
-    items: list[T]
+    items: list[Item]
     undecodable: list[Undecodable] = field(default_factory=list)
 
 

@@ -16,21 +16,21 @@ import msgspec
 T = TypeVar("T")
 
 _working_out = threading.RLock()
-_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
+_decoders: dict[tuple[Any, bool], msgspec.json.Decoder[Any]] = {}
 
 
-def decoder(into: type[T]) -> msgspec.json.Decoder[T]:
+def decoder(into: type[T], *, strict: bool = True) -> msgspec.json.Decoder[T]:
     """The decoder of a type; one for the whole process."""
-    found = _decoders.get(into)
+    found = _decoders.get((into, strict))
     if found is None:
         with _working_out:
-            found = _decoders.setdefault(into, msgspec.json.Decoder(into))
+            found = _decoders.setdefault((into, strict), msgspec.json.Decoder(into, strict=strict))
     return found
 
 
-def decode(raw: bytes | str, into: type[T]) -> T:
+def decode(raw: bytes | str | msgspec.Raw, into: type[T], *, strict: bool = True) -> T:
     """JSON into a type; raises ``msgspec.DecodeError`` and ``msgspec.ValidationError``."""
-    return decoder(into).decode(raw)
+    return decoder(into, strict=strict).decode(raw)
 
 
 def convert(value: Any, into: type[T], *, strict: bool = True) -> T:

@@ -11,17 +11,18 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from clientgo.meta.decoding import convert
+from clientgo.meta.decoding import decode
 
 T = TypeVar("T")
 
 
 def convert_leniently(value: Any, into: type[T]) -> T:
     """Convert plain JSON values into ``into``: scalars are coerced, nulls dropped if need be."""
+    # By way of JSON: a header keeps part of it (``msgspec.Raw``), which no conversion makes.
     try:
-        return convert(value, into, strict=False)
+        return decode(msgspec.json.encode(value), into, strict=False)
     except msgspec.ValidationError:
-        return convert(without_nulls(value), into, strict=False)
+        return decode(msgspec.json.encode(without_nulls(value)), into, strict=False)
 
 
 def without_nulls(value: Any) -> Any:

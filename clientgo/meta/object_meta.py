@@ -1,14 +1,26 @@
 """The header that every API object carries: ``metadata``.
 
 Promises the fields that controllers read, decoded eagerly, in a form that the cyclic garbage
-collector never has to visit (``gc=False`` Structs, tuples, dicts of strings). Fields that are not
-declared here, ``managedFields`` above all, are not lost: they stay in the object's raw JSON.
-Upstream: apimachinery ``meta/v1`` types ObjectMeta, OwnerReference, ListMeta.
+collector never has to visit (``gc=False`` Structs, tuples, dicts of strings). ``managedFields``
+stays JSON until it is read. Fields that are not declared here are not lost: they stay in the
+object's raw JSON. Upstream: apimachinery ``meta/v1`` types ObjectMeta, OwnerReference,
+ManagedFieldsEntry, ListMeta.
 """
 
 from __future__ import annotations
 
-from msgspec import Struct, field
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+from msgspec import Raw, Struct, field
+
+from clientgo.meta.decoding import decode
+from clientgo.meta.timestamps import to_datetime
+
+_ABSENT: Final = Raw(b"null")
+"""A null and not empty, because a copy of the default is sent."""
 
 
 class OwnerReference(Struct, rename="camel", kw_only=True, gc=False, omit_defaults=True):
@@ -22,12 +34,26 @@ class OwnerReference(Struct, rename="camel", kw_only=True, gc=False, omit_defaul
     block_owner_deletion: bool | None = None
 
 
-class ObjectMeta(Struct, rename="camel", kw_only=True, gc=False, omit_defaults=True):
+class ManagedFieldsEntry(Struct, rename="camel", kw_only=True, omit_defaults=True):
+    """The fields that one manager set by one operation (``Apply`` or ``Update``)."""
+
+    manager: str = ""
+    operation: str = ""
+    api_version: str = ""
+    time: str | None = None
+    fields_type: str = ""
+    fields_v1: dict[str, Any] = field(default_factory=dict, name="fieldsV1")
+    subresource: str = ""
+
+
+class ObjectMeta(
+    Struct, rename="camel", kw_only=True, gc=False, omit_defaults=True, repr_omit_defaults=True
+):
     """Name, identity, version, labels and ownership of an object.
 
-    Times are the API's own text (RFC 3339); :mod:`clientgo.meta.timestamps` converts. An empty
-    string or collection, or None, means that the server did not send the field. The times take a
-    null as well, because servers write one into every pod template.
+    Timestamps are the API's own text (RFC 3339); ``creation_time`` and ``deletion_time`` are the
+    same as ``datetime``. An empty string or collection, or None, means that the server did not
+    send the field. The timestamps accept a null, because servers write one into every pod template.
     """
 
     name: str = ""
@@ -43,6 +69,32 @@ class ObjectMeta(Struct, rename="camel", kw_only=True, gc=False, omit_defaults=T
     annotations: dict[str, str] = field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
+    _managed_fields: Raw = field(default=_ABSENT, name="managedFields")
+
+    @property
+    def creation_time(self) -> datetime | None:
+        """When the object was created, in UTC; None if the server did not say."""
+        return None if self.creation_timestamp is None else to_datetime(self.creation_timestamp)
+
+    @property
+    def deletion_time(self) -> datetime | None:
+        """When the object is to be gone, in UTC; None unless it is being deleted."""
+        return None if self.deletion_timestamp is None else to_datetime(self.deletion_timestamp)
+
+    @property
+    def managed_fields(self) -> tuple[ManagedFieldsEntry, ...]:
+        """Which manager set which fields; decoded each time it is read.
+
+        Assign ``()`` to send an object without them, as server-side apply requires.
+        """
+        if self._managed_fields == _ABSENT:
+            return ()
+        return decode(self._managed_fields, tuple[ManagedFieldsEntry, ...])
+
+    @managed_fields.setter
+    def managed_fields(self, entries: Iterable[ManagedFieldsEntry]) -> None:
+        kept = tuple(entries)
+        self._managed_fields = Raw(msgspec.json.encode(kept)) if kept else _ABSENT
 
 
 class ListMeta(Struct, rename="camel", kw_only=True, omit_defaults=True):

@@ -34,11 +34,22 @@ R = TypeVar("R", bound="Resource")
 T = TypeVar("T")
 
 
-class Model(Struct, rename="camel", kw_only=True):
+class ModelMeta(StructMeta):
+    """Makes every class below :class:`Model` keyword-only; msgspec does not inherit that."""
+
+    def __new__(
+        mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> Any:
+        return super().__new__(mcls, name, bases, namespace, **{"kw_only": True, **options})
+
+
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
+class Model(Struct, metaclass=ModelMeta, rename="camel"):
     """Base for the parts of an object: ``snake_case`` here, ``camelCase`` on the wire.
 
-    ``None`` is left out of what is sent. Other defaults are sent, because a default in Python is
-    not a default in the server. Any ``msgspec.Struct`` may be used instead.
+    Fields are given by keyword, so a required field may follow an optional one. ``None`` is left
+    out of what is sent. Other defaults are sent, because a default in Python is not a default in
+    the server. Any ``msgspec.Struct`` may be used instead.
     """
 
 
@@ -74,7 +85,6 @@ class BodyField:
         setattr(obj._loaded_body(), self.name, value)
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 class ResourceMeta(StructMeta):
     """Moves the fields that a resource class declares into a body that is decoded lazily.
 
@@ -147,6 +157,7 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
         return metadata
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
     """Base of declared resource types; :func:`resource` shows a declaration.
 

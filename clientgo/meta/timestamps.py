@@ -1,4 +1,4 @@
-"""Conversion between the API's time texts and Unix seconds.
+"""Conversion between the API's time texts, Unix seconds and ``datetime``.
 
 The API has two forms: ``Time`` in whole seconds (``2026-01-02T03:04:05Z``) and ``MicroTime`` with
 six decimals. Both are always UTC when written here; any RFC 3339 offset is read.
@@ -22,10 +22,18 @@ def format_micro_time(unix_seconds: float) -> str:
 
 def parse_time(text: str) -> float:
     """Unix seconds of an RFC 3339 text; ``ValueError`` names a text that is none."""
+    return to_datetime(text).timestamp()
+
+
+def to_datetime(text: str) -> datetime:
+    """An RFC 3339 text as a ``datetime`` in UTC; ``ValueError`` names a text that is none."""
     try:
         moment = datetime.fromisoformat(text)
     except ValueError as error:
         raise ValueError(f"not an RFC 3339 time: {text!r}") from error
     if moment.tzinfo is None:
         raise ValueError(f"not an RFC 3339 time: {text!r} has no offset; append Z for UTC")
-    return moment.timestamp()
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"not a time in UTC between the years 1 and 9999: {text!r}") from error

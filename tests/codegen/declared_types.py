@@ -7,7 +7,6 @@ import string
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-import msgspec
 from hypothesis import strategies as st
 from msgspec import Meta
 
@@ -122,9 +121,10 @@ def class_types(draw: st.DrawFn, inner: st.SearchStrategy[Declared] = _SIMPLE) -
             fields.append((f"{name}_value", Any, None))
         else:
             fields.append((f"{name}_value", member.type | None, None))
-    cls = msgspec.defstruct(
-        f"Drawn{next(_numbers)}", fields, bases=(Model,), rename="camel", kw_only=True
-    )
+    annotations = {name: annotation for name, annotation, *_ in fields}
+    defaults = {name: default[0] for name, _, *default in fields if default}
+    body = {"__annotations__": annotations, "__module__": __name__, **defaults}
+    cls = type(Model)(f"Drawn{next(_numbers)}", (Model,), body, rename="camel")
     values = st.fixed_dictionaries({}, optional={**members, "unknown": _json()})
     complete = st.fixed_dictionaries(members)
     return Declared(cls, complete | values)

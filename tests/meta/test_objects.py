@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import json
+from datetime import UTC, datetime
 
 import msgspec
 import pytest
 
 from clientgo.meta import (
     Codec,
+    ManagedFieldsEntry,
     Model,
     ObjectDecodeError,
     ObjectMeta,
     Resource,
     Unstructured,
     deep_copy,
+    encode,
+    metadata_of,
     resource,
     resource_of,
 )
+from clientgo.meta.objects import APIObject
 
 
 class WidgetSpec(Model):
@@ -128,6 +135,90 @@ def test_an_unchanged_object_goes_back_as_it_came() -> None:
     widget.spec.replicas  # noqa: B018 - the body is decoded, not changed
 
     assert widget.to_dict() == WIDGET
+
+
+def test_the_header_has_its_times_as_datetimes() -> None:
+    header = ObjectMeta(creation_timestamp="2026-01-02T03:04:05Z")
+
+    assert header.creation_time == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert header.deletion_time is None
+
+
+@pytest.mark.parametrize("kind", [Widget, Unstructured])
+def test_the_header_tells_which_manager_set_which_fields(kind: type[APIObject]) -> None:
+    entry = {
+        "manager": "kubectl",
+        "operation": "Apply",
+        "apiVersion": "v1",
+        "time": "2026-01-02T03:04:05Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {}},
+        "subresource": "status",
+    }
+    raw = msgspec.json.encode({**WIDGET, "metadata": {"managedFields": [entry]}})
+    obj = Codec(kind).decode(raw)
+
+    expected = ManagedFieldsEntry(
+        manager="kubectl",
+        operation="Apply",
+        api_version="v1",
+        time="2026-01-02T03:04:05Z",
+        fields_type="FieldsV1",
+        fields_v1={"f:spec": {}},
+        subresource="status",
+    )
+    assert obj.metadata.managed_fields == (expected,)
+    assert metadata_of(json.loads(raw)).managed_fields == (expected,)
+    assert Codec(kind).decode(encode(obj)).metadata.managed_fields == (expected,)
+
+
+@pytest.mark.parametrize("header", ["{}", '{"managedFields":null}'])
+def test_a_header_without_managers_has_none(header: str) -> None:
+    metadata = Codec(Widget).decode(f'{{"metadata":{header}}}'.encode()).metadata
+
+    assert metadata.managed_fields == ()
+    assert copy.deepcopy(metadata).managed_fields == ()
+
+
+def test_managers_can_be_left_out_of_what_is_sent_or_replaced() -> None:
+    obj = decode(WIDGET)
+    obj.metadata.managed_fields = ()
+    assert "managedFields" not in obj.to_dict()["metadata"]
+
+    obj.metadata.managed_fields = [ManagedFieldsEntry(manager="me")]
+    assert obj.to_dict()["metadata"]["managedFields"] == [{"manager": "me"}]
+
+
+def test_an_object_that_needs_a_lenient_reading_keeps_its_managers() -> None:
+    plain = {"metadata": {"generation": "7", "managedFields": [{"manager": "kubectl"}]}}
+    obj = Codec(Widget).decode(msgspec.json.encode(plain))
+
+    assert obj.metadata.generation == 7
+    assert [entry.manager for entry in obj.metadata.managed_fields] == ["kubectl"]
+
+
+def test_a_header_does_not_keep_the_page_of_its_list() -> None:
+    page = msgspec.json.encode({"metadata": {}, "items": [WIDGET, WIDGET]})
+    first, _ = Codec(Widget).decode_list(page).items
+
+    assert gc.get_referents(first.metadata._managed_fields) == []
+    assert len(first._raw or b"") < len(page)
+
+
+def test_a_models_required_field_may_follow_an_optional_one() -> None:
+    class Late(Model):
+        size: int | None = None
+        first_name: str
+
+    class Later(Late):
+        other: int
+
+    assert Late(first_name="a").size is None
+    assert msgspec.json.encode(Later(first_name="a", other=1)) == (
+        b'{"size":null,"firstName":"a","other":1}'
+    )
+    with pytest.raises(TypeError, match="positional"):
+        Late(1, "a")  # type: ignore[misc]
 
 
 def test_a_field_set_to_none_is_removed() -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.timestamps import format_micro_time, format_time, parse_time
+from clientgo.meta.timestamps import format_micro_time, format_time, parse_time, to_datetime
 
 
 @given(st.integers(0, 4_000_000_000))
@@ -21,6 +23,18 @@ def test_the_two_forms_differ_in_their_decimals() -> None:
 
 def test_any_offset_is_read() -> None:
     assert parse_time("1970-01-01T01:00:00+01:00") == 0.0
+
+
+def test_a_datetime_is_in_utc() -> None:
+    moment = to_datetime("2026-01-02T04:04:05+01:00")
+
+    assert moment == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert moment.utcoffset() == timedelta(0)
+
+
+def test_a_time_before_the_first_year_of_utc_is_named() -> None:
+    with pytest.raises(ValueError, match="0001-01-01"):
+        to_datetime("0001-01-01T00:00:00+01:00")
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-01-01T00:00:00"])

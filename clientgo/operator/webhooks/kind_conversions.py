@@ -186,7 +186,7 @@ def _metadata(plain: JSONObject, before: ObjectMeta, after: ObjectMeta) -> JSONO
 def _check_unchanged(before: ObjectMeta, after: ObjectMeta) -> None:
     if after == ObjectMeta(labels=after.labels, annotations=after.annotations):
         return  # the converter has not said anything about the rest
-    for name in ObjectMeta.__struct_fields__:
+    for name in (field.removeprefix("_") for field in ObjectMeta.__struct_fields__):
         if name not in _CHANGEABLE and getattr(before, name) != getattr(after, name):
             raise ConversionError(
                 f"the conversion changes metadata.{name}; "
