@@ -42,10 +42,10 @@ R = TypeVar("R", bound=Resource)
 class Client:
     """Everything that one API server offers; thread-safe, a context manager.
 
-    ``config`` is whatever :func:`clientgo.rest.rest_config_of` takes: a ``RestConfig``, a URL, a
-    ``Configuration`` or ``ApiClient`` of the ``kubernetes`` package, or nothing for the kubeconfig
-    or pod at hand. ``field_manager`` names this program in what it writes. A ``transport`` carries
-    the requests in place of connections to the server.
+    ``config`` is what :func:`clientgo.rest.rest_config_of` takes: a ``RestConfig``, a URL, the path
+    of a kubeconfig, a ``Configuration`` or ``ApiClient`` of the ``kubernetes`` package, or nothing
+    for the default kubeconfig or the pod's service account. ``field_manager`` names this program
+    in what it writes. A ``transport`` carries the requests in place of connections to the server.
 
     ``discovery`` knows what the server serves, ``mapper`` finds the resource that a name or kind
     means.

@@ -2,7 +2,8 @@
 
 Promises one method for each thing that the API does with an object; objects come back as the
 client's type, and may be given as that type, as an ``Unstructured``, a plain dict or a model of
-the ``kubernetes`` package. What the type does not know is sent back untouched.
+the ``kubernetes`` package; a type checker refuses an object of another declared type. What the
+type does not know is sent back untouched.
 
 Does not retry conflicts: :func:`clientgo.wait.retry_on_conflict` does, with a fresh read. Nothing
 is cached: a lister reads the cache.
@@ -21,7 +22,7 @@ import msgspec
 
 from clientgo.cache.list_watch import WatchStream
 from clientgo.client.patch_kind import PatchKind
-from clientgo.meta import APIResource, Codec, ListOptions, ObjectList, to_plain
+from clientgo.meta import APIResource, Codec, ListOptions, ObjectList, Unstructured, to_plain
 from clientgo.rest import Request, RequestError, RestClient
 
 T = TypeVar("T")
@@ -104,7 +105,7 @@ class ResourceClient(Generic[T]):
 
     def list(
         self, options: ListOptions | None = None, *, stop: threading.Event | None = None
-    ) -> ObjectList[Any]:
+    ) -> ObjectList[T]:
         """One page of the objects, or all of them if ``options`` set no limit.
 
         ``metadata.continue_`` of the result leads to the next page.
@@ -123,7 +124,7 @@ class ResourceClient(Generic[T]):
 
     def create(
         self,
-        obj: Any,
+        obj: T | Unstructured | Mapping[str, Any],
         *,
         name: str = "",
         subresource: str = "",
@@ -146,7 +147,7 @@ class ResourceClient(Generic[T]):
 
     def update(
         self,
-        obj: Any,
+        obj: T | Unstructured | Mapping[str, Any],
         *,
         name: str = "",
         subresource: str = "",
@@ -167,7 +168,7 @@ class ResourceClient(Generic[T]):
 
     def update_status(
         self,
-        obj: Any,
+        obj: T | Unstructured | Mapping[str, Any],
         *,
         field_manager: str = "",
         dry_run: bool = False,
@@ -198,7 +199,7 @@ class ResourceClient(Generic[T]):
 
     def apply(
         self,
-        obj: Any,
+        obj: T | Unstructured | Mapping[str, Any],
         *,
         field_manager: str = "",
         force: bool = False,
@@ -230,7 +231,7 @@ class ResourceClient(Generic[T]):
 
     def apply_status(
         self,
-        obj: Any,
+        obj: T | Unstructured | Mapping[str, Any],
         *,
         field_manager: str = "",
         force: bool = False,
@@ -310,7 +311,7 @@ class ResourceClient(Generic[T]):
             request.subresource(*subresource.split("/"))
         return request
 
-    def _plain(self, obj: Any, subresource: str) -> dict[str, Any]:
+    def _plain(self, obj: T | Unstructured | Mapping[str, Any], subresource: str) -> dict[str, Any]:
         """The object as JSON values, told what it is where it does not say so itself."""
         plain = to_plain(obj)
         if not subresource and not (plain.get("apiVersion") and plain.get("kind")):

@@ -29,6 +29,8 @@ from clientgo.rest.kubeconfig import select_context
 _log = logging.getLogger("clientgo.rest")
 
 _DEFAULT_PATH: Final = "~/.kube/config"
+_SUFFIXES: Final = (".yaml", ".yml", ".conf", ".kubeconfig")
+"""How the names of kubeconfigs end, so that one that is missing is not taken for a host."""
 _RELOAD_INTERVAL: Final = 10.0
 """How often refused credentials may be looked for anew: that may run a plugin."""
 
@@ -66,23 +68,32 @@ def load_config(
 def rest_config_of(source: Any = None) -> RestConfig:
     """The configuration that ``source`` stands for.
 
-    That is a :class:`RestConfig`, a server's URL, a ``Configuration`` or an ``ApiClient`` of the
-    ``kubernetes`` package, or nothing, which means :func:`load_config`. Raises
-    :class:`ConfigError`; ``TypeError`` for anything else.
+    That is a :class:`RestConfig`, a server's URL, the path of a kubeconfig, a ``Configuration`` or
+    an ``ApiClient`` of the ``kubernetes`` package, or nothing, which means :func:`load_config`.
+    Raises :class:`ConfigError`; ``TypeError`` for anything else.
     """
     if source is None:
         return load_config()
     if isinstance(source, RestConfig):
         return source
+    if isinstance(source, os.PathLike):
+        return load_config(os.fspath(source))
     if isinstance(source, str):
-        return RestConfig(server=source)
+        return load_config(source) if _is_path(source) else RestConfig(server=source)
     configuration = getattr(source, "configuration", source)
     if not (hasattr(configuration, "host") and hasattr(configuration, "auth_settings")):
         raise TypeError(
-            f"a {type(source).__name__} is no configuration: pass a RestConfig, a URL, or a "
-            "Configuration or ApiClient of the kubernetes package"
+            f"a {type(source).__name__} is no configuration: pass a RestConfig, a URL, the path of "
+            "a kubeconfig, or a Configuration or ApiClient of the kubernetes package"
         )
     return _rest_config(configuration, KubernetesCredentials(configuration))
+
+
+def _is_path(text: str) -> bool:
+    """Return True for the path of a kubeconfig, False for a URL or ``host:port``."""
+    if "://" in text:
+        return False
+    return text.startswith(("/", "~", ".")) or text.endswith(_SUFFIXES) or os.path.isfile(text)
 
 
 class KubernetesCredentials:

@@ -83,6 +83,28 @@ def test_a_kubeconfig_leads_to_its_current_context(tmp_path):
     assert (config.server, authorization(config)) == ("http://one:8001", "Bearer t1")
 
 
+@pytest.mark.parametrize("as_given", [str, Path])
+def test_a_path_stands_for_the_kubeconfig_there(tmp_path, as_given):
+    """A client takes the path of a kubeconfig where it takes a URL."""
+    path = write(tmp_path / "config", GOOD)
+
+    assert rest_config_of(as_given(path)).server == "http://one:8001"
+
+
+def test_a_relative_path_is_recognised_by_the_file(tmp_path, monkeypatch):
+    write(tmp_path / "cluster-a", GOOD)
+    monkeypatch.chdir(tmp_path)
+
+    assert rest_config_of("cluster-a").server == "http://one:8001"
+    assert rest_config_of("cluster-b:8080").server == "http://cluster-b:8080"
+
+
+@pytest.mark.parametrize("path", ["/nowhere/config", "~/nowhere", "./config", "missing.yaml"])
+def test_a_path_without_a_file_is_refused_as_a_path(path):
+    with pytest.raises(ConfigError, match="there is no such kubeconfig; check the path"):
+        rest_config_of(path)
+
+
 def test_another_context_can_be_chosen(tmp_path):
     config = load_config(write(tmp_path / "config", GOOD), context="two")
 
