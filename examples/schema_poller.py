@@ -79,6 +79,7 @@ class SchemaReconciler:
 
     def __init__(self, database: Database, period: float = 5.0) -> None:
         self._database = database
+        self._period = period
         self._stored = poll(
             lambda schema: database.schemas(name_of(schema)),
             period=period,
@@ -91,13 +92,14 @@ class SchemaReconciler:
 
     def reconcile(self, ctx: Context[Schema], schema: Schema) -> Result:
         name, wanted = name_of(schema), schema.spec.encoding
-        stored = ctx.secondary(StoredSchema)
-        if stored is None or stored.encoding != wanted:
+        seen = ctx.secondary(StoredSchema) == StoredSchema(name, wanted)
+        if not seen:
             self._database.create(name, wanted)
-            self._stored.wrote(ctx.key, StoredSchema(name, wanted))
             ctx.events.normal("Created", f"schema {name} with encoding {wanted}")
         schema.status = SchemaStatus(url=f"sqlite:///{name}", encoding=wanted)
-        return Result.status(schema)
+        result = Result.status(schema)
+        # Until the poll has seen what was created, it cannot tell that it is gone again.
+        return result if seen else result.after(self._period)
 
     def cleanup(self, ctx: Context[Schema], schema: Schema) -> None:
         self._database.drop(name_of(schema))

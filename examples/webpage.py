@@ -131,7 +131,8 @@ def demo(reconciler: object) -> None:
                 "a new text makes new pods",
                 lambda: (
                     running.get("hello").spec.template.metadata.annotations[HASH] != first
-                    and page.get("hello").status.observed_generation == 2
+                    and (status := page.get("hello").status) is not None
+                    and status.observed_generation == 2
                 ),
             )
             pages.delete("hello")

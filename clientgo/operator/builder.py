@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
 from clientgo.operator.controller import Controller
+from clientgo.operator.controller_config import ControllerSettings
 from clientgo.operator.declaration import Declaration
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.mappers import Locator, Mapper
@@ -120,7 +121,7 @@ class ControllerBuilder(Generic[P]):
         declaration = self._declared("dependents")
         return self._set(replace(declaration, dependents=(*declaration.dependents, *dependents)))
 
-    def options(self, **options: Any) -> Self:
+    def options(self, **options: Unpack[ControllerSettings]) -> Self:
         """Settings, see :class:`~clientgo.operator.controller_config.ControllerConfig`."""
         declaration = self._declared("options")
         changed = replace(declaration, options={**declaration.options, **options})

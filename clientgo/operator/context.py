@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
@@ -74,8 +74,9 @@ class Context(Generic[P]):
         self._id = ""
         self._client: CachedClient | None = None
         self.key: ObjectName = run.key
-        self.obj: Any = None
-        """The primary as it was read, which events are about unless told otherwise."""
+        self.obj: P = cast("P", None)
+        """The primary as it was read, which events are about unless told otherwise; None where a
+        reconciler is given keys."""
         self.retry: RetryInfo = NO_FAILURE
         self.cancelled = cancelled
         self.deadline = deadline

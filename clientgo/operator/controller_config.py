@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.durations import Duration, positive_seconds, seconds
@@ -89,6 +89,31 @@ class ControllerConfig:
             ),
             rate_limit=None if self.rate_limit is None else self.rate_limit.checked(),
         )
+
+
+class ControllerSettings(TypedDict, total=False):
+    """The settings of :class:`ControllerConfig` as keyword arguments, for type checkers."""
+
+    name: str
+    workers: int
+    namespaces: Namespaces | None
+    labels: str
+    finalizer: str | None
+    give_up_after: Duration | None
+    generation_aware: bool
+    default_filter: bool
+    on_deleted: bool
+    retry: RetryPolicy | type[RetryPolicy] | str
+    rate_limit: RateLimit | None
+    max_interval: Duration | None
+    reconcile_timeout: Duration | None
+    recover: bool
+    needs_leadership: bool
+    warmup: bool
+    cache_sync_timeout: Duration
+    reporter: StatusReporter | None
+    allow_duplicate_name: bool
+    extra: Mapping[str, Any]
 
 
 def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:

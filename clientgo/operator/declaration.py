@@ -8,10 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
-from clientgo.operator.controller_config import ControllerConfig, changed_config
+from clientgo.operator.controller_config import (
+    ControllerConfig,
+    ControllerSettings,
+    changed_config,
+)
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.mappers import Locator, Mapper, by_owner
 from clientgo.operator.predicates import Predicate, all_of
@@ -96,7 +100,7 @@ def controller(
     reads: Iterable[Kind] = (),
     predicate: Predicate | None = None,
     dependents: Iterable[Any] = (),
-    **options: Any,
+    **options: Unpack[ControllerSettings],
 ) -> Callable[[type[RT]], type[RT]]:
     """Declare a reconciler class as a controller; ``manager.register(Reconciler())`` builds it.
 

@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from enum import Enum
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
@@ -37,6 +37,7 @@ from clientgo.operator.cluster import Cluster
 from clientgo.operator.config_file import read_settings
 from clientgo.operator.configured_client import ClientOptions
 from clientgo.operator.controller import Controller, ControllerHealth
+from clientgo.operator.controller_config import ControllerSettings
 from clientgo.operator.controller_registry import ControllerRegistry
 from clientgo.operator.declaration import Declaration, declaration_of
 from clientgo.operator.errors import (
@@ -51,7 +52,7 @@ from clientgo.operator.event_outlet import EventOutlet
 from clientgo.operator.leader import Leader
 from clientgo.operator.live_client import LiveClient
 from clientgo.operator.manager_client import client_of
-from clientgo.operator.manager_config import ManagerConfig, changed_settings
+from clientgo.operator.manager_config import ManagerConfig, ManagerSettings, changed_settings
 from clientgo.operator.manager_health import ManagerHealth
 from clientgo.operator.metrics_sink import MetricsSink
 from clientgo.operator.reconciler import shape_of
@@ -105,7 +106,7 @@ class Manager:
         metrics_provider: MetricsProvider | None = None,
         sink: MetricsSink | None = None,
         clock: Clock = REAL_CLOCK,
-        **settings: Any,
+        **settings: Unpack[ManagerSettings],
     ) -> None:
         self.config = changed_settings(config or ManagerConfig(), settings).checked()
         self.metrics_provider, page = metrics_of(self.config.metrics, metrics_provider)
@@ -158,7 +159,7 @@ class Manager:
         metrics_provider: MetricsProvider | None = None,
         sink: MetricsSink | None = None,
         clock: Clock = REAL_CLOCK,
-        **settings: Any,
+        **settings: Unpack[ManagerSettings],
     ) -> Self:
         """A manager with the settings of a file (TOML or YAML) and of the environment.
 
@@ -180,7 +181,9 @@ class Manager:
         """Declare a controller step by step."""
         return ControllerBuilder(self._build, primary)
 
-    def register(self, reconciler: object, **overrides: Any) -> Controller[Any]:
+    def register(
+        self, reconciler: object, **overrides: Unpack[ControllerSettings]
+    ) -> Controller[Any]:
         """Add a reconciler whose class is decorated with ``@controller``.
 
         ``overrides`` replace settings of the decorator. A manager that runs starts it at once.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from clientgo.leaderelection import Timing
 from clientgo.operator.cache.scope import (
@@ -137,6 +137,35 @@ class ManagerConfig:
             cache_sync_timeout=positive_seconds(self.cache_sync_timeout, "cache_sync_timeout"),
             leader_election=self.leader_election and self.leader_election.checked(),
         )
+
+
+class ManagerSettings(TypedDict, total=False):
+    """The settings of :class:`ManagerConfig` as keyword arguments, for type checkers."""
+
+    name: str
+    namespaces: Namespaces
+    metrics: str
+    metrics_per_namespace: bool
+    secure_metrics: bool
+    metrics_cert_dir: str | None
+    health: str
+    liveness_path: str
+    readiness_path: str
+    checks: Collection[str]
+    webhook: WebhookOptions | None
+    leader_election: LeaderElection | None
+    cache: CacheScope | None
+    cache_by_kind: Mapping[Any, CacheScope]
+    allow_duplicate_projection: bool
+    implicit_informers: bool
+    workers: int
+    workers_by_kind: Mapping[str, int]
+    graceful_shutdown: Duration | None
+    cache_sync_timeout: Duration
+    controllers: Mapping[str, Mapping[str, Any]]
+    check_crds: bool
+    close_client_on_stop: bool
+    values: Mapping[str, Any]
 
 
 def changed_settings(config: ManagerConfig, changes: Mapping[str, Any]) -> ManagerConfig:

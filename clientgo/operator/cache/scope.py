@@ -49,7 +49,10 @@ def namespace_set(namespaces: Namespaces) -> NamespaceSet:
         return frozenset((own_namespace(),))
     if isinstance(namespaces, str):
         namespaces = (namespaces,)
-    assert not isinstance(namespaces, Scope)
+    if not isinstance(namespaces, Iterable):
+        raise ConfigError(
+            f"namespaces must be ALL, OWN, a name or several names, not {namespaces!r}"
+        )
     found = list(namespaces)
     if any(isinstance(name, Scope) for name in found):
         raise ConfigError("ALL and OWN stand alone; they cannot be mixed with namespaces by name")
