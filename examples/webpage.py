@@ -122,7 +122,11 @@ def demo(reconciler: object) -> None:
             see(
                 seen,
                 "the page is served by two pods",
-                lambda: (status := page.get("hello").status) and status.ready_replicas == 2,
+                lambda: (
+                    (status := page.get("hello").status)
+                    and status.ready_replicas == 2
+                    and running.list()  # each kind has a cache of its own, which may lag
+                ),
             )
             first = running.get("hello").spec.template.metadata.annotations[HASH]
             pages.patch("hello", {"spec": {"html": "<h1>Good evening</h1>"}})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 
@@ -21,6 +22,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "desk")
 def _no_thread_is_left() -> Iterator[None]:
     with no_thread_left():
         yield
+
+
+def pytest_collection_finish() -> None:
+    """Keep the tests themselves out of every later garbage collection: they live to the end."""
+    gc.freeze()
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

@@ -23,9 +23,9 @@ from clientgo.workqueue import (
 )
 from tests.background import Background
 
-KEYS = [f"namespace-{number % 10}/object-{number}" for number in range(20_000)]
+KEYS = [f"namespace-{number % 10}/object-{number}" for number in range(8_000)]
 NEGLIGIBLE = 20_000
-"""Bytes: a byte a key."""
+"""Bytes: less than a pointer for each key."""
 
 
 @pytest.fixture(autouse=True)
