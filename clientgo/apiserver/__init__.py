@@ -2,31 +2,50 @@
 
 ::
 
-    HTTP ──► Application ──► verbs ──► writes ──► Storage ──► Collection: objects, log
-               discovery                │            │                       │
-                                   admission     observers                WatchStream ──► HTTP
-                                                 (garbage collector,
-                                                  namespaces, CRDs)
-
     with EmbeddedAPIServer() as server:
         server.url, server.kubeconfig
 
-Importing the room costs nothing; the server is loaded when it is first asked for.
+The folders, each of which imports only from those below it::
+
+    cli, server, application, cluster        a process, a server, its assembly
+      faults                                 misbehaviour on command
+      requests      discovery  controllers   from a path to a verb; documents; what follows a write
+      kinds                                  the built-in kinds
+      admission     crds                     who may write what; definitions and what they define
+      objects       auth                     an object on its way to storage; who a client is
+      http                                   messages, bodies, media types, the protocol
+      resources                              what is served: resources, strategies, errors
+      storage                                memory, history, journal
+
+A PATCH goes through ``http``, ``requests``, ``objects``, ``admission``, ``storage`` and back
+through ``requests`` to ``http``.
+
+Importing the package is cheap; the server is loaded when a name is first used.
 """
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from clientgo.apiserver.application import Application
+    from clientgo.apiserver.cluster import Cluster
+    from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
     from clientgo.apiserver.server import EmbeddedAPIServer
 
-__all__ = ["EmbeddedAPIServer"]
+__all__ = ["EmbeddedAPIServer", "Application", "Cluster", "RequestInfo", "parse_path"]
+
+_MODULES = {
+    "EmbeddedAPIServer": "server",
+    "Application": "application",
+    "Cluster": "cluster",
+    "RequestInfo": "requests.request_info",
+    "parse_path": "requests.request_info",
+}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "EmbeddedAPIServer":
-        from clientgo.apiserver.server import EmbeddedAPIServer
-
-        return EmbeddedAPIServer
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

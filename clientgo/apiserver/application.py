@@ -8,6 +8,7 @@ Upstream: apiserver ``server/filters`` and ``endpoints/installer.go``.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -46,6 +47,8 @@ from clientgo.apiserver.resources.status_errors import (
 )
 from clientgo.apiserver.storage.journal import JournalError
 
+LOG = logging.getLogger("clientgo.apiserver")
+
 _HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
 
 VERSION = {
@@ -67,13 +70,15 @@ class Application:
     def __init__(
         self,
         cluster: Cluster,
-        faults: FaultInjector,
-        authenticator: Authenticator,
+        authenticator: Authenticator | None = None,
+        faults: FaultInjector | None = None,
         fault_control: FaultControl | None = None,
     ) -> None:
-        self._cluster = cluster
-        self._authenticator = authenticator
-        self._faults = faults
+        """Serve ``cluster`` to every client that ``authenticator`` admits (default: all)."""
+        self._state = cluster.state
+        self._writer = cluster.writer
+        self._authenticator = authenticator or Authenticator(None)
+        self._faults = faults or FaultInjector(self._authenticator)
         self._fault_control = fault_control
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
@@ -84,7 +89,7 @@ class Application:
                 return
             if request.path not in _HEALTH_PATHS:
                 self._authenticator.check(request.headers.get("authorization", ""))
-            answer = await self._faults.answer(request, self._cluster, self._answer)
+            answer = await self._faults.answer(request, self._state.storage, self._answer)
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
         except StatusError as error:
@@ -92,10 +97,10 @@ class Application:
         except RecursionError:
             answer = failure(bad_request("the object is nested too deep"))
         except Exception:
-            self._cluster.log.exception("%s %r failed", scope.get("method"), scope.get("path"))
+            LOG.exception("%s %r failed", scope.get("method"), scope.get("path"))
             answer = failure(internal("an unexpected error; the server's log has the details"))
         try:
-            await self._cluster.storage.durable()
+            await self._state.storage.durable()
         except JournalError as error:
             answer = failure(internal(str(error)))
         await answer.send(send, receive)
@@ -104,12 +109,12 @@ class Application:
         info = parse_path(request.path)
         if info is None:
             return self._answer_non_resource(request)
-        resources = self._cluster.registry.of_version(info.group, info.version)
+        resources = self._state.registry.of_version(info.group, info.version)
         if resources is None:
             return page_not_found()
         resource = resources.get(info.resource)
         if resource is None:
-            if info.group and info.group not in self._cluster.builtin_groups:
+            if info.group and info.group not in self._state.registry.builtin_groups:
                 return page_not_found()
             raise resource_not_found()
         if not _scope_fits(resource, info):
@@ -126,7 +131,8 @@ class Application:
             included = parse_included(request.parameter("includeObject"))
             representation = replace(representation, included=included)
         call = Call(
-            self._cluster,
+            self._state,
+            self._writer,
             request,
             resource,
             info.namespace,
@@ -149,7 +155,7 @@ class Application:
             if request.method != "GET":
                 raise method_not_allowed()
             return json_response(VERSION)
-        registry = self._cluster.registry
+        registry = self._state.registry
         return (
             discover(registry, path, request.headers.get("accept", ""))
             or answer_openapi(registry, request)

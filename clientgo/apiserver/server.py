@@ -156,7 +156,7 @@ class EmbeddedAPIServer:
             self._prepare()
             listener = self._listen()
         except BaseException:
-            self._cluster.storage.close()
+            self._cluster.state.storage.close()
             raise
         self._ready.clear()
         self._failures.clear()
@@ -194,7 +194,7 @@ class EmbeddedAPIServer:
                     erase_data(self._data_dir)
             self._cluster = self._kept_cluster()
             if not keep_history:
-                self._cluster.storage.expire_history()
+                self._cluster.state.storage.expire_history()
             self._serve_on_thread()
 
     def __enter__(self) -> Self:
@@ -271,7 +271,7 @@ class EmbeddedAPIServer:
             self._inject_here(fault)
 
     def _inject_here(self, fault: Fault) -> None:
-        self._faults.inject(fault, self._cluster)
+        self._faults.inject(fault, self._cluster.state.storage)
         if isinstance(fault, RotateToken) and self._directory is not None:
             write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
 
@@ -325,7 +325,7 @@ class EmbeddedAPIServer:
         except BaseException as error:  # noqa: BLE001 - reported by start(), in the caller's thread
             self._failures.append(error)
         finally:
-            self._cluster.storage.close()
+            self._cluster.state.storage.close()
             self._loop = None
             self._ready.set()
 
@@ -333,7 +333,7 @@ class EmbeddedAPIServer:
         certificate = self._certificate
         control = FaultControl(self._faults, self._inject_soon) if self._fault_control else None
         config = uvicorn.Config(
-            Application(self._cluster, self._faults, self._authenticator, control),
+            Application(self._cluster, self._authenticator, self._faults, control),
             loop="asyncio",
             http=HttpProtocol,
             ws="none",
@@ -353,11 +353,11 @@ class EmbeddedAPIServer:
         self._http = _QuietServer(config, self._ready.set)
         await self._http.serve(sockets=[listener])
         await self._cluster.settle()
-        self._cluster.webhooks.close()
-        await self._cluster.storage.durable()
+        self._cluster.close()
+        await self._cluster.state.storage.durable()
 
     def _begin_stop(self) -> None:
-        self._cluster.end_watches()
+        self._cluster.state.watches.end_all()
         self._faults.hang_up()
         if self._http is not None:
             self._http.finish()

@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 
-from clientgo.apiserver.requests.request_info import parse_path
+from clientgo.apiserver import parse_path
 from clientgo.meta import BadRequestError, GroupVersionResource
 
 ANY: Final = "*"

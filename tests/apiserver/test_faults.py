@@ -17,7 +17,6 @@ import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.auth.authentication import Authenticator
-from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.faults import (
     CloseWatches,
     CutAnswers,
@@ -37,6 +36,7 @@ from clientgo.apiserver.faults import (
 from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.http.messages import Request, Response, text_response
 from clientgo.apiserver.requests import watching
+from clientgo.apiserver.storage.storage import Storage
 from tests.apiserver.http_api import CONFIGMAPS, Api, Watch, configmap
 
 CREATE = Requests(verbs=("create",), resource="configmaps")
@@ -364,17 +364,17 @@ def test_history_expires(server: EmbeddedAPIServer, api: Api) -> None:
 
 def test_history_expires_again_and_again_at_an_interval() -> None:
     time = [0.0]
-    injector, cluster = FaultInjector(Authenticator(None), elapsed=lambda: time[0]), Cluster()
+    injector, storage = FaultInjector(Authenticator(None), elapsed=lambda: time[0]), Storage()
     fault = ExpireHistory(every=10)
-    injector.inject(fault, cluster)
+    injector.inject(fault, storage)
 
     def expired_after(seconds: float) -> bool:
         time[0] += seconds
-        change(cluster)
-        version = cluster.storage.version
-        change(cluster)
-        asyncio.run(injector.answer(REQUEST, cluster, answer_nothing))
-        return version < cluster.storage.collection(MAPS).expired
+        change(storage)
+        version = storage.version
+        change(storage)
+        asyncio.run(injector.answer(REQUEST, storage, answer_nothing))
+        return version < storage.collection(MAPS).expired
 
     assert [expired_after(seconds) for seconds in (9, 1, 5, 5, 25, 4, 1)] == [
         False, True, False, True, True, False, True,
@@ -392,9 +392,9 @@ async def answer_nothing(request: Request) -> Response:
     return text_response("")
 
 
-def change(cluster: Cluster) -> None:
-    collection = cluster.storage.collection(MAPS)
-    cluster.storage.put(collection, "default/a", {"metadata": {"name": "a", "uid": "1"}}, {})
+def change(storage: Storage) -> None:
+    collection = storage.collection(MAPS)
+    storage.put(collection, "default/a", {"metadata": {"name": "a", "uid": "1"}}, {})
 
 
 def test_history_that_expires_at_an_interval_does_so_over_http(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from clientgo.apiserver.kinds.columns.printers import columns_for
-from clientgo.apiserver.resources.table import human_duration
+from clientgo.apiserver.resources.columns import human_duration
 
 
 @pytest.mark.parametrize(

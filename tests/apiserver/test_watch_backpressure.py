@@ -67,7 +67,7 @@ class CountingReader:
 
 def write_burst(server: EmbeddedAPIServer) -> None:
     """Change one object many times; requests would take a minute for as many events."""
-    storage = server._cluster.storage
+    storage = server._cluster.state.storage
     collection = storage.collection(("", "configmaps"))
     stored = collection.get("default/busy")
     assert stored is not None
@@ -98,7 +98,7 @@ def test_clients_that_do_not_read_cost_little_and_hurt_nobody(
 
     # Ten clients have not read a hundred megabytes each. What is kept is one log for all.
     assert grown < 4 * KEPT * SIZE
-    watchers = server._cluster.storage.collection(("", "configmaps")).watchers
+    watchers = server._cluster.state.storage.collection(("", "configmaps")).watchers
     assert len(watchers) == 1
     [event] = api.watch(CONFIGMAPS, resourceVersion=version)
     assert event["object"]["reason"] == "Expired"

@@ -18,9 +18,8 @@ import yaml
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Namespace
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver import Application, EmbeddedAPIServer
 from clientgo.apiserver import server as apiserver
-from clientgo.apiserver.application import Application
 from clientgo.apiserver.faults import StaleLists
 from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
 from clientgo.client import Client

@@ -1,8 +1,8 @@
-"""Admission webhooks: what programs outside of the server say about a write.
+"""Admission webhooks: programs outside of the server that decide on a write.
 
-Promises: mutating webhooks are asked one after the other, in the order of their configurations'
-names, each seeing what the one before made; validating ones are asked at the same time. A failed
-call counts as the registration says. As long as no webhook matches, nothing is awaited.
+Promises: mutating webhooks are called one after the other, in the order of their configurations'
+names, each with the result of the one before; validating ones are called at the same time. A failed
+call has the effect that its failurePolicy says. If no webhook matches, nothing is awaited.
 
 Does not promise cluster services as destinations: there is no cluster network.
 
@@ -13,68 +13,48 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
 import uuid
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.admission.admission import Review
 from clientgo.apiserver.admission.webhook_client import WebhookCallError, WebhookClient
-from clientgo.apiserver.admission.webhook_rules import Webhook, validate_webhooks
+from clientgo.apiserver.admission.webhook_rules import Webhook
 from clientgo.apiserver.auth.user import USER
-from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy
+from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.status_errors import StatusError, internal_error
-from clientgo.apiserver.storage.storage import Change, Collection, Object
+from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
 from clientgo.meta.patches import PatchError, apply_json_patch
-from clientgo.schema.field_errors import FieldError
 
-if TYPE_CHECKING:
-    from clientgo.apiserver.cluster import Cluster
+LOG = logging.getLogger("clientgo.apiserver")
 
 _GROUP = "admissionregistration.k8s.io"
 _MUTATING = (_GROUP, "mutatingwebhookconfigurations")
 _VALIDATING = (_GROUP, "validatingwebhookconfigurations")
 
 
-class WebhookConfigurationStrategy(BuiltinStrategy):
-    """The configurations that register webhooks."""
-
-    counts_generations = True
-
-    def default(self, obj: Object) -> None:
-        """Calls must succeed within ten seconds, and see every object."""
-        for webhook in obj.get("webhooks", ()):
-            webhook.setdefault("failurePolicy", "Fail")
-            webhook.setdefault("matchPolicy", "Equivalent")
-            webhook.setdefault("namespaceSelector", {})
-            webhook.setdefault("objectSelector", {})
-            webhook.setdefault("timeoutSeconds", 10)
-            if self.kind == "MutatingWebhookConfiguration":
-                webhook.setdefault("reinvocationPolicy", "Never")
-            for rule in webhook.get("rules", ()):
-                rule.setdefault("scope", "*")
-
-    def spec_changed(self, new: Object, old: Object) -> bool:
-        """The webhooks are the spec."""
-        return new.get("webhooks") != old.get("webhooks")
-
-    def validate(self, obj: Object) -> list[FieldError]:
-        """The rules of registrations."""
-        return validate_webhooks(obj)
-
-
 class Webhooks:
     """The registered webhooks."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(
+        self,
+        storage: Storage,
+        registry: ResourceRegistry,
+        namespace_labels: Callable[[str], dict[str, str]],
+    ) -> None:
+        """Follow the webhook configurations in ``storage``."""
+        self._registry = registry
+        self._labels_of = namespace_labels
         self._client = WebhookClient()
         self._registered: dict[tuple[str, str], list[Webhook]] = {_MUTATING: [], _VALIDATING: []}
-        cluster.storage.observe(self._observe)
+        storage.observe(self._observe)
 
     def close(self) -> None:
-        """Ask nobody any more."""
+        """End the threads that call webhooks."""
         self._client.close()
 
     def _observe(self, collection: Collection, _: Change) -> None:
@@ -140,7 +120,7 @@ class Webhooks:
                 raise answer
 
     async def _ask(self, webhook: Webhook, review: Review) -> Object | None:
-        """The response of a webhook that matches and allows the write; None if it is passed by."""
+        """Return the response of a webhook that allows the write; None if it does not match."""
         versions = self._versions(review.resource)
         matched = webhook.matched_version(review, versions)
         if matched is None or not webhook.selects(review, self._namespace_labels(review)):
@@ -153,7 +133,7 @@ class Webhooks:
         except WebhookCallError as error:
             message = f'failed calling webhook "{webhook.name}": {error}'
             if webhook.ignores_failure:
-                self._cluster.log.warning("%s; its failure policy is to ignore that", message)
+                LOG.warning("%s; its failure policy is to ignore that", message)
                 return None
             raise internal_error(message) from error
         review.warnings += response.get("warnings") or ()
@@ -162,22 +142,17 @@ class Webhooks:
         return response
 
     def _versions(self, resource: Resource) -> list[Resource]:
-        """Every version of a resource, its own first."""
-        key = resource.collection_key
-        others = [
-            item
-            for item in self._cluster.registry
-            if item.collection_key == key and item is not resource
-        ]
-        return [resource, *others]
+        """Return every version of a resource, its own first."""
+        versions = self._registry.of_collection(resource.collection_key)
+        return [resource, *(item for item in versions if item is not resource)]
 
     def _namespace_labels(self, review: Review) -> dict[str, str] | None:
-        """Labels of the namespace of a write; None for cluster-scoped objects, which have none."""
+        """Return the labels of a write's namespace; None for cluster-scoped objects."""
         if review.resource.collection_key == ("", "namespaces"):
             state = review.obj or review.old or {"metadata": {}}
             labels: dict[str, str] = state["metadata"].get("labels") or {}
             return labels
-        return self._cluster.namespaces.labels(review.namespace) if review.namespace else None
+        return self._labels_of(review.namespace) if review.namespace else None
 
 
 def _request_of(review: Review, matched: Resource) -> Object:

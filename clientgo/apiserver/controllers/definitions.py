@@ -1,8 +1,8 @@
-"""CustomResourceDefinitions: accepted, established, served, and taken away again.
+"""The controller of CustomResourceDefinitions: accept, establish, serve, remove.
 
-Promises: a CRD that is stored is served a moment later, in all its served versions; a changed one
-replaces what is served; deleting one deletes its objects first, whatever finalizers make of that,
-and then ends the watches.
+Promises: a CRD is served soon after it was stored, in all its served versions; a changed one
+replaces what is served. Deleting one deletes its objects first, as far as finalizers allow, and
+then ends the watches.
 
 Upstream: apiextensions-apiserver ``pkg/controller`` (status, establish, finalizer) and
 ``pkg/apiserver/customresource_handler.go``.
@@ -10,94 +10,47 @@ Upstream: apiextensions-apiserver ``pkg/controller`` (status, establish, finaliz
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+from typing import Any
 
+from clientgo.apiserver.controllers.background import BackgroundWork
 from clientgo.apiserver.crds.custom_resources import resources_of
-from clientgo.apiserver.crds.validation import validate_crd, validate_crd_change, validate_crd_spec
-from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
-from clientgo.apiserver.objects.writes import Target, delete_object
-from clientgo.apiserver.requests.options import DeleteOptions
+from clientgo.apiserver.crds.validation import CLEANUP_FINALIZER, is_condition_true
+from clientgo.apiserver.objects.options import DeleteOptions
+from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.status_errors import StatusError
 from clientgo.apiserver.storage.storage import Change, Collection, EventType, Object, StoredObject
-from clientgo.schema import FieldError
 
-if TYPE_CHECKING:
-    from clientgo.apiserver.cluster import Cluster
-
-CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+LOG = logging.getLogger("clientgo.apiserver")
 
 
-class CrdStrategy(StatusStrategy):
-    """The definitions themselves."""
-
-    allow_unconditional_update = False
-    counts_generations = True
-    returns_deleted_object = True
-    deletion_finalizers = (CLEANUP_FINALIZER,)
-
-    def default(self, obj: Object) -> None:
-        """Fill in the names that follow from others, and the conversion strategy."""
-        spec = obj["spec"]
-        spec.setdefault("conversion", {"strategy": "None"})
-        names = spec["names"]
-        if kind := names.get("kind"):
-            for field, value in (("singular", kind.lower()), ("listKind", f"{kind}List")):
-                if not names.get(field):
-                    names[field] = value
-
-    def initial_status(self, obj: Object) -> Object:
-        """No conditions yet; the storage version is the first stored one."""
-        versions = obj["spec"].get("versions", ())
-        return {
-            "conditions": [],
-            "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": [item["name"] for item in versions if item.get("storage")],
-        }
-
-    def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Keep the status, but note a new storage version."""
-        super().prepare_for_update(new, old)
-        stored = list(old.get("status", {}).get("storedVersions", ()))
-        for version in new["spec"].get("versions", ()):
-            if version.get("storage") and version["name"] not in stored:
-                stored.append(version["name"])
-        new["status"] = {**new.get("status", {}), "storedVersions": stored}
-
-    def validate(self, obj: Object) -> list[FieldError]:
-        """The definition's own rules, which say all that its type does."""
-        return validate_crd(obj)
-
-    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """What a definition can't change any more, and what is wrong with the rest."""
-        return validate_crd_change(new, old) or validate_crd_spec(new)
-
-
-class CrdController:
+class DefinitionController:
     """Serves what stored CRDs define."""
 
-    def __init__(self, cluster: Cluster, resource: Resource) -> None:
-        self.resource = resource
-        self._cluster = cluster
-        self.collection = cluster.storage.collection(resource.collection_key)
+    def __init__(
+        self, state: State, writer: ObjectWriter, work: BackgroundWork, resource: Resource
+    ) -> None:
+        """Follow the definitions, which are served as ``resource``."""
+        self.collection = state.storage.collection(resource.collection_key)
+        self._state = state
+        self._storage = state.storage
+        self._registry = state.registry
+        self._writer = writer
+        self._work = work
         self._schemas: dict[str, tuple[Any, int]] = {}
-        """Versions of each CRD as last served, and the resource version since which they are so."""
-        self._terminating: dict[tuple[str, str], str] = {}
-        """CRD by the collection whose objects it waits for."""
-        cluster.storage.observe(self._observe)
-
-    def is_terminating(self, resource: Resource) -> bool:
-        """Whether the definition of a resource is being deleted."""
-        return resource.collection_key in self._terminating
+        """The versions of each CRD as last served, and the resource version of that change."""
+        state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
         if collection is self.collection:
             if change.type is not EventType.DELETED:
-                self._cluster.spawn(self._sync(change.current.key))
-        elif change.type is EventType.DELETED:
-            name = self._terminating.get((collection.group, collection.plural))
-            if name is not None and not len(collection):
-                self._cluster.spawn(self._sync(name))
+                self._work.start(self._sync(change.current.key))
+        elif change.type is EventType.DELETED and not len(collection):
+            key = (collection.group, collection.plural)
+            if key in self._registry.terminating:
+                self._work.start(self._sync(f"{collection.plural}.{collection.group}"))
 
     async def _sync(self, name: str) -> None:
         stored = self.collection.get(name)
@@ -117,7 +70,7 @@ class CrdController:
         before = dict(status)
         if conflict:
             self._set_condition(crd, "NamesAccepted", "False", *conflict)
-            if not _is_true(crd, "Established"):
+            if not is_condition_true(crd, "Established"):
                 message = "not all names are accepted"
                 self._set_condition(crd, "Established", "False", "NotAccepted", message)
         else:
@@ -127,9 +80,9 @@ class CrdController:
             message = "the initial names have been accepted"
             self._set_condition(crd, "Established", "True", "InitialNamesAccepted", message)
         if status != before:
-            self._cluster.storage.put(self.collection, name, crd, stored.fields)
+            self._storage.put(self.collection, name, crd, stored.fields)
             return
-        if _is_true(crd, "Established"):
+        if is_condition_true(crd, "Established"):
             self._serve(name, crd)
 
     def _serve(self, name: str, crd: Object) -> None:
@@ -138,35 +91,34 @@ class CrdController:
         if versions == wanted and self._is_served(crd):
             return
         if versions is not None and versions != wanted:
-            since = self._cluster.storage.version
+            since = self._storage.version
         self._schemas[name] = (wanted, since)
-        registry = self._cluster.registry
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
-        registry.remove(group, plural)
-        self._cluster.ownership.forget(group, plural)
+        self._registry.remove(group, plural)
+        self._state.ownership.forget(group, plural)
         for resource in resources_of(crd, since):
-            registry.add(resource)
-        self._cluster.end_watches_of(group, plural, replaced=versions is not None)
+            self._registry.add(resource)
+        if versions is not None:
+            self._state.watches.end_of(group, plural)
 
     def _changed_before(self, crd: Object) -> int:
-        """A version since which the schemas of a CRD that is first served have not changed."""
+        """Return a version since which the schemas of a newly served CRD have not changed."""
         if crd["metadata"].get("generation") == 1:
             return 0
-        return self._cluster.storage.restored_version
+        return self._storage.restored_version
 
     def _is_served(self, crd: Object) -> bool:
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         return any(
-            self._cluster.registry.find(group, item["name"], plural)
-            for item in crd["spec"]["versions"]
+            self._registry.find(group, item["name"], plural) for item in crd["spec"]["versions"]
         )
 
     def _name_conflict(self, crd: Object) -> tuple[str, str] | None:
-        """Reason and message, if another resource of the group has one of the names."""
+        """Return reason and message if another resource of the group has one of the names."""
         spec = crd["spec"]
         names = spec["names"]
         wanted_kinds = {names["kind"], names["listKind"]}
-        for other in self._cluster.registry:
+        for other in self._registry:
             if other.group != spec["group"] or other.plural == names["plural"]:
                 continue
             taken = {other.plural, other.singular, *other.short_names}
@@ -191,36 +143,35 @@ class CrdController:
         condition = {
             "type": kind,
             "status": status,
-            "lastTransitionTime": self._cluster.timestamp(),
+            "lastTransitionTime": self._state.timestamp(),
             "reason": reason,
             "message": message,
         }
         rest = [item for item in conditions if item["type"] != kind]
         crd["status"]["conditions"] = [*rest, condition]
 
-    # -- taking away
+    # -- removing
 
     async def _remove(self, name: str, stored: StoredObject, crd: Object) -> None:
-        """Delete the objects; when the last is gone, the definition goes as well."""
+        """Delete the objects; delete the definition with the last of them."""
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
-        self._terminating[(group, plural)] = name
-        if _is_true(crd, "Established") and not self._is_served(crd):
+        self._registry.terminating.add((group, plural))
+        if is_condition_true(crd, "Established") and not self._is_served(crd):
             self._serve(name, crd)  # restored; its objects are deleted as what they are
-        if not _is_true(crd, "Terminating"):
+        if not is_condition_true(crd, "Terminating"):
             message = "CustomResource deletion is in progress"
             self._set_condition(crd, "Terminating", "True", "InstanceDeletionInProgress", message)
-            self._cluster.storage.put(self.collection, name, crd, stored.fields)
+            self._storage.put(self.collection, name, crd, stored.fields)
             return
-        collection = self._cluster.storage.collection((group, plural))
-        served = [item for item in self._cluster.registry if item.collection_key == (group, plural)]
+        collection = self._storage.collection((group, plural))
+        served = self._registry.of_collection((group, plural))
         for item in list(collection.scan()):
             namespace, _, object_name = item.key.rpartition("/")
+            target = Target(served[0], namespace, object_name)
             try:
-                await delete_object(
-                    self._cluster, Target(served[0], namespace, object_name), DeleteOptions()
-                )
+                await self._writer.delete(target, DeleteOptions())
             except StatusError as error:
-                self._cluster.log.info("%s keeps %s: %s", name, item.key, error)
+                LOG.info("%s keeps %s: %s", name, item.key, error)
         if len(collection) == 0:
             self._finish(name, group, plural)
 
@@ -234,17 +185,12 @@ class CrdController:
         if left:
             metadata["finalizers"] = left
             if left != stored.decode()["metadata"].get("finalizers"):
-                self._cluster.storage.put(self.collection, name, crd, stored.fields)
+                self._storage.put(self.collection, name, crd, stored.fields)
             return
-        self._terminating.pop((group, plural), None)
+        self._registry.terminating.discard((group, plural))
         self._schemas.pop(name, None)
-        self._cluster.registry.remove(group, plural)
-        self._cluster.ownership.forget(group, plural)
-        self._cluster.end_watches_of(group, plural, replaced=True)
-        self._cluster.storage.drop((group, plural))
-        self._cluster.storage.delete(self.collection, name)
-
-
-def _is_true(crd: Object, kind: str) -> bool:
-    conditions = crd.get("status", {}).get("conditions") or ()
-    return any(item["type"] == kind and item["status"] == "True" for item in conditions)
+        self._registry.remove(group, plural)
+        self._state.ownership.forget(group, plural)
+        self._state.watches.end_of(group, plural)
+        self._storage.drop((group, plural))
+        self._storage.delete(self.collection, name)

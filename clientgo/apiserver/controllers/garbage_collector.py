@@ -1,45 +1,44 @@
-"""The garbage collector: objects go when their owners have gone.
+"""The garbage collector: deletes objects whose owners have been deleted.
 
-Promises: dependents of a deleted owner are deleted if no other owner is left (background), an
-owner deleted in the foreground waits for the dependents that block it, one deleted with Orphan lets
-go of them. References to owners that never existed count as gone, as on a real cluster.
+Promises: dependents of a deleted owner are deleted if they have no other owner (background); an
+owner deleted in the foreground waits for the dependents that block it; an owner deleted with Orphan
+is removed from its dependents' references. A reference to an object that never existed counts as a
+deleted owner, as on a real cluster.
 
-Upstream: ``pkg/controller/garbagecollector``. It mirrors the cluster into a graph through informers
-and asks again before each deletion; here the storage tells of each change, so two indexes (objects
-by uid, dependents by owner) are always exact.
+Differs from upstream (``pkg/controller/garbagecollector``), which builds a graph from informers:
+here the collector observes each change, so its two indexes are always exact.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import logging
+from collections.abc import Awaitable
+from typing import Any
 
-from clientgo.apiserver.objects.writes import (
-    FOREGROUND_FINALIZER,
-    ORPHAN_FINALIZER,
-    Target,
-    delete_object,
-    update_object,
-)
-from clientgo.apiserver.requests.options import DeleteOptions, Propagation
-from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.controllers.background import BackgroundWork
+from clientgo.apiserver.objects.deletion import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
+from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions, Propagation
+from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
 from clientgo.apiserver.resources.status_errors import StatusError
 from clientgo.apiserver.storage.storage import Change, Collection, EventType, Object, StoredObject
 
-if TYPE_CHECKING:
-    from clientgo.apiserver.cluster import Cluster
+LOG = logging.getLogger("clientgo.apiserver")
 
 Node = tuple[Collection, str]
 """An object: its collection and its key there."""
 
 
 class GarbageCollector:
-    """Follows owner references."""
+    """Follows owner references. On the server's event loop only."""
 
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster = cluster
+    def __init__(self, state: State, writer: ObjectWriter, work: BackgroundWork) -> None:
+        self._registry = state.registry
+        self._writer = writer
+        self._work = work
         self._by_uid: dict[str, Node] = {}
         self._dependents: dict[str, set[Node]] = {}
-        cluster.storage.observe(self._observe)
+        state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
         current, previous = change.current, change.previous
@@ -49,9 +48,9 @@ class GarbageCollector:
             if previous is not None:
                 self._unlink(node, previous.owners)
             if current.uid in self._dependents:
-                self._cluster.spawn(self._collect_dependents(current.uid))
+                self._work.start(self._collect_dependents(current.uid))
             if previous is not None and previous.owners:
-                self._cluster.spawn(self._release_owners(previous.owners))
+                self._work.start(self._release_owners(previous.owners))
             return
         self._by_uid[current.uid] = node
         if previous is not None and previous.owners != current.owners:
@@ -59,11 +58,11 @@ class GarbageCollector:
         for owner in current.owners:
             self._dependents.setdefault(owner, set()).add(node)
         if any(owner not in self._by_uid for owner in current.owners):
-            self._cluster.spawn(self._collect(node))
+            self._work.start(self._collect(node))
         if b'"finalizers"' in current.raw and b'"deletionTimestamp"' in current.raw:
-            self._cluster.spawn(self._finish_owner(node))
+            self._work.start(self._finish_owner(node))
         if previous is not None and previous.owners:
-            self._cluster.spawn(self._release_owners(previous.owners))
+            self._work.start(self._release_owners(previous.owners))
 
     def _unlink(self, node: Node, owners: tuple[str, ...]) -> None:
         for owner in owners:
@@ -73,14 +72,14 @@ class GarbageCollector:
                 if not dependents:
                     del self._dependents[owner]
 
-    # -- owners that have gone
+    # -- owners that were deleted
 
     async def _collect_dependents(self, owner: str) -> None:
         for node in list(self._dependents.get(owner, ())):
             await self._collect(node)
 
     async def _collect(self, node: Node) -> None:
-        """Delete an object whose owners have all gone; else let it forget those that have."""
+        """Delete an object that has no owner left; else remove the references to deleted owners."""
         stored = node[0].get(node[1])
         if stored is None:
             return
@@ -101,7 +100,7 @@ class GarbageCollector:
         if target is None:
             return
         options = DeleteOptions(uid=stored.uid, propagation=propagation)
-        await self._quietly(delete_object(self._cluster, target, options), target)
+        await self._try(self._writer.delete(target, options), target)
 
     async def _forget_owners(self, node: Node, gone: set[str]) -> None:
         target = self._target(node)
@@ -117,19 +116,19 @@ class GarbageCollector:
                 metadata.pop("ownerReferences", None)
             return obj
 
-        update = update_object(self._cluster, target, change, self._cluster.own_options)
-        await self._quietly(update, target)
+        update = self._writer.update(target, change, SERVER_OPTIONS)
+        await self._try(update, target)
 
     # -- owners that wait for their dependents
 
     async def _release_owners(self, owners: tuple[str, ...]) -> None:
-        """Look again at the owners of an object that has gone or changed."""
+        """Check the owners of an object that was deleted or changed."""
         for owner in owners:
             if node := self._by_uid.get(owner):
                 await self._finish_owner(node)
 
     async def _finish_owner(self, node: Node) -> None:
-        """Go on with an owner whose deletion waits for what it owns."""
+        """Continue the deletion of an owner that waits for its dependents."""
         stored = node[0].get(node[1])
         if stored is None:
             return
@@ -145,7 +144,7 @@ class GarbageCollector:
             await self._delete_blocking(node, stored)
 
     async def _delete_blocking(self, node: Node, owner: StoredObject) -> None:
-        """Foreground deletion: dependents first; the owner when none of them blocks it."""
+        """Delete the dependents of an owner, then the owner if none of them blocks it."""
         blocked = False
         for dependent in list(self._dependents.get(owner.uid, ())):
             stored = dependent[0].get(dependent[1])
@@ -170,7 +169,7 @@ class GarbageCollector:
             await self._drop_finalizer(node, FOREGROUND_FINALIZER)
 
     def _propagation_to(self, stored: StoredObject) -> Propagation | None:
-        """Foreground goes on down, if there is something further down."""
+        """Return Foreground for an object that has dependents itself."""
         return Propagation.FOREGROUND if stored.uid in self._dependents else None
 
     async def _drop_finalizer(self, node: Node, finalizer: str) -> None:
@@ -187,26 +186,26 @@ class GarbageCollector:
                 metadata.pop("finalizers", None)
             return obj
 
-        update = update_object(self._cluster, target, change, self._cluster.own_options)
-        await self._quietly(update, target)
+        update = self._writer.update(target, change, SERVER_OPTIONS)
+        await self._try(update, target)
 
-    # -- plumbing
+    # -- writes
 
     def _target(self, node: Node) -> Target | None:
         collection, key = node
-        resource: Resource | None = self._cluster.resource_of(collection)
-        if resource is None:
+        versions = self._registry.of_collection((collection.group, collection.plural))
+        if not versions:
             return None
         namespace, _, name = key.rpartition("/")
-        return Target(resource, namespace, name)
+        return Target(versions[0], namespace, name)
 
-    async def _quietly(self, write: Any, target: Target) -> None:
-        """Write; a failure (refused by a webhook, raced by a client) is told and left alone."""
+    async def _try(self, write: Awaitable[WriteResult], target: Target) -> None:
+        """Write; a refusal (by a webhook, or because a client was faster) is logged."""
         try:
             await write
         except StatusError as error:
             if error.code != 404:
-                self._cluster.log.info("garbage collector: %s: %s", target.key, error)
+                LOG.info("garbage collector: %s: %s", target.key, error)
 
 
 def _references(stored: StoredObject) -> list[dict[str, Any]]:

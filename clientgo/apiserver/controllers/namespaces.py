@@ -1,24 +1,26 @@
-"""The life of namespaces: which there are, and how a deleted one is emptied before it goes.
+"""The namespace controller: a namespace that is deleted is emptied first.
 
-Promises: deleting a namespace deletes all it holds; it is gone when the last object is, however
-long finalizers keep that. Nothing new is admitted meanwhile.
+Promises: deleting a namespace deletes all its objects; it is removed with the last of them, however
+long finalizers keep that one.
 
-Upstream: the namespace controller, ``pkg/controller/namespace``. It polls discovery and lists
-everything; here the controller is told of each deletion.
+Differs from upstream (``pkg/controller/namespace``), which polls discovery and lists everything:
+here the controller observes each deletion.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import logging
 
-from clientgo.apiserver.objects.writes import Target, create_object, delete_object, read_object
-from clientgo.apiserver.requests.options import DeleteOptions, FieldValidation
+from clientgo.apiserver.controllers.background import BackgroundWork
+from clientgo.apiserver.objects.decoding import read_object
+from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions
+from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.status_errors import StatusError
 from clientgo.apiserver.storage.storage import Change, Collection, EventType
 
-if TYPE_CHECKING:
-    from clientgo.apiserver.cluster import Cluster
+LOG = logging.getLogger("clientgo.apiserver")
 
 INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
@@ -26,59 +28,55 @@ INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system"
 class NamespaceController:
     """Empties namespaces that are being deleted."""
 
-    def __init__(self, cluster: Cluster, resource: Resource) -> None:
-        self.resource = resource
-        self._cluster = cluster
-        self._collection = cluster.storage.collection(resource.collection_key)
-        self._phases: dict[str, str] = {}
-        cluster.storage.observe(self._observe)
-
-    def phase(self, namespace: str) -> str | None:
-        """``Active``, ``Terminating``, or None if there is no such namespace."""
-        return self._phases.get(namespace)
-
-    def labels(self, namespace: str) -> dict[str, str]:
-        """The labels of a namespace; none if there is no such namespace."""
-        stored = self._collection.get(namespace)
-        return stored.labels if stored else {}
+    def __init__(
+        self, state: State, writer: ObjectWriter, work: BackgroundWork, resource: Resource
+    ) -> None:
+        """Follow the namespaces, which are served as ``resource``."""
+        self._resource = resource
+        self._state = state
+        self._writer = writer
+        self._work = work
+        self._collection = state.storage.collection(resource.collection_key)
+        self._terminating: set[str] = set()
+        state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
         if collection is not self._collection:
             if change.type is EventType.DELETED:
                 namespace = change.current.key.partition("/")[0]
-                if self._phases.get(namespace) == "Terminating":
-                    self._cluster.spawn(self._finish_if_empty(namespace))
+                if namespace in self._terminating:
+                    self._work.start(self._finish_if_empty(namespace))
             return
         name = change.current.key
         if change.type is EventType.DELETED:
-            self._phases.pop(name, None)
-            return
-        before = self._phases.get(name)
-        metadata = change.current.decode()["metadata"]
-        phase = "Terminating" if "deletionTimestamp" in metadata else "Active"
-        self._phases[name] = phase
-        if phase == "Terminating" and before != phase:
-            self._cluster.spawn(self._empty(name))
+            self._terminating.discard(name)
+        elif (
+            name not in self._terminating
+            and "deletionTimestamp" in change.current.decode()["metadata"]
+        ):
+            self._terminating.add(name)
+            self._work.start(self._empty(name))
 
     async def _empty(self, namespace: str) -> None:
-        """Delete every object in a namespace; those with finalizers stay for now."""
-        for resource in self._cluster.stored_resources():
+        """Delete every object in a namespace; objects with finalizers stay for now."""
+        for resource in self._state.registry.stored():
             if not resource.namespaced:
                 continue
-            collection = self._cluster.storage.collection(resource.collection_key)
+            collection = self._state.storage.collection(resource.collection_key)
             for item in list(collection.scan(namespace)):
                 target = Target(resource, namespace, item.key.partition("/")[2])
                 try:
-                    await delete_object(self._cluster, target, DeleteOptions(grace_period=0))
+                    await self._writer.delete(target, DeleteOptions(grace_period=0))
                 except StatusError as error:
-                    self._cluster.log.info("namespace %s keeps %s: %s", namespace, item.key, error)
+                    LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
         await self._finish_if_empty(namespace)
 
     async def _finish_if_empty(self, namespace: str) -> None:
+        storage = self._state.storage
         stored = self._collection.get(namespace)
-        if stored is None or self._phases.get(namespace) != "Terminating":
+        if stored is None or namespace not in self._terminating:
             return
-        for collection in self._cluster.storage.collections():
+        for collection in storage.collections():
             if next(collection.scan(namespace), None) is not None:
                 return
         obj = stored.decode()
@@ -86,20 +84,13 @@ class NamespaceController:
         if finalizers or obj["metadata"].get("finalizers"):
             if finalizers != obj["spec"].get("finalizers"):
                 obj["spec"]["finalizers"] = finalizers
-                self._cluster.storage.put(self._collection, namespace, obj, stored.fields)
+                storage.put(self._collection, namespace, obj, stored.fields)
             return
-        self._cluster.storage.delete(self._collection, namespace)
+        storage.delete(self._collection, namespace)
 
     async def create_initial(self) -> None:
-        """Make the namespaces that every cluster begins with."""
+        """Create the namespaces that every cluster has from the start."""
         for name in INITIAL_NAMESPACES:
             if self._collection.get(name) is None:
-                obj = {
-                    "apiVersion": self.resource.api_version,
-                    "kind": self.resource.kind,
-                    "metadata": {"name": name},
-                }
-                obj, _ = read_object(self.resource, obj, (), FieldValidation.IGNORE)
-                await create_object(
-                    self._cluster, self.resource, "", obj, self._cluster.own_options
-                )
+                obj, _ = read_object(self._resource, {"metadata": {"name": name}})
+                await self._writer.create(self._resource, "", obj, SERVER_OPTIONS)

@@ -16,10 +16,11 @@ from typing import Any
 
 from clientgo.apiserver.crds.json_path import JsonPath
 from clientgo.apiserver.objects.metadata import embedded_causes
+from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
 from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
+from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.status_errors import bad_request, invalid
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, ScaleFields, Strategy
-from clientgo.apiserver.resources.table import AGE, NAME, Column, age_since
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.group_version import GroupVersionKind
 from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
@@ -46,9 +47,7 @@ class CustomStrategy(Strategy):
         self._schemas = schemas
         schema = version.get("schema", {}).get("openAPIV3Schema")
         self.schema = StructuralSchema.parse(schema) if schema else None
-        self.published_schema: Mapping[str, Any] = schema or {
-            "x-kubernetes-preserve-unknown-fields": True
-        }
+        self.published_schema = schema or {"x-kubernetes-preserve-unknown-fields": True}
         self.columns = _columns(version.get("additionalPrinterColumns"))
         self._has_status = "status" in version.get("subresources", {})
         self._scale = _scale_fields(version.get("subresources", {}).get("scale"))
@@ -67,7 +66,7 @@ class CustomStrategy(Strategy):
         """The fields that the CRD makes selectable."""
         return self._selectable
 
-    def check_type(self, resource: Resource, obj: Object) -> None:
+    def check_type(self, resource: ResourceType, obj: Object) -> None:
         """A custom resource must say what it is.
 
         Raises:
@@ -92,7 +91,7 @@ class CustomStrategy(Strategy):
             error = FieldError.invalid("kind", kind, f"must be {resource.kind}")
             raise invalid(resource.as_kind(kind), name, [error])
 
-    def decode(self, resource: Resource, obj: Object) -> Decoded:
+    def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Prune what the schema does not know, fill in its defaults."""
         if self.schema is None:
             return Decoded(obj)

@@ -20,6 +20,9 @@ from clientgo.schema import FieldError, SchemaError, StructuralSchema
 
 Version = Mapping[str, Any]
 
+CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+"""Keeps a definition that is being deleted until its objects are deleted."""
+
 APPROVAL_ANNOTATION = "api-approved.kubernetes.io"
 _PROTECTED_GROUPS = ("k8s.io", "kubernetes.io")
 _COLUMN_TYPES = ("boolean", "date", "integer", "number", "string")
@@ -60,7 +63,7 @@ def validate_crd_change(new: Object, old: Object) -> list[FieldError]:
     errors = []
     before, after = old["spec"], new["spec"]
     immutable = [("spec.group", "group")]
-    if _established(old):
+    if is_condition_true(old, "Established"):
         immutable.append(("spec.scope", "scope"))
         errors += _immutable("spec.names.kind", after["names"], before["names"], "kind")
     for path, field in immutable:
@@ -85,9 +88,10 @@ def _immutable(path: str, new: Object, old: Object, field: str) -> list[FieldErr
     return [FieldError.invalid(path, new.get(field), "field is immutable")]
 
 
-def _established(crd: Object) -> bool:
+def is_condition_true(crd: Object, kind: str) -> bool:
+    """Return True if a definition has a condition and its status is True."""
     conditions = crd.get("status", {}).get("conditions") or ()
-    return any(item["type"] == "Established" and item["status"] == "True" for item in conditions)
+    return any(item["type"] == kind and item["status"] == "True" for item in conditions)
 
 
 def _validate_group(crd: Object) -> list[FieldError]:

@@ -13,7 +13,8 @@ from typing import Any
 
 from clientgo.apiserver.http.messages import JSON, Response, json_response, page_not_found
 from clientgo.apiserver.http.negotiation import parse_accept
-from clientgo.apiserver.resources.resource import ApiGroup, Resource, ResourceRegistry, Subresource
+from clientgo.apiserver.resources.registry import ApiGroup, ResourceRegistry
+from clientgo.apiserver.resources.resource import Resource, Subresource
 from clientgo.apiserver.resources.status_errors import not_acceptable
 from clientgo.apiserver.storage.storage import encode
 

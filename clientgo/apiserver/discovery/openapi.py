@@ -16,10 +16,10 @@ import hashlib
 import re
 from typing import Any
 
-from clientgo.apiserver.crds.custom_resources import CustomStrategy
 from clientgo.apiserver.discovery.openapi_v2 import answer_v2
 from clientgo.apiserver.http.messages import JSON, Request, Response, json_response, page_not_found
-from clientgo.apiserver.resources.resource import Resource, ResourceRegistry
+from clientgo.apiserver.resources.registry import ResourceRegistry
+from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import encode
 from clientgo.schema.openapi import openapi_documents
 
@@ -117,8 +117,7 @@ def _meta_schemas() -> dict[str, Any]:
 
 def _schemas(resource: Resource) -> dict[str, Any]:
     name = _definition_name(resource)
-    strategy = resource.strategy
-    declared = dict(strategy.published_schema) if isinstance(strategy, CustomStrategy) else {}
+    declared = dict(resource.strategy.published_schema)
     described = {
         "properties": {
             **declared.get("properties", {}),

@@ -21,7 +21,6 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from clientgo.apiserver.auth.authentication import Authenticator
-from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.faults.answers import Cut, CutAnswer, FaultyWatch
 from clientgo.apiserver.faults.declarations import (
     CloseWatches,
@@ -43,6 +42,7 @@ from clientgo.apiserver.http.messages import Answer, Request
 from clientgo.apiserver.requests.listing import ContinueToken
 from clientgo.apiserver.requests.watching import WatchStream
 from clientgo.apiserver.resources.status_errors import StatusError
+from clientgo.apiserver.storage.storage import Storage
 
 Handler = Callable[[Request], Awaitable[Answer]]
 
@@ -125,7 +125,7 @@ class FaultInjector:
 
     # -- told by the test
 
-    def inject(self, fault: Fault, cluster: Cluster) -> None:
+    def inject(self, fault: Fault, storage: Storage) -> None:
         """Let a fault happen: at once, or from now on.
 
         Raises:
@@ -134,7 +134,7 @@ class FaultInjector:
         if isinstance(fault, RestartServer):
             raise TypeError("a server restarts from outside of its event loop")
         if isinstance(fault, ExpireHistory) and fault.every is None:
-            cluster.storage.expire_history()
+            storage.expire_history()
             self.count(fault)
         elif isinstance(fault, RotateToken):
             self.authenticator.token = fault.token
@@ -148,7 +148,7 @@ class FaultInjector:
             self.count(fault, len(chosen))
         else:
             seed = getattr(fault, "seed", 0)
-            rule = _Rule(fault, cluster.storage.version, self.elapsed(), random.Random(seed))
+            rule = _Rule(fault, storage.version, self.elapsed(), random.Random(seed))
             self._rules.append(rule)
             for watch in self._watches:
                 rule.meet(watch)
@@ -190,13 +190,13 @@ class FaultInjector:
 
     # -- where a request enters
 
-    async def answer(self, request: Request, cluster: Cluster, handle: Handler) -> Answer:
-        """Let ``handle`` answer a request to a cluster, with what is to go wrong.
+    async def answer(self, request: Request, storage: Storage, handle: Handler) -> Answer:
+        """Let ``handle`` answer a request, with the faults that strike it.
 
         Raises:
             StatusError: the request fails, by a fault or on its own.
         """
-        self._expire_history(cluster)
+        self._expire_history(storage)
         asked = Asked.of(request)
         if asked is None:
             return await handle(request)
@@ -232,12 +232,12 @@ class FaultInjector:
         cut = _of_type(rules, CutAnswers)
         return CutAnswer(answer, cut[0].random) if cut else answer
 
-    def _expire_history(self, cluster: Cluster) -> None:
+    def _expire_history(self, storage: Storage) -> None:
         """Forget what is due. Nothing happens between requests that could tell the difference."""
         for rule in _of_type(self._rules, ExpireHistory):
             due = int((self.elapsed() - rule.since) / rule.fault.every)
             if due > rule.expired:
-                cluster.storage.expire_history()
+                storage.expire_history()
                 self.count(rule.fault)
                 rule.expired = due
 

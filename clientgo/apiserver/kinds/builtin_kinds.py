@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from clientgo.apiserver.admission.webhooks import WebhookConfigurationStrategy
-from clientgo.apiserver.controllers.definitions import CrdStrategy
 from clientgo.apiserver.kinds import core_kinds, events, other_kinds
 from clientgo.apiserver.kinds.builtin_strategies import (
     BuiltinStrategy,
@@ -11,6 +9,8 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     WorkloadStrategy,
 )
 from clientgo.apiserver.kinds.columns.printers import columns_for
+from clientgo.apiserver.kinds.definitions import CrdStrategy
+from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
 
 _ADMISSION = "admissionregistration.k8s.io/v1"
 

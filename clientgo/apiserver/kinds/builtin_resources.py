@@ -202,6 +202,7 @@ def builtin_resources() -> Iterator[Resource]:
                 kind=row.kind,
                 plural=row.plural,
                 singular=row.kind.lower(),
+                list_kind=f"{row.kind}List",
                 namespaced=row.namespaced,
                 strategy=strategy_for(api_version, row.plural, row.kind),
                 short_names=tuple(row.short.split()),

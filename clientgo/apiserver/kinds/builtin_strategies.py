@@ -15,7 +15,7 @@ import functools
 from collections.abc import Mapping
 
 from clientgo.apiserver.kinds.builtin_types import TypeMismatchError, read_typed, validate_typed
-from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.status_errors import bad_request
 from clientgo.apiserver.resources.strategy import Decoded, Strategy
 from clientgo.apiserver.storage.storage import Object
@@ -51,7 +51,7 @@ class BuiltinStrategy(Strategy):
         """The type for server-side apply."""
         return builtin_field_type(api_version, kind)
 
-    def decode(self, resource: Resource, obj: Object) -> Decoded:
+    def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Read by the published type, then fill in defaults.
 
         Raises:
@@ -72,7 +72,7 @@ class BuiltinStrategy(Strategy):
     def default(self, obj: Object) -> None:
         """Fill in what the published type does not default, in place."""
 
-    def empty_object(self, resource: Resource) -> Object:
+    def empty_object(self, resource: ResourceType) -> Object:
         """The object with nothing but what is always there."""
         obj = super().empty_object(resource)
         return read_typed(obj, self.openapi_type)[0] if self.openapi_type else obj
@@ -97,7 +97,7 @@ class StatusStrategy(BuiltinStrategy):
         """Drop the status: nothing has observed the object yet."""
         obj["status"] = self.initial_status(obj)
 
-    def decode(self, resource: Resource, obj: Object) -> Decoded:
+    def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Read by the published type; a status tells what it counts even if that is 0.
 
         Raises:

@@ -17,7 +17,6 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.http.numbers import parse_unsigned
 from clientgo.apiserver.requests.options import ListOptions, check_list_match
 from clientgo.apiserver.requests.selection import Selection
 from clientgo.apiserver.resources.status_errors import (
@@ -27,6 +26,7 @@ from clientgo.apiserver.resources.status_errors import (
     future_resource_version,
 )
 from clientgo.apiserver.storage.storage import Collection, Storage, StoredObject
+from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.decoding import decode
 
 INCONSISTENT = -1
@@ -95,7 +95,7 @@ def parse_list_version(text: str) -> int:
     """
     if not text:
         return 0
-    version = parse_unsigned(text)
+    version = parse_version(text)
     if version is None:
         raise bad_request(
             f'invalid resource version: resourceVersion: Invalid value: "{text}": '

@@ -8,16 +8,20 @@ Upstream: ``metav1.*Options`` and ``metav1/validation``, ``metainternalversion/v
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import StrEnum
+import re
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
 
 from clientgo.apiserver.http.bodies import decode_options
 from clientgo.apiserver.http.messages import Request
-from clientgo.apiserver.http.numbers import parse_signed
+from clientgo.apiserver.objects.options import (
+    DeleteOptions,
+    FieldValidation,
+    Propagation,
+    WriteOptions,
+)
 from clientgo.apiserver.resources.status_errors import (
     bad_request,
     invalid_options,
@@ -29,50 +33,10 @@ from clientgo.meta.label_selectors import Selector, parse_label_selector
 from clientgo.schema.field_errors import FieldError
 
 _MAX_MANAGER_LENGTH = 128
+_SIGNED = re.compile(r"[+-]?[0-9]{1,19}")
 
 
 _Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
-
-
-class FieldValidation(StrEnum):
-    """What happens to unknown and duplicate fields."""
-
-    IGNORE = "Ignore"
-    WARN = "Warn"
-    STRICT = "Strict"
-
-
-class Propagation(StrEnum):
-    """What a deletion does with what the object owns."""
-
-    BACKGROUND = "Background"
-    FOREGROUND = "Foreground"
-    ORPHAN = "Orphan"
-
-
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
-    """Options of create, update, patch and apply."""
-
-    dry_run: bool = False
-    field_manager: str = ""
-    field_validation: FieldValidation = FieldValidation.WARN
-    force: bool = False
-    as_sent: Mapping[str, Any] = field(default_factory=dict)
-    """What the client gave, for admission webhooks."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
-    """Options of a deletion; absent preconditions are None."""
-
-    dry_run: bool = False
-    uid: str | None = None
-    resource_version: str | None = None
-    propagation: Propagation | None = None
-    grace_period: int | None = None
-    as_sent: Mapping[str, Any] = field(default_factory=dict)
-    """What the client gave, for admission webhooks."""
 
 
 class _Preconditions(msgspec.Struct, rename="camel"):
@@ -293,7 +257,7 @@ def parse_integer(text: str) -> int:
     Raises:
         StatusError: 400, it is none.
     """
-    number = parse_signed(text)
-    if number is None:
+    number = int(text) if _SIGNED.fullmatch(text) else None
+    if number is None or not -(2**63) <= number < 2**63:
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
     return number

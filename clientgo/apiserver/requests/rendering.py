@@ -14,8 +14,8 @@ from typing import Any
 
 from clientgo.apiserver.http.messages import Response, shown_warnings, warning
 from clientgo.apiserver.http.negotiation import Form, Representation
+from clientgo.apiserver.requests.table import make_table
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.table import make_table
 from clientgo.apiserver.storage.storage import StoredObject, decode, encode
 
 META_VERSION = "meta.k8s.io/v1"

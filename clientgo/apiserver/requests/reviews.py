@@ -11,7 +11,7 @@ from __future__ import annotations
 from clientgo.apiserver.auth.user import USER
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import Answer, json_response
-from clientgo.apiserver.objects.writes import read_object
+from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.verbs import Call, Verb
 from clientgo.apiserver.storage.storage import Object
@@ -36,7 +36,7 @@ _STATUS: dict[tuple[str, str], Object] = {
 async def _review(call: Call) -> Answer:
     options = write_options(call.request, "CreateOptions")
     obj, duplicates = decode_object(call.request, call.resource.kind)
-    review, _ = read_object(call.resource, obj, duplicates, options.field_validation)
+    review, _ = read_object(call.resource, obj, options.field_validation, duplicates)
     review["status"] = _STATUS[call.resource.group, call.resource.plural]
     return json_response(review, 201)
 

@@ -13,7 +13,6 @@ from typing import Any
 
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import Answer, json_response
-from clientgo.apiserver.objects.writes import update_object
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.patching import make_patcher
 from clientgo.apiserver.requests.verbs import Call, existing
@@ -57,7 +56,7 @@ async def _write(call: Call, options_kind: str, change: Callable[[Object], Objec
         return obj
 
     options = write_options(call.request, options_kind)
-    outcome = await update_object(call.cluster, call.target, scaled, options, "scale")
+    outcome = await call.writer.update(call.target, scaled, options, "scale")
     return json_response(scale_of(call.resource.decode(outcome.stored), fields))
 
 

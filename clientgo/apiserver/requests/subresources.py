@@ -12,8 +12,8 @@ import secrets
 
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import Answer, json_response
-from clientgo.apiserver.objects.writes import delete_object, update_object
-from clientgo.apiserver.requests.options import DeleteOptions, write_options
+from clientgo.apiserver.objects.options import DeleteOptions
+from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.request_info import RequestInfo
 from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
 from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Call, Verb, existing
@@ -32,6 +32,9 @@ from clientgo.apiserver.storage.storage import Object
 _METHODS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
 
 _DEFAULT_TOKEN_SECONDS = 3600
+
+_AUDIENCE = "https://kubernetes.default.svc"
+"""Audience of service account tokens that name none."""
 
 
 def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb:
@@ -64,12 +67,12 @@ async def _create_token(call: Call) -> Answer:
         "metadata": {"name": call.name, "namespace": call.namespace},
         "spec": {
             **spec,
-            "audiences": spec.get("audiences") or [call.cluster.audience],
+            "audiences": spec.get("audiences") or [_AUDIENCE],
             "expirationSeconds": seconds,
         },
         "status": {
             "token": secrets.token_urlsafe(32),
-            "expirationTimestamp": call.cluster.timestamp(seconds),
+            "expirationTimestamp": call.state.timestamp(seconds),
         },
     }
     return json_response(answer, 201)
@@ -88,9 +91,8 @@ async def _bind(call: Call) -> Answer:
         pod["spec"]["nodeName"] = node
         return pod
 
-    await update_object(
-        call.cluster, call.target, assigned, write_options(call.request, "CreateOptions"), "binding"
-    )
+    options = write_options(call.request, "CreateOptions")
+    await call.writer.update(call.target, assigned, options, "binding")
     return json_response(_SUCCESS, 201)
 
 
@@ -98,10 +100,8 @@ async def _evict(call: Call) -> Answer:
     """Delete a pod; no disruption budget is asked."""
     eviction, _ = decode_object(call.request, "Eviction")
     options = eviction.get("deleteOptions") or {}
-    await delete_object(
-        call.cluster,
-        call.target,
-        DeleteOptions(grace_period=options.get("gracePeriodSeconds")),
+    await call.writer.delete(
+        call.target, DeleteOptions(grace_period=options.get("gracePeriodSeconds"))
     )
     return json_response(_SUCCESS, 201)
 

@@ -10,29 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clientgo.apiserver.admission.admission import check_namespace
 from clientgo.apiserver.http.bodies import decode_object, parse_yaml
 from clientgo.apiserver.http.messages import Answer, Request, Response, json_response
 from clientgo.apiserver.http.negotiation import Representation
-from clientgo.apiserver.http.numbers import parse_unsigned
-from clientgo.apiserver.objects.writes import (
-    Outcome,
-    Target,
-    create_object,
-    delete_object,
-    read_object,
-    update_object,
-)
+from clientgo.apiserver.objects.decoding import read_object
+from clientgo.apiserver.objects.options import FieldValidation, WriteOptions
+from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
 from clientgo.apiserver.requests.listing import list_page
-from clientgo.apiserver.requests.options import (
-    FieldValidation,
-    WriteOptions,
-    delete_options,
-    list_options,
-    write_options,
-)
+from clientgo.apiserver.requests.options import delete_options, list_options, write_options
 from clientgo.apiserver.requests.patching import is_apply, make_patcher
 from clientgo.apiserver.requests.rendering import list_response, object_response
 from clientgo.apiserver.requests.selection import selection_of
@@ -49,18 +37,17 @@ from clientgo.apiserver.resources.status_errors import (
     not_found,
 )
 from clientgo.apiserver.storage.storage import Object, StoredObject, object_key
+from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
 from clientgo.schema.field_errors import FieldError
-
-if TYPE_CHECKING:
-    from clientgo.apiserver.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
     """A request for a verb on a resource."""
 
-    cluster: Cluster
+    state: State
+    writer: ObjectWriter
     request: Request
     resource: Resource
     namespace: str
@@ -87,13 +74,13 @@ def _check_get_version(call: Call) -> None:
     version = call.request.parameter("resourceVersion")
     if not version:
         return
-    wanted = parse_unsigned(version)
+    wanted = parse_version(version)
     if wanted is None:
         raise internal(
             f'resourceVersion: Invalid value: "{version}": strconv.ParseUint: '
             f'parsing "{version}": invalid syntax'
         )
-    current = call.cluster.storage.version
+    current = call.state.storage.version
     if wanted > current:
         raise future_resource_version(wanted, current)
 
@@ -104,7 +91,7 @@ def existing(call: Call) -> StoredObject:
     Raises:
         StatusError: 404, there is none.
     """
-    collection = call.cluster.storage.collection(call.resource.collection_key)
+    collection = call.state.storage.collection(call.resource.collection_key)
     stored = collection.get(object_key(call.namespace, call.name))
     if stored is None:
         raise not_found(call.resource, call.name)
@@ -115,7 +102,7 @@ async def list_objects(call: Call) -> Answer:
     """Answer the objects of a collection."""
     options = list_options(call.request)
     selection = selection_of(call.resource, call.namespace, options)
-    storage = call.cluster.storage
+    storage = call.state.storage
     collection = storage.collection(call.resource.collection_key)
     page = list_page(storage, collection, selection, options)
     return list_response(call.resource, page.items, page.metadata, call.representation)
@@ -125,7 +112,7 @@ async def watch(call: Call) -> Answer:
     """Answer the changes of a collection as they happen."""
     options = list_options(call.request)
     selection = selection_of(call.resource, call.namespace, options)
-    return WatchStream(call.cluster, call.resource, selection, call.representation, options)
+    return WatchStream(call.state, call.resource, selection, call.representation, options)
 
 
 async def create(call: Call) -> Answer:
@@ -133,8 +120,8 @@ async def create(call: Call) -> Answer:
     options = write_options(call.request, "CreateOptions")
     obj, warnings = _read_body(call, options)
     _check_namespace(call, obj)
-    outcome = await create_object(call.cluster, call.resource, call.namespace, obj, options)
-    return _written(call, outcome, warnings)
+    result = await call.writer.create(call.resource, call.namespace, obj, options)
+    return _written(call, result, warnings)
 
 
 async def update(call: Call) -> Answer:
@@ -151,8 +138,8 @@ async def update(call: Call) -> Answer:
         copied: Object = copy_json(obj)
         return copied
 
-    outcome = await update_object(call.cluster, call.target, replaced, options, call.subresource)
-    return _written(call, outcome, warnings)
+    result = await call.writer.update(call.target, replaced, options, call.subresource)
+    return _written(call, result, warnings)
 
 
 async def patch(call: Call) -> Answer:
@@ -172,13 +159,13 @@ async def patch(call: Call) -> Answer:
         warnings[:] = found
         return new
 
-    outcome = await update_object(call.cluster, call.target, change, options, call.subresource)
-    return _written(call, outcome, warnings)
+    result = await call.writer.update(call.target, change, options, call.subresource)
+    return _written(call, result, warnings)
 
 
 def _read_patched(call: Call, patched: Object, options: WriteOptions) -> tuple[Object, list[str]]:
     try:
-        return read_object(call.resource, patched, (), options.field_validation)
+        return read_object(call.resource, patched, options.field_validation)
     except StatusError as error:
         if error.code != 400 or options.field_validation is FieldValidation.STRICT:
             raise
@@ -195,51 +182,18 @@ async def apply(call: Call) -> Answer:
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the body is not an object")
     _check_names(call, config)
-    warnings: list[str] = []
-
-    def applied_to(old: Object | None) -> Object:
-        merged = call.cluster.ownership.apply(
-            call.resource,
-            call.subresource,
-            old,
-            copy_json(config),
-            options.field_manager,
-            force=options.force,
-        )
-        new, found = read_object(call.resource, merged, (), options.field_validation)
-        warnings[:] = found
-        return new
-
-    collection = call.cluster.storage.collection(call.resource.collection_key)
-    if collection.get(call.target.key) is None and not call.subresource:
-        check_namespace(call.cluster, call.resource, call.namespace, call.name)
-        if config.get("metadata", {}).get("uid"):
-            raise conflict(
-                call.resource,
-                call.name,
-                f"uid mismatch: the provided object specified uid {config['metadata']['uid']}, "
-                "and no existing object was found",
-            )
-        obj = applied_to(None)
-        obj["metadata"].pop("resourceVersion", None)
-        outcome = await create_object(
-            call.cluster, call.resource, call.namespace, obj, options, applied=True
-        )
-        return _written(call, outcome, warnings)
-    outcome = await update_object(
-        call.cluster, call.target, applied_to, options, call.subresource, applied=True
-    )
-    return _written(call, outcome, warnings)
+    result = await call.writer.apply(call.target, config, options, call.subresource)
+    return _written(call, result, [])
 
 
 async def delete(call: Call) -> Answer:
     """Delete an object, or mark it as being deleted."""
     options = delete_options(call.request)
-    outcome = await delete_object(call.cluster, call.target, options)
-    if outcome.deleted and not call.resource.strategy.returns_deleted_object:
-        return json_response(_deleted_status(call.resource, call.name, outcome.stored.uid))
+    result = await call.writer.delete(call.target, options)
+    if result.deleted and not call.resource.strategy.returns_deleted_object:
+        return json_response(_deleted_status(call.resource, call.name, result.stored.uid))
     return object_response(
-        call.resource, outcome.stored, call.representation, warnings=outcome.warnings
+        call.resource, result.stored, call.representation, warnings=result.warnings
     )
 
 
@@ -261,13 +215,13 @@ async def delete_collection(call: Call) -> Answer:
     options = delete_options(_without_list_version(call.request))
     listed = list_options(call.request)
     selection = selection_of(call.resource, call.namespace, listed)
-    storage = call.cluster.storage
+    storage = call.state.storage
     collection = storage.collection(call.resource.collection_key)
     page = list_page(storage, collection, selection, listed)
     for item in page.items:
         namespace, _, name = item.key.rpartition("/")
         if collection.get(item.key) is not None:
-            await delete_object(call.cluster, Target(call.resource, namespace, name), options)
+            await call.writer.delete(Target(call.resource, namespace, name), options)
     return list_response(call.resource, page.items, page.metadata, call.representation)
 
 
@@ -282,7 +236,7 @@ def _without_list_version(request: Request) -> Request:
 
 def _read_body(call: Call, options: WriteOptions) -> tuple[Object, list[str]]:
     obj, duplicates = decode_object(call.request, call.resource.kind)
-    return read_object(call.resource, obj, duplicates, options.field_validation)
+    return read_object(call.resource, obj, options.field_validation, duplicates)
 
 
 def _check_namespace(call: Call, obj: Object) -> None:
@@ -308,13 +262,13 @@ def _check_names(call: Call, obj: Object) -> None:
     _check_namespace(call, obj)
 
 
-def _written(call: Call, outcome: Outcome, warnings: list[str]) -> Response:
+def _written(call: Call, result: WriteResult, warnings: list[str]) -> Response:
     return object_response(
         call.resource,
-        outcome.stored,
+        result.stored,
         call.representation,
-        201 if outcome.created else 200,
-        [*warnings, *outcome.warnings],
+        201 if result.created else 200,
+        [*warnings, *result.warnings],
     )
 
 

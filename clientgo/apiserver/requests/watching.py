@@ -16,21 +16,19 @@ from __future__ import annotations
 import asyncio
 import random
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clientgo.apiserver.http.messages import Message, Receive, Send, head
 from clientgo.apiserver.http.negotiation import Form, Representation
-from clientgo.apiserver.http.numbers import parse_unsigned
+from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.requests.options import ListOptions, check_watch_match
 from clientgo.apiserver.requests.rendering import partial_metadata
 from clientgo.apiserver.requests.selection import Selection
+from clientgo.apiserver.requests.table import make_table
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.status_errors import StatusError, expired, internal
-from clientgo.apiserver.resources.table import make_table
 from clientgo.apiserver.storage.storage import Change, Collection, EventType, StoredObject, encode
-
-if TYPE_CHECKING:
-    from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.storage.versions import parse_version
 
 BOOKMARK_INTERVAL = 60.0
 """Seconds between bookmarks; a real API server sends them about once a minute."""
@@ -61,7 +59,7 @@ def parse_watch_version(text: str) -> int:
     Raises:
         StatusError: 500 (sic), it is no number.
     """
-    version = parse_unsigned(text or "0")
+    version = parse_version(text or "0")
     if version is None:
         raise internal(
             f'resourceVersion: Invalid value: "{text}": strconv.ParseUint: parsing "{text}": '
@@ -75,7 +73,7 @@ class WatchStream:
 
     def __init__(
         self,
-        cluster: Cluster,
+        state: State,
         resource: Resource,
         selection: Selection,
         representation: Representation,
@@ -88,8 +86,9 @@ class WatchStream:
         """
         check_watch_match(options)
         self.resource = resource
-        self._cluster = cluster
-        self._collection: Collection = cluster.storage.collection(resource.collection_key)
+        self._storage = state.storage
+        self._open = state.watches
+        self._collection: Collection = state.storage.collection(resource.collection_key)
         self._selection = selection
         self.headers: list[tuple[str, str]] = []
         self._form = representation.form
@@ -119,7 +118,7 @@ class WatchStream:
             self._initial_bookmark = bool(options.send_initial_events) and options.bookmarks
         elif version:
             if version < self._collection.expired:
-                current = self._cluster.storage.version
+                current = self._storage.version
                 self._failure = expired(f"too old resource version: {version} ({current})")
             else:
                 self._position = self._collection.position_after(version)
@@ -151,7 +150,7 @@ class WatchStream:
         """Write events until the watch times out, is ended, or the client hangs up."""
 
         async def send_kept(message: Message) -> None:
-            await self._cluster.storage.durable()  # nobody is told what could still be lost
+            await self._storage.durable()  # nobody is told what could still be lost
             await send(message)
 
         self._task = asyncio.current_task()
@@ -161,7 +160,7 @@ class WatchStream:
         if self._bookmarks:
             timers.append(loop.call_later(BOOKMARK_INTERVAL, self._request_bookmark, loop, timers))
         self._collection.watchers.add(self)
-        self._cluster.watches.add(self)
+        self._open.add(self)
         try:
             await send_kept(
                 {
@@ -175,7 +174,7 @@ class WatchStream:
         except asyncio.CancelledError:
             pass  # dropped; the unfinished answer makes the HTTP server close the connection
         finally:
-            self._cluster.watches.discard(self)
+            self._open.discard(self)
             self._collection.watchers.discard(self)
             listening.cancel()
             for timer in timers:
@@ -279,7 +278,7 @@ class WatchStream:
         return encode(table)
 
     def _bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
-        metadata: dict[str, Any] = {"resourceVersion": str(self._cluster.storage.version)}
+        metadata: dict[str, Any] = {"resourceVersion": str(self._storage.version)}
         if annotations:
             metadata["annotations"] = annotations
         obj = self.resource.strategy.empty_object(self.resource) | {"metadata": metadata}

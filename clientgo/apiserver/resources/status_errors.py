@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.schema.field_errors import FieldError, aggregate_message
 
 Cause = Mapping[str, str]
@@ -53,7 +53,7 @@ class StatusError(Exception):
         return body
 
 
-def _about(resource: Resource, name: str, *, by_kind: bool = False) -> dict[str, Any]:
+def _about(resource: ResourceType, name: str, *, by_kind: bool = False) -> dict[str, Any]:
     """``details`` that name an object; by its resource, or by its kind where upstream does so."""
     details: dict[str, Any] = {}
     if name:
@@ -64,27 +64,29 @@ def _about(resource: Resource, name: str, *, by_kind: bool = False) -> dict[str,
     return details
 
 
-def not_found(resource: Resource, name: str) -> StatusError:
+def not_found(resource: ResourceType, name: str) -> StatusError:
     """404: no such object."""
     message = f'{resource.qualified_name} "{name}" not found'
     return StatusError(404, "NotFound", message, _about(resource, name))
 
 
-def already_exists(resource: Resource, name: str, *, being_deleted: bool = False) -> StatusError:
+def already_exists(
+    resource: ResourceType, name: str, *, being_deleted: bool = False
+) -> StatusError:
     """409 on a create whose name is taken, if only by an object that waits for its finalizers."""
     prefix = "object is being deleted: " if being_deleted else ""
     message = f'{prefix}{resource.qualified_name} "{name}" already exists'
     return StatusError(409, "AlreadyExists", message, _about(resource, name))
 
 
-def conflict(resource: Resource, name: str, why: str, *, by_kind: bool = False) -> StatusError:
+def conflict(resource: ResourceType, name: str, why: str, *, by_kind: bool = False) -> StatusError:
     """409: the object is not in the state that the request assumes."""
     subject = resource.qualified_kind if by_kind else resource.qualified_name
     message = f'Operation cannot be fulfilled on {subject} "{name}": {why}'
     return StatusError(409, "Conflict", message, _about(resource, name, by_kind=by_kind))
 
 
-def modified(resource: Resource, name: str) -> StatusError:
+def modified(resource: ResourceType, name: str) -> StatusError:
     """409: somebody else wrote first (optimistic locking)."""
     return conflict(
         resource,
@@ -94,15 +96,13 @@ def modified(resource: Resource, name: str) -> StatusError:
     )
 
 
-def invalid(resource: Resource, name: str, errors: list[FieldError]) -> StatusError:
+def invalid(resource: ResourceType, name: str, errors: list[FieldError]) -> StatusError:
     """422: the object, known by its kind, breaks rules; every mistake is told."""
-    if (group := resource.strategy.reported_group) is not None:
-        resource = resource.in_group(group)
     details = _about(resource, name, by_kind=True)
     return _invalid(resource.qualified_kind, name, errors, details)
 
 
-def invalid_of_resource(resource: Resource, name: str, errors: list[FieldError]) -> StatusError:
+def invalid_of_resource(resource: ResourceType, name: str, errors: list[FieldError]) -> StatusError:
     """422 where upstream names the resource instead of the kind."""
     return _invalid(resource.qualified_name, name, errors, _about(resource, name))
 
@@ -126,7 +126,9 @@ def bad_request(message: str) -> StatusError:
     return StatusError(400, "BadRequest", message)
 
 
-def forbidden(resource: Resource, name: str, why: str, causes: Iterable[Cause] = ()) -> StatusError:
+def forbidden(
+    resource: ResourceType, name: str, why: str, causes: Iterable[Cause] = ()
+) -> StatusError:
     """403: understood, and not allowed."""
     details = _about(resource, name)
     if told := [dict(cause) for cause in causes]:
@@ -145,7 +147,7 @@ def resource_not_found() -> StatusError:
     return StatusError(404, "NotFound", "the server could not find the requested resource")
 
 
-def method_not_supported(resource: Resource, verb: str) -> StatusError:
+def method_not_supported(resource: ResourceType, verb: str) -> StatusError:
     """405 in the words that custom resources have for it."""
     details = _about(resource, "")
     message = f'{verb} is not supported on resources of kind "{resource.qualified_name}"'

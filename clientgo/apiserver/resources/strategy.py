@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from clientgo.apiserver.resources.columns import AGE, NAME, Column
 from clientgo.apiserver.resources.names import DNS_SUBDOMAIN, NameRule
-from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.status_errors import bad_request
-from clientgo.apiserver.resources.table import AGE, NAME, Column
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.managed_fields import DEDUCED, FieldSet, FieldType
 from clientgo.meta.patches.strategic_merge import PatchSchema
@@ -67,6 +68,9 @@ class Strategy:
     deletion_finalizers: tuple[str, ...] = ()
     """Finalizers that every object is given when its deletion begins."""
 
+    published_schema: Mapping[str, Any] = {}
+    """The schema that OpenAPI shows, if the kind is defined by a CRD."""
+
     columns: tuple[Column, ...] = (NAME, AGE)
     """What a Table shows of an object."""
 
@@ -85,7 +89,7 @@ class Strategy:
         """Fields beyond name and namespace that a field selector may name."""
         return {}
 
-    def check_type(self, resource: Resource, obj: Object) -> None:
+    def check_type(self, resource: ResourceType, obj: Object) -> None:
         """Refuse an object that says it is of another type; saying nothing is fine.
 
         Raises:
@@ -100,7 +104,7 @@ class Strategy:
                 f'{kind} in version "{api_version}" cannot be handled as a {resource.kind}'
             )
 
-    def decode(self, resource: Resource, obj: Object) -> Decoded:
+    def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Check types, drop what the kind does not know, fill in what may be left out.
 
         Raises:
@@ -108,7 +112,7 @@ class Strategy:
         """
         return Decoded(obj)
 
-    def empty_object(self, resource: Resource) -> Object:
+    def empty_object(self, resource: ResourceType) -> Object:
         """What an object with nothing in it looks like; bookmarks carry one."""
         return {"apiVersion": resource.api_version, "kind": resource.kind}
 

@@ -17,10 +17,7 @@ from urllib.parse import unquote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
-from clientgo.apiserver.application import Application
-from clientgo.apiserver.auth.authentication import Authenticator
-from clientgo.apiserver.cluster import Cluster
-from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver import Application, Cluster
 from clientgo.meta import APIResource
 from clientgo.rest import Answer
 from clientgo.rest.exchange import Headers, RequestBody
@@ -36,13 +33,12 @@ class StillServer:
         self._lock = threading.Lock()
         self._loop = asyncio.new_event_loop()
         self._cluster = Cluster(now)
-        authenticator = Authenticator(None)
-        self._application = Application(self._cluster, FaultInjector(authenticator), authenticator)
+        self._application = Application(self._cluster)
         self._loop.run_until_complete(self._cluster.begin())
 
     def serves(self, kind: APIResource) -> bool:
         """Whether a kind is built in, or was defined."""
-        return self._cluster.registry.find(kind.group, kind.version, kind.plural) is not None
+        return self._cluster.state.registry.find(kind.group, kind.version, kind.plural) is not None
 
     def send(
         self,
@@ -76,7 +72,7 @@ class StillServer:
 
     def close(self) -> None:
         with self._lock:
-            self._cluster.webhooks.close()
+            self._cluster.close()
             self._loop.close()
 
     async def _answer(

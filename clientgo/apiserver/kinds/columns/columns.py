@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from clientgo.apiserver.resources.table import CellReader, Column, age_since
+from clientgo.apiserver.resources.columns import CellReader, Column, age_since
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.label_selector_objects import selector_from_object
 from clientgo.meta.labels import format_labels

@@ -17,7 +17,7 @@ from clientgo.apiserver.kinds.columns.columns import (
     yes_or_no,
 )
 from clientgo.apiserver.kinds.events import to_core
-from clientgo.apiserver.resources.table import AGE, NAME, CellReader, Column, age_since
+from clientgo.apiserver.resources.columns import AGE, NAME, CellReader, Column, age_since
 from clientgo.apiserver.storage.storage import Object
 
 # -- nodes

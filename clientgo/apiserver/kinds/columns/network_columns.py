@@ -19,7 +19,7 @@ from clientgo.apiserver.kinds.columns.columns import (
     shortened,
     text,
 )
-from clientgo.apiserver.resources.table import AGE, NAME, Column
+from clientgo.apiserver.resources.columns import AGE, NAME, Column
 from clientgo.apiserver.storage.storage import Object
 
 # -- services

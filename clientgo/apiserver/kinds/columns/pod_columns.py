@@ -19,7 +19,7 @@ from clientgo.apiserver.kinds.columns.columns import (
     selector,
     text,
 )
-from clientgo.apiserver.resources.table import AGE, NAME, Column, age_since
+from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
 from clientgo.apiserver.storage.storage import Object
 
 _OVER = ("Succeeded", "Failed")

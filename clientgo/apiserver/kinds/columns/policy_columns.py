@@ -14,7 +14,7 @@ from clientgo.apiserver.kinds.columns.columns import (
     find,
     text,
 )
-from clientgo.apiserver.resources.table import AGE, CREATED_AT, NAME, CellReader, Column
+from clientgo.apiserver.resources.columns import AGE, CREATED_AT, NAME, CellReader, Column
 from clientgo.apiserver.storage.storage import Object
 
 

@@ -17,7 +17,7 @@ from clientgo.apiserver.kinds.columns.pod_columns import POD_COLUMNS
 from clientgo.apiserver.kinds.columns.policy_columns import POLICY_COLUMNS
 from clientgo.apiserver.kinds.columns.storage_columns import STORAGE_COLUMNS
 from clientgo.apiserver.kinds.columns.workload_columns import WORKLOAD_COLUMNS
-from clientgo.apiserver.resources.table import CREATED_AT, NAME, Column
+from clientgo.apiserver.resources.columns import CREATED_AT, NAME, Column
 
 _COLUMNS: Mapping[str, tuple[Column, ...]] = {
     **CORE_COLUMNS,

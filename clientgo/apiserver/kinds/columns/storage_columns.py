@@ -15,7 +15,7 @@ from clientgo.apiserver.kinds.columns.columns import (
     text,
     yes_or_no,
 )
-from clientgo.apiserver.resources.table import AGE, NAME, CellReader, Column
+from clientgo.apiserver.resources.columns import AGE, NAME, CellReader, Column
 from clientgo.apiserver.storage.storage import Object
 
 _ACCESS_MODES = {

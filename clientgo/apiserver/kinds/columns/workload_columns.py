@@ -23,7 +23,7 @@ from clientgo.apiserver.kinds.columns.columns import (
     selector,
     text,
 )
-from clientgo.apiserver.resources.table import AGE, NAME, Column, age_since, human_duration
+from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since, human_duration
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.timestamps import parse_time
 

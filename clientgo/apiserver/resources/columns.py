@@ -1,23 +1,16 @@
-"""Tables: what ``kubectl get`` prints, made by the server.
+"""The columns of a Table: a name, a type, and a function that reads the cell from an object.
 
-Promises: built-in kinds have the columns that kubectl users know, custom resources those of their
-CRD; a row carries the object's metadata. A column is a name, a type and a function of the object.
-
-Upstream: ``pkg/printers/internalversion`` and apiextensions ``tableconvertor``.
+Upstream: ``pkg/printers`` and apiextensions ``tableconvertor``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clientgo.apiserver.http.negotiation import Included
 from clientgo.apiserver.storage.storage import Object
-
-if TYPE_CHECKING:
-    from clientgo.apiserver.resources.resource import Resource
 
 CellReader = Callable[[Object], Any]
 
@@ -42,41 +35,6 @@ class Column:
             "description": self.description,
             "priority": self.priority,
         }
-
-
-def make_table(
-    resource: Resource,
-    objects: Sequence[Object],
-    metadata: dict[str, Any],
-    included: Included = Included.METADATA,
-) -> dict[str, Any]:
-    """A Table of objects; ``metadata`` is that of the list."""
-    columns = resource.strategy.columns
-    return {
-        "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": metadata,
-        "columnDefinitions": [column.definition() for column in columns],
-        "rows": [
-            {
-                "cells": [column.cell(obj) for column in columns],
-                "object": _included_object(obj, included),
-            }
-            for obj in objects
-        ],
-    }
-
-
-def _included_object(obj: Object, included: Included) -> Object | None:
-    if included is Included.NONE:
-        return None
-    if included is Included.OBJECT:
-        return obj
-    return {
-        "kind": "PartialObjectMetadata",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": obj["metadata"],
-    }
 
 
 def name_cell(obj: Object) -> Any:

@@ -1,0 +1,60 @@
+"""The order in which a write is admitted: namespace life cycle, definitions, webhooks.
+
+Built-in plugins that change or refuse objects (priority, service accounts, quotas) belong here,
+before the webhooks.
+
+Upstream: apiserver ``admission.chainAdmissionHandler``; ``kubeapiserver/options/plugins.go``.
+"""
+
+from __future__ import annotations
+
+from clientgo.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from clientgo.apiserver.admission.webhooks import Webhooks
+from clientgo.apiserver.objects.admission import Operation, Review
+from clientgo.apiserver.resources.registry import ResourceRegistry
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import forbidden
+from clientgo.apiserver.storage.storage import Storage
+
+
+class AdmissionChain:
+    """All admission of one server. Without matching webhooks nothing is awaited."""
+
+    def __init__(self, storage: Storage, registry: ResourceRegistry, namespaces: Resource) -> None:
+        self._registry = registry
+        self._namespaces = NamespaceLifecycle(storage, namespaces)
+        self._webhooks = Webhooks(storage, registry, self._namespaces.labels)
+
+    def check(self, operation: Operation, resource: Resource, namespace: str, name: str) -> None:
+        """Decide by what the request names, before the object is looked at.
+
+        Raises:
+            StatusError: 403 or 404.
+        """
+        if operation is Operation.CREATE:
+            self._namespaces.check_create(resource, namespace, name)
+            if resource.collection_key in self._registry.terminating:
+                why = "create not allowed while custom resource definition is terminating"
+                raise forbidden(resource, name, why)
+        elif operation is Operation.DELETE:
+            self._namespaces.check_delete(resource, name)
+
+    async def mutate(self, review: Review) -> None:
+        """Let the mutating webhooks change ``review.obj``.
+
+        Raises:
+            StatusError: one denies the write, or a call fails that must not.
+        """
+        await self._webhooks.mutate(review)
+
+    async def validate(self, review: Review) -> None:
+        """Let the validating webhooks refuse the write.
+
+        Raises:
+            StatusError: one denies the write, or a call fails that must not.
+        """
+        await self._webhooks.validate(review)
+
+    def close(self) -> None:
+        """End the threads that call webhooks."""
+        self._webhooks.close()

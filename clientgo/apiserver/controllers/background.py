@@ -1,0 +1,40 @@
+"""Work that follows a write, after the request that made it has been answered."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from clientgo.apiserver.storage.storage import Storage
+
+LOG = logging.getLogger("clientgo.apiserver")
+
+
+class BackgroundWork:
+    """The tasks that controllers have started. On the server's event loop only."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run ``work`` soon; an error is logged."""
+        task = asyncio.get_running_loop().create_task(self._run(work))
+        self._tasks.add(task)
+        task.add_done_callback(self._done)
+
+    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        await work
+        await self._storage.durable()
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            LOG.error("background work failed", exc_info=error)
+
+    async def settle(self) -> None:
+        """Wait until no work is left, including the work that work starts."""
+        while self._tasks:
+            await asyncio.wait(self._tasks)

@@ -1,0 +1,61 @@
+"""CustomResourceDefinitions as objects: defaults, validation, and how their deletion begins.
+
+Upstream: apiextensions ``pkg/registry/customresourcedefinition``.
+"""
+
+from __future__ import annotations
+
+from clientgo.apiserver.crds.validation import (
+    CLEANUP_FINALIZER,
+    validate_crd,
+    validate_crd_change,
+    validate_crd_spec,
+)
+from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
+from clientgo.apiserver.storage.storage import Object
+from clientgo.schema.field_errors import FieldError
+
+
+class CrdStrategy(StatusStrategy):
+    """The definitions themselves."""
+
+    allow_unconditional_update = False
+    counts_generations = True
+    returns_deleted_object = True
+    deletion_finalizers = (CLEANUP_FINALIZER,)
+
+    def default(self, obj: Object) -> None:
+        """Fill in the names that follow from others, and the conversion strategy."""
+        spec = obj["spec"]
+        spec.setdefault("conversion", {"strategy": "None"})
+        names = spec["names"]
+        if kind := names.get("kind"):
+            for field, value in (("singular", kind.lower()), ("listKind", f"{kind}List")):
+                if not names.get(field):
+                    names[field] = value
+
+    def initial_status(self, obj: Object) -> Object:
+        """No conditions yet; the storage version is the first stored one."""
+        versions = obj["spec"].get("versions", ())
+        return {
+            "conditions": [],
+            "acceptedNames": {"plural": "", "kind": ""},
+            "storedVersions": [item["name"] for item in versions if item.get("storage")],
+        }
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep the status, but note a new storage version."""
+        super().prepare_for_update(new, old)
+        stored = list(old.get("status", {}).get("storedVersions", ()))
+        for version in new["spec"].get("versions", ()):
+            if version.get("storage") and version["name"] not in stored:
+                stored.append(version["name"])
+        new["status"] = {**new.get("status", {}), "storedVersions": stored}
+
+    def validate(self, obj: Object) -> list[FieldError]:
+        """The definition's own rules, which say all that its type does."""
+        return validate_crd(obj)
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """What a definition can't change any more, and what is wrong with the rest."""
+        return validate_crd_change(new, old) or validate_crd_spec(new)

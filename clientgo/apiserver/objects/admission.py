@@ -1,0 +1,51 @@
+"""The interface that the writer calls before it stores; ``admission`` implements it.
+
+Upstream: apiserver ``admission.Interface``, ``MutationInterface`` and ``ValidationInterface``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Protocol
+
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.storage import Object
+
+
+class Operation(StrEnum):
+    """What a write does, in the words of webhook rules."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+
+
+@dataclass(slots=True)
+class Review:
+    """A write to be admitted. Mutating admission may replace ``obj`` and add warnings."""
+
+    operation: Operation
+    resource: Resource
+    namespace: str
+    name: str
+    obj: Object | None
+    old: Object | None
+    subresource: str = ""
+    dry_run: bool = False
+    options: Mapping[str, object] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+
+
+class Admission(Protocol):
+    """Decides on writes. Each method raises a StatusError to refuse one."""
+
+    def check(self, operation: Operation, resource: Resource, namespace: str, name: str) -> None:
+        """Decide by what the request names, before the object is looked at."""
+
+    async def mutate(self, review: Review) -> None:
+        """Change ``review.obj``, before the object is validated."""
+
+    async def validate(self, review: Review) -> None:
+        """Decide on the object as it will be stored."""

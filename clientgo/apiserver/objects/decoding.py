@@ -1,0 +1,46 @@
+"""An object that a client sent, read as its kind demands."""
+
+from __future__ import annotations
+
+from clientgo.apiserver.objects.metadata import read_metadata
+from clientgo.apiserver.objects.options import FieldValidation
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import bad_request
+from clientgo.apiserver.storage.storage import Object
+
+_HEADER = frozenset({"apiVersion", "kind", "metadata"})
+
+
+def read_object(
+    resource: Resource,
+    obj: Object,
+    validation: FieldValidation = FieldValidation.IGNORE,
+    duplicates: tuple[str, ...] = (),
+) -> tuple[Object, list[str]]:
+    """Check the types of an object and drop the fields that its kind does not know.
+
+    Returns the object with apiVersion, kind and metadata first, and warnings for the client.
+    ``duplicates`` are the paths of fields that occurred twice in the body.
+
+    Raises:
+        StatusError: 400, a field has the wrong type, or validation is strict and one is unknown.
+    """
+    resource.strategy.check_type(resource, obj)
+    unknown_metadata = read_metadata(obj)
+    ordered = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+        "metadata": obj["metadata"],
+    } | {key: value for key, value in obj.items() if key not in _HEADER}
+    decoded = resource.strategy.decode(resource, ordered)
+    if validation is FieldValidation.IGNORE:
+        return decoded.obj, []
+    problems = [f'duplicate field "{path}"' for path in duplicates]
+    unknown = sorted((*unknown_metadata, *decoded.unknown_fields))
+    problems += [f'unknown field "{path}"' for path in unknown]
+    if problems and validation is FieldValidation.STRICT:
+        raise bad_request(
+            f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+            f"{resource.kind}: strict decoding error: {', '.join(problems)}"
+        )
+    return decoded.obj, problems

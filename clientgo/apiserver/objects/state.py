@@ -1,0 +1,64 @@
+"""What the parts of one API server share: storage, resources, field owners, watches, the clock.
+
+Promises: everything here is used on the server's event loop only. A request handler or controller
+runs without interruption until it awaits, so a write needs no lock.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from clientgo.apiserver.objects.ownership import Ownership
+from clientgo.apiserver.resources.registry import ResourceRegistry
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.storage import Storage
+from clientgo.meta.timestamps import format_time
+
+
+class OpenWatch(Protocol):
+    """A watch that is being served."""
+
+    @property
+    def resource(self) -> Resource:
+        """The resource that is watched."""
+
+    def end(self) -> None:
+        """End the stream cleanly, after what is already in the log."""
+
+
+class OpenWatches(set[OpenWatch]):
+    """The watches that are being served."""
+
+    def end_all(self) -> None:
+        """End every watch."""
+        for watch in list(self):
+            watch.end()
+
+    def end_of(self, group: str, plural: str) -> None:
+        """End the watches of a resource."""
+        for watch in list(self):
+            if (watch.resource.group, watch.resource.plural) == (group, plural):
+                watch.end()
+
+
+class State:
+    """The state of one API server."""
+
+    def __init__(
+        self, storage: Storage, registry: ResourceRegistry, now: Callable[[], float]
+    ) -> None:
+        self.storage = storage
+        self.registry = registry
+        self.ownership = Ownership(now, self.timestamp)
+        self.watches = OpenWatches()
+        self._now = now
+        self._last_timestamp = (0, "")
+        """The second that was formatted last; many writes happen in the same one."""
+
+    def timestamp(self, later: float = 0) -> str:
+        """Return the time now, or some seconds later, as metadata has it."""
+        second = int(self._now() + later)
+        if second != self._last_timestamp[0]:
+            self._last_timestamp = (second, format_time(second))
+        return self._last_timestamp[1]

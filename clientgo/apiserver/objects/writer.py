@@ -1,0 +1,380 @@
+"""The writes: create, update, apply, delete.
+
+Promises: every write (a PUT, a patch, the garbage collector's) goes through ``ObjectWriter``, so
+metadata, generation, finalizers, optimistic locking and validation are decided in one place. A
+write that changes nothing stores nothing and keeps its resource version. Nothing is awaited between
+the read of the old state and the write, except a matching admission webhook; then the write starts
+again if the old state has changed meanwhile.
+
+Upstream: apiserver ``registry/generic/registry.Store``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from clientgo.apiserver.objects import metadata as object_meta
+from clientgo.apiserver.objects.admission import Admission, Operation, Review
+from clientgo.apiserver.objects.decoding import read_object
+from clientgo.apiserver.objects.deletion import (
+    check_preconditions,
+    finalizers_of_deletion,
+    is_finished,
+    mark_deleted,
+)
+from clientgo.apiserver.objects.options import DeleteOptions, WriteOptions
+from clientgo.apiserver.objects.ownership import without_times
+from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.status_errors import (
+    already_exists,
+    conflict,
+    internal,
+    invalid,
+    invalid_of_resource,
+    modified,
+    not_found,
+)
+from clientgo.apiserver.storage.storage import Collection, Object, StoredObject, encode, object_key
+from clientgo.apiserver.storage.versions import parse_version
+from clientgo.meta.json_values import copy_json
+from clientgo.schema.field_errors import FieldError
+
+_GENERATE_ATTEMPTS = 8
+"""Tries to find a free generated name, as upstream does."""
+
+ObjectChange = Callable[[Object], Object]
+"""Returns the wanted state; is given a copy of the current one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The object that a write is about."""
+
+    resource: Resource
+    namespace: str
+    name: str
+
+    @property
+    def key(self) -> str:
+        """Return its key within the collection."""
+        return object_key(self.namespace, self.name)
+
+
+@dataclass(slots=True)
+class WriteResult:
+    """The object after a write, or its last state if it was deleted."""
+
+    stored: StoredObject
+    deleted: bool = False
+    created: bool = False
+    warnings: list[str] = field(default_factory=list)
+
+
+class ObjectWriter:
+    """Writes objects. On the server's event loop only."""
+
+    def __init__(self, state: State, admission: Admission) -> None:
+        self._state = state
+        self._admission = admission
+
+    # -- create
+
+    async def create(
+        self,
+        resource: Resource,
+        namespace: str,
+        obj: Object,
+        options: WriteOptions,
+        *,
+        applied: bool = False,
+    ) -> WriteResult:
+        """Store a new object; ``applied`` says that its fields have owners already.
+
+        Raises:
+            StatusError: it exists, is invalid, is not admitted, or its namespace is missing.
+        """
+        metadata = obj["metadata"]
+        if given := metadata.get("resourceVersion"):
+            if given != "0":
+                raise internal("resourceVersion should not be set on objects to be created")
+            del metadata["resourceVersion"]
+        self._admission.check(Operation.CREATE, resource, namespace, metadata.get("name", ""))
+        collection = self._collection(resource)
+        self._prepare_new(resource, namespace, obj)
+        _avoid_taken_name(collection, namespace, metadata)
+        target = Target(resource, namespace, metadata.get("name", ""))
+        review = Review(
+            Operation.CREATE,
+            resource,
+            namespace,
+            target.name,
+            obj,
+            None,
+            dry_run=options.dry_run,
+            options=options.as_sent,
+        )
+        obj = await self._mutate(review, obj)
+        if not applied:
+            obj = self._state.ownership.update(resource, "", None, obj, options.field_manager)
+        causes = object_meta.create_causes(
+            obj["metadata"], resource.strategy.name_rule, namespaced=resource.namespaced
+        )
+        causes += resource.strategy.validate(obj)
+        if causes:
+            raise invalid(resource.reported, target.name, causes)
+        await self._admission.validate(review)
+        existing = collection.get(target.key)
+        if existing is not None:
+            being_deleted = "deletionTimestamp" in existing.decode()["metadata"]
+            raise already_exists(resource, target.name, being_deleted=being_deleted)
+        stored = self._store(collection, target, obj, dry_run=options.dry_run)
+        return WriteResult(stored, created=True, warnings=review.warnings)
+
+    async def _mutate(self, review: Review, obj: Object) -> Object:
+        """Return the object after mutating admission, read again if that changed it."""
+        await self._admission.mutate(review)
+        if review.obj is None or review.obj is obj:
+            return obj
+        review.obj, _ = read_object(review.resource, review.obj)
+        return review.obj
+
+    def _prepare_new(self, resource: Resource, namespace: str, obj: Object) -> None:
+        """Set what only the server may set, in place."""
+        object_meta.prepare_for_create(obj["metadata"], namespace, self._state.timestamp())
+        if resource.strategy.counts_generations:
+            obj["metadata"]["generation"] = 1
+        resource.strategy.prepare_for_create(obj)
+
+    # -- update
+
+    async def update(
+        self,
+        target: Target,
+        change: ObjectChange,
+        options: WriteOptions,
+        subresource: str = "",
+        *,
+        applied: bool = False,
+    ) -> WriteResult:
+        """Bring an object into the state that ``change`` makes of its current one.
+
+        Raises:
+            StatusError: it does not exist, it was modified meanwhile, the new state is invalid or
+                not admitted.
+        """
+        resource = target.resource
+        collection = self._collection(resource)
+        while True:
+            stored = _existing(collection, target)
+            old = resource.decode(stored)
+            new = change(resource.decode(stored))
+            _check_version(target, new["metadata"], old["metadata"])
+            _prepare_update(resource, new, old, subresource)
+            review = Review(
+                Operation.UPDATE,
+                resource,
+                target.namespace,
+                target.name,
+                new,
+                old,
+                subresource,
+                options.dry_run,
+                options.as_sent,
+            )
+            new = await self._mutate(review, new)
+            if not applied:
+                new = self._state.ownership.update(
+                    resource, subresource, old, new, options.field_manager
+                )
+            _validate_update(target, new, old, subresource)
+            await self._admission.validate(review)
+            if collection.get(target.key) is stored:
+                break
+        if new == old or without_times(new) == without_times(old):
+            return WriteResult(stored, warnings=review.warnings)
+        if is_finished(resource, new, old):
+            new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
+            final = _encode_unstored(target, new, stored)
+            if not options.dry_run:
+                self._state.storage.delete(collection, target.key)
+            return WriteResult(final, deleted=True, warnings=review.warnings)
+        written = self._store(collection, target, new, dry_run=options.dry_run)
+        return WriteResult(written, warnings=review.warnings)
+
+    # -- apply
+
+    async def apply(
+        self, target: Target, config: Object, options: WriteOptions, subresource: str = ""
+    ) -> WriteResult:
+        """Merge the configuration of an applier into an object; create it if it does not exist.
+
+        Raises:
+            StatusError: 409 for fields of other managers; else as ``create`` and ``update``.
+        """
+        resource = target.resource
+        warnings: list[str] = []
+
+        def merge(old: Object | None) -> Object:
+            merged = self._state.ownership.apply(
+                resource,
+                subresource,
+                old,
+                copy_json(config),
+                options.field_manager,
+                force=options.force,
+            )
+            read, warnings[:] = read_object(resource, merged, options.field_validation)
+            return read
+
+        if subresource or self._collection(resource).get(target.key) is not None:
+            result = await self.update(target, merge, options, subresource, applied=True)
+        else:
+            self._admission.check(Operation.CREATE, resource, target.namespace, target.name)
+            if uid := config.get("metadata", {}).get("uid"):
+                raise conflict(
+                    resource,
+                    target.name,
+                    f"uid mismatch: the provided object specified uid {uid}, "
+                    "and no existing object was found",
+                )
+            obj = merge(None)
+            obj["metadata"].pop("resourceVersion", None)
+            result = await self.create(resource, target.namespace, obj, options, applied=True)
+        result.warnings[:0] = warnings
+        return result
+
+    # -- delete
+
+    async def delete(self, target: Target, options: DeleteOptions) -> WriteResult:
+        """Delete an object, or mark it if it has finalizers or a grace period.
+
+        Raises:
+            StatusError: it does not exist, a precondition fails, or it is not admitted.
+        """
+        resource = target.resource
+        self._admission.check(Operation.DELETE, resource, target.namespace, target.name)
+        collection = self._collection(resource)
+        while True:
+            stored = _existing(collection, target)
+            old = resource.decode(stored)
+            check_preconditions(resource, target.name, options, old["metadata"])
+            review = Review(
+                Operation.DELETE,
+                resource,
+                target.namespace,
+                target.name,
+                None,
+                old,
+                dry_run=options.dry_run,
+                options=options.as_sent,
+            )
+            await self._admission.validate(review)
+            if collection.get(target.key) is stored:
+                break
+        marked = resource.decode(stored)
+        finalizers = finalizers_of_deletion(resource, marked["metadata"], options)
+        grace = resource.strategy.grace_period(marked, options.grace_period)
+        if not finalizers and not grace and resource.strategy.may_go(marked):
+            last = stored
+            if not options.dry_run:
+                last = self._state.storage.delete(collection, target.key)
+            return WriteResult(last, deleted=True, warnings=review.warnings)
+        mark_deleted(resource, marked, finalizers, grace, self._state.timestamp(grace))
+        if marked == old:
+            return WriteResult(stored, warnings=review.warnings)
+        written = self._store(collection, target, marked, dry_run=options.dry_run)
+        return WriteResult(written, warnings=review.warnings)
+
+    # -- storing
+
+    def _collection(self, resource: Resource) -> Collection:
+        return self._state.storage.collection(resource.collection_key)
+
+    def _store(
+        self, collection: Collection, target: Target, obj: Object, *, dry_run: bool
+    ) -> StoredObject:
+        stored_form = target.resource.write(obj) if target.resource.write else obj
+        if dry_run:
+            return _encode_unstored(target, stored_form, None)
+        fields = _selectable_values(target.resource, stored_form)
+        return self._state.storage.put(collection, target.key, stored_form, fields)
+
+
+def _existing(collection: Collection, target: Target) -> StoredObject:
+    stored = collection.get(target.key)
+    if stored is None:
+        raise not_found(target.resource, target.name)
+    return stored
+
+
+def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:
+    """Generate another name while the generated one is taken."""
+    prefix = metadata.get("generateName")
+    if not prefix or not metadata["name"].startswith(prefix):
+        return
+    for _ in range(_GENERATE_ATTEMPTS):
+        if collection.get(object_key(namespace, metadata["name"])) is None:
+            return
+        metadata["name"] = object_meta.generate_name(prefix)
+
+
+def _check_version(target: Target, new: dict[str, Any], old: dict[str, Any]) -> None:
+    """Optimistic locking: the version that the client names must be the current one."""
+    version = new.get("resourceVersion", "")
+    if version in ("", "0"):
+        if not target.resource.strategy.allow_unconditional_update:
+            cause = FieldError.invalid(
+                "metadata.resourceVersion", 0, "must be specified for an update"
+            )
+            raise invalid_of_resource(target.resource, target.name, [cause])
+    elif parse_version(version) is None:
+        raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
+    elif version != old["resourceVersion"]:
+        raise modified(target.resource, target.name)
+    new["resourceVersion"] = old["resourceVersion"]
+
+
+def _prepare_update(resource: Resource, new: Object, old: Object, subresource: str) -> None:
+    strategy = resource.strategy
+    object_meta.prepare_for_update(new["metadata"], old["metadata"])
+    if subresource == "status":
+        strategy.prepare_for_status_update(new, old)
+    elif subresource == "finalize":
+        strategy.prepare_for_finalize(new, old)
+    else:
+        strategy.prepare_for_update(new, old)
+    if strategy.counts_generations and strategy.spec_changed(new, old):
+        new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _validate_update(target: Target, new: Object, old: Object, subresource: str) -> None:
+    strategy = target.resource.strategy
+    causes = object_meta.update_causes(
+        new["metadata"], old["metadata"], checks=strategy.metadata_checks
+    )
+    if subresource == "status":
+        causes += strategy.validate_status_update(new, old)
+    else:
+        causes += strategy.validate_update(new, old)
+    if causes:
+        raise invalid(target.resource.reported, target.name, causes)
+
+
+def _encode_unstored(target: Target, obj: Object, previous: StoredObject | None) -> StoredObject:
+    """Return a state that is answered but not stored."""
+    version = previous.resource_version if previous else 0
+    return StoredObject(target.key, version, encode(obj), obj["metadata"]["uid"], {}, {}, ())
+
+
+def _selectable_values(resource: Resource, obj: Object) -> dict[str, str]:
+    """Return the values that field selectors compare."""
+    metadata = obj["metadata"]
+    values = {"metadata.name": metadata["name"]}
+    if resource.namespaced:
+        values["metadata.namespace"] = metadata["namespace"]
+    for path, read in resource.strategy.selectable_fields.items():
+        values[path] = read(obj)
+    return values
