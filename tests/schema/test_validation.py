@@ -446,12 +446,3 @@ def test_embedded_resources_need_an_identity() -> None:
         ("spec.v.kind", "Invalid"),
         ("spec.v.metadata", "Invalid"),
     ]
-
-
-def test_a_pattern_that_takes_too_long_is_an_error_of_the_value() -> None:
-    schema = object_with(name={"type": "string", "pattern": "(a*b{1000})*" * 200})
-
-    ((field, reason, message),) = causes(schema, {"spec": {"name": "a" * 100}})
-
-    assert (field, reason) == ("spec.name", "Invalid")
-    assert "could not be matched" in message

@@ -13,7 +13,6 @@ from clientgo.cel.types import BOOL, BYTES, DYN, INT, STRING, list_of
 from clientgo.cel.values import Duration, Timestamp, is_number
 from clientgo.text import go_format
 from clientgo.text.go_regexp import GoRegexp, GoRegexpError, compile_go_regexp
-from clientgo.text.linear_matcher import MatchLimitError
 
 _ASCII_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _ASCII_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
@@ -22,10 +21,7 @@ _DIRECTIVE = re.compile(r"%(?:%|(?:\.(\d+))?(.))", re.DOTALL)
 
 def matches(text: str, pattern: str) -> bool:
     """Tell whether a pattern in Go's syntax matches somewhere in the text."""
-    try:
-        return compiled(pattern).matches(text)
-    except MatchLimitError as error:
-        raise CelEvaluationError(str(error)) from error
+    return compiled(pattern).matches(text)
 
 
 def compiled(pattern: str) -> GoRegexp:
@@ -42,10 +38,7 @@ def _find(text: str, pattern: str) -> str:
 
 def _find_all(text: str, pattern: str, limit: int = -1) -> list[str]:
     found = compiled(pattern).find_all(text)
-    try:
-        return list(itertools.islice(found, limit if limit >= 0 else None))
-    except MatchLimitError as error:
-        raise CelEvaluationError(str(error)) from error
+    return list(itertools.islice(found, limit if limit >= 0 else None))
 
 
 def _char_at(text: str, position: int) -> str:
