@@ -227,7 +227,10 @@ _RETRY: Final[Mapping[str, Read]] = {
 def _retry(where: str, value: Any) -> Any:
     if value == "none":
         return retry.none()
-    return _made_of(retry.generic, _RETRY)(where, value)
+    settings = _read_table(where, value, _RETRY, "it")
+    # With a limit the delays are those of the policy that has one.
+    make = retry.generic if "max_attempts" in settings else retry.exponential
+    return make(**settings)
 
 
 _CONTROLLER: Final[Mapping[str, Read]] = {

@@ -56,6 +56,10 @@ P = TypeVar("P")
 PRIMARY = "primary"
 """The name of the source of the primaries themselves."""
 
+WAKE_DELAY: Final = 1.0
+"""Seconds from the end of an outage until the objects run that failed: their caches need a moment
+to take in what has changed."""
+
 _TIMEOUTS_UNTIL_STUCK: Final = 10
 _DELETION_PERIOD: Final = 5.0
 """Seconds between looks at dependents that are being deleted, besides their events."""
@@ -152,6 +156,7 @@ class Controller(Generic[P]):
         self._context = MapContext(self.primary, services.client)
         self._sources: dict[str, tuple[Source, EventRouter]] = {}
         self.primary_cache: KindCache = services.cache.declare(self.kind, declaration.projection)
+        self.primary_cache.on_recovery(lambda: self.queue.wake_failed(WAKE_DELAY))
         self.shares_cached = self.primary_cache.shares
         self._started = False
         self._stop = threading.Event()

@@ -17,7 +17,7 @@ from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.rate_limit import RateLimit
-from clientgo.operator.retry import RetryPolicy, generic, policy_of
+from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.setting_names import check_names
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 
@@ -55,7 +55,7 @@ class ControllerConfig:
     generation_aware: bool = True
     default_filter: bool = True
     on_deleted: bool = False
-    retry: RetryPolicy | type[RetryPolicy] | str = field(default_factory=generic)
+    retry: RetryPolicy | type[RetryPolicy] | str = field(default_factory=exponential)
     rate_limit: RateLimit | None = None
     max_interval: Duration | None = TEN_HOURS
     reconcile_timeout: Duration | None = None

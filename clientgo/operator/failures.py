@@ -33,6 +33,7 @@ from clientgo.operator.object_events import CLEANUP_ABANDONED
 from clientgo.operator.object_writes import remove_finalizers_now, write_status
 from clientgo.operator.result import ErrorResult
 from clientgo.operator.run_queue import Run
+from clientgo.operator.transient import retry_after
 from clientgo.rest import TransportError
 
 if TYPE_CHECKING:
@@ -79,8 +80,10 @@ class Failures:
         answer = ErrorResult.default()
         if controller.shape.on_error is not None and obj is not None and not deleting:
             answer = self._ask_on_error(ctx, obj, error)
-        self._tell(ctx, run, error, shared, answer)
+        told = self._tell(ctx, run, error, shared, answer)
         retry = self._plan(run, error, shared, answer)
+        if not told and retry is None:
+            run.again_after(STATUS_RETRY)
         delay = None if retry is None else max(retry.due - self._clock.monotonic(), 0.0)
         controller.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
         if ctx.deleted and retry is None:
@@ -131,10 +134,13 @@ class Failures:
 
     def _tell(
         self, ctx: Context[Any], run: Run, error: Exception, shared: Any, answer: ErrorResult
-    ) -> None:
-        """By an Event and in the status; that something is invalid once for each generation."""
+    ) -> bool:
+        """Report an error by an Event and in the status; an invalid object once a generation.
+
+        Return False if the status could not be written.
+        """
         if shared is None:
-            return
+            return True
         notes, invalid = self._controller.notes, isinstance(error, InvalidObjectError)
         generation = metadata_of(shared).generation
         wanted = deep_copy(shared) if answer.obj is None else answer.obj
@@ -147,17 +153,15 @@ class Failures:
             _log.debug("%s: is gone, and its status with it", run.key)
         except (StatusError, TransportError) as failure:
             _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
-            if notes.reports:
-                run.again_after(STATUS_RETRY)
-            return
+            return not notes.reports
         if invalid:
             run.told(generation)
+        return True
 
     def _plan(self, run: Run, error: Exception, shared: Any, answer: ErrorResult) -> Timer | None:
         """What follows; None if nobody tries again."""
-        retry_after = error.retry_after if isinstance(error, StatusError) else None
         retry = run.failed(
-            FailedRun(error, answer.retries, answer.delay, retry_after or 0.0, shared),
+            FailedRun(error, answer.retries, answer.delay, retry_after(error), shared),
             0 if shared is None else metadata_of(shared).generation,
         )
         self._controller.metrics.failed(

@@ -4,12 +4,18 @@ Promises the three rules by which retries, timers and events meet, as plain func
 state, the time and the outcome; no thread, no clock, no queue:
 
 1. A success ends every retry and every timer from before. What the run itself asks for is set.
-2. An event runs a failed object at once. That run is no retry: it uses up none.
+2. An event runs a failed object immediately. That run is no retry: it uses up none.
 3. Once the retries are used up an event still runs the object; another failure starts no retry.
 
-So that rule 2 makes no busy loop, ten event-caused failures in a row are followed by a wait for
-the retry that is pending. Nothing here survives the object: an object of the same name with
-another uid starts afresh.
+To keep rule 2 from making a busy loop, ten event-caused failures in a row are followed by a wait
+for the retry that is pending. Two more rules keep an object from being forgotten:
+
+4. A transient failure (see ``transient.py``) uses up no attempt and is always retried.
+5. A requeue that a result asked for survives failed runs: the object runs again by then at the
+   latest, also when its retries are used up. Only an error that says that nothing but a change of
+   the object can help (``TerminalError``, ``no_retry()``) ends it.
+
+Nothing here survives the object: an object of the same name with another uid starts from zero.
 
 Source: Java Operator SDK (EventProcessor, and its documentation of the rules). It differs where
 that code uses up a retry for an event, and where it counts the delays.
@@ -31,6 +37,7 @@ from clientgo.operator.retry import (
     retry_limit,
     safety_timer_after_exhaustion,
 )
+from clientgo.operator.transient import TRANSIENT_RETRY, is_transient
 
 EVENT_FAILURES_WITHOUT_WAIT: Final = 10
 """So many event-caused runs may fail in a row before one has to wait."""
@@ -50,7 +57,7 @@ class TimerKind(enum.Enum):
     RETRY = "retry"
     """A failed run is tried again, by the policy."""
     ASKED = "asked"
-    """A failed run asked for this delay itself; it uses up no retry."""
+    """A failed run is tried again for another reason; this uses up no retry."""
     REQUEUE = "requeue"
     """A result asked to look again."""
     SAFETY = "safety"
@@ -66,6 +73,10 @@ class Timer:
 
     kind: TimerKind
     due: float
+
+    def by(self, due: float) -> Timer:
+        """The same timer, at an instant at the latest."""
+        return Timer(self.kind, min(self.due, due))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,10 +135,12 @@ class KeyState:
         "last_known",
         "pending",
         "pending_priority",
+        "requeue",
         "running",
         "settling",
         "timer",
         "timer_priority",
+        "transient_failures",
         "uid",
         "window",
     )
@@ -137,6 +150,8 @@ class KeyState:
         self.attempt = 0
         self.exhausted = False
         self.event_failures = 0
+        self.transient_failures = 0
+        """Since the last success."""
         self.first_failure: float | None = None
         self.failed_generation = 0
         self.last_error: Exception | None = None
@@ -147,6 +162,8 @@ class KeyState:
         """Set while a run is put off: by the guard above, a rate limit, or to gather events."""
         self.timer: Timer | None = None
         self.timer_priority = 0
+        self.requeue: tuple[float, float] | None = None
+        """What the last success asked for: after how many seconds, and at which instant next."""
         self.cause: TimerKind | None = None
         """What the run in hand was started by; None for an event."""
         self.pending = False
@@ -229,6 +246,7 @@ class KeyState:
         if self.uid and self.uid != uid:
             self._forget_failures()
             self.timer = None
+            self.requeue = None
             self.settling = (0, 0)
             self.last_known = None
         self.uid = uid
@@ -254,10 +272,12 @@ class KeyState:
         if self.last_error is not None:
             self._forget_failures()
         if delay is None:
+            self.requeue = None
             self.timer = _timer(TimerKind.SAFETY, now, max_interval) if max_interval else None
         else:
             length = min(delay, max_interval) if max_interval else delay
             self.timer = _timer(TimerKind.REQUEUE, now, length)
+            self.requeue = length, self.timer.due
 
     def failed(
         self,
@@ -269,7 +289,7 @@ class KeyState:
         generation: int,
         max_interval: float | None,
     ) -> None:
-        """Rules 2 and 3; sets the timer for what follows."""
+        """Rules 2 to 5; sets the timer for what follows."""
         if self.last_error is None:
             self.first_failure, self.failed_generation = wall, generation
         elif generation > self.failed_generation and resets_on_generation(policy):
@@ -279,24 +299,28 @@ class KeyState:
             self.event_failures += 1
         else:
             self.event_failures, self.blocked_until = 0, None
-        delay, kind = self._next_delay(run, policy, now, wall)
-        if delay is None:
-            self.exhausted = True
-            safe = max_interval if safety_timer_after_exhaustion(policy) else None
-            self.timer = _timer(TimerKind.SAFETY, now, safe) if safe else None
+        final = isinstance(run.error, TerminalError) or not run.retries
+        if final:
+            self.requeue = self.timer = None
         else:
-            self.exhausted = False
-            self.timer = _timer(kind, now, max(delay, run.at_least))
+            self.timer = self._or_requeue(self._retry(run, policy, now, wall), now)
+        self.exhausted = self.timer is None
+        if self.timer is None and max_interval and safety_timer_after_exhaustion(policy):
+            self.timer = _timer(TimerKind.SAFETY, now, max_interval)
 
-    def _next_delay(
-        self, run: FailedRun, policy: RetryPolicy, now: float, wall: float
-    ) -> tuple[float | None, TimerKind]:
-        if isinstance(run.error, TerminalError) or not run.retries:
-            return None, TimerKind.RETRY
+    def _retry(self, run: FailedRun, policy: RetryPolicy, now: float, wall: float) -> Timer | None:
+        """The timer of the next try; None if there is none."""
         if run.delay is not None:
-            return run.delay, TimerKind.ASKED
+            return _timer(TimerKind.ASKED, now, max(run.delay, run.at_least))
         if isinstance(run.error, Retry):
-            return run.error.after, TimerKind.ASKED
+            return _timer(TimerKind.ASKED, now, max(run.error.after, run.at_least))
+        since = 0.0 if self.first_failure is None else wall - self.first_failure
+        if is_transient(run.error):
+            state = RetryState(self.transient_failures, since, run.obj, wall)
+            self.transient_failures += 1
+            delay: float | None = TRANSIENT_RETRY.delay(state, run.error)
+            assert delay is not None, "it has no limit"
+            return _timer(TimerKind.ASKED, now, max(delay, run.at_least))
         pending = self.timer
         if (
             self.cause is None
@@ -304,15 +328,33 @@ class KeyState:
             and pending.kind in _RETRIES
             and pending.due - now > _SHORT_REMAINDER
         ):
-            return pending.due - now, pending.kind
-        since = 0.0 if self.first_failure is None else wall - self.first_failure
+            return _timer(pending.kind, now, max(pending.due - now, run.at_least))
         delay = policy.delay(RetryState(self.attempt, since, run.obj, wall), run.error)
-        return delay, TimerKind.RETRY
+        return None if delay is None else _timer(TimerKind.RETRY, now, max(delay, run.at_least))
+
+    def _or_requeue(self, retry: Timer | None, now: float) -> Timer | None:
+        """The timer of a failed run: not later than a requeue, if the policy waits longer."""
+        if retry is not None and retry.kind is TimerKind.ASKED:
+            return retry
+        due = self._requeue_due(now)
+        if due is None:
+            return retry
+        return Timer(TimerKind.REQUEUE, due) if retry is None else retry.by(due)
+
+    def _requeue_due(self, now: float) -> float | None:
+        if self.requeue is not None and self.requeue[1] <= now:
+            every = self.requeue[0]
+            self.requeue = every, instant(now + every)
+        if self.requeue is not None:
+            return self.requeue[1]
+        pending = self.timer
+        return pending.due if pending is not None and pending.kind is TimerKind.REQUEUE else None
 
     def _forget_failures(self) -> None:
         self.attempt = 0
         self.exhausted = False
         self.event_failures = 0
+        self.transient_failures = 0
         self.blocked_until = None
         self.first_failure = None
         self.last_error = None

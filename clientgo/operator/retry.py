@@ -1,13 +1,13 @@
-"""Retry policies: how long an object waits after a failed run, and when nobody tries any more.
+"""Retry policies: how long an object waits after a failed run, and when the retries end.
 
-Promises pure functions of the state that they are given; no policy keeps state of its own, so one
-policy serves every controller.
+Promises pure functions of the state that they are given; a policy keeps no state of its own, so one
+policy serves every controller. The default, :func:`exponential`, never gives up.
 
-Does not promise that a run happens only when a policy says so: an event runs the object at once,
-whatever it waits for (see ``key_state.py``).
+Does not promise that a run happens only when a policy says so. An event runs the object
+immediately, and a policy is not asked about transient failures (see ``transient.py``).
 
-Differs from Java Operator SDK (``GenericRetry``), which applies its multiplier one attempt late:
-here the delays are as its documentation says, 2, 3, 4.5, 6.75 and 10.125 seconds.
+Differs from Java Operator SDK: there the default gives up after five retries, as :func:`generic`
+does, and the multiplier is applied one attempt late.
 """
 
 from __future__ import annotations
@@ -28,6 +28,10 @@ AfterExhaustion: TypeAlias = Literal["max_interval", "wait"]
 
 _GENERIC_CAP: Final = 15.187
 """2 s times 1.5 to the fifth, in whole milliseconds."""
+
+_CAP: Final = 300.0
+"""Five minutes: short enough that an object recovers soon after its cause, long enough that
+thousands of failing objects are a few runs a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,19 +133,19 @@ def _since_noted_failure(state: RetryState) -> float | None:
     return state.now - parse_time(noted)
 
 
-def generic(
+def exponential(
     initial: Duration = 2.0,
     multiplier: float = 1.5,
-    max_attempts: int | None = 5,
-    max_interval: Duration = _GENERIC_CAP,
+    max_attempts: int | None = None,
+    max_interval: Duration = _CAP,
     jitter: float = 0.0,
     reset_on_generation: bool = False,
     after_exhaustion: AfterExhaustion = "max_interval",
 ) -> ExponentialRetry:
-    """The default: 5 retries, after 2, 3, 4.5, 6.75 and 10.125 seconds.
+    """Retry after 2, 3, 4.5, 6.75 ... seconds, up to 5 minutes, without end: the default.
 
-    Raises :class:`~clientgo.operator.errors.ConfigError` for numbers that make no sense.
-    Source: Java Operator SDK, GenericRetry.
+    After a cause that lasted t seconds the object waits for about t/2 more at most. Raises
+    :class:`~clientgo.operator.errors.ConfigError` for numbers that make no sense.
     """
     if multiplier < 1:
         raise ConfigError(f"multiplier must be at least 1, not {multiplier}")
@@ -162,10 +166,35 @@ def generic(
     )
 
 
+def generic(
+    initial: Duration = 2.0,
+    multiplier: float = 1.5,
+    max_attempts: int | None = 5,
+    max_interval: Duration = _GENERIC_CAP,
+    jitter: float = 0.0,
+    reset_on_generation: bool = False,
+    after_exhaustion: AfterExhaustion = "max_interval",
+) -> ExponentialRetry:
+    """Retry five times, after 2, 3, 4.5, 6.75 and 10.125 seconds, then give up.
+
+    Like :func:`exponential`, with the limits of Java Operator SDK's GenericRetry: an object that
+    fails for 27 s waits for its next change, or for ``max_interval`` of its controller.
+    """
+    return exponential(
+        initial,
+        multiplier,
+        max_attempts,
+        max_interval,
+        jitter,
+        reset_on_generation,
+        after_exhaustion,
+    )
+
+
 def fixed(interval: Duration = 10.0, max_attempts: int | None = 10) -> ExponentialRetry:
     """The same delay each time."""
     length = seconds(interval, "interval")
-    return generic(length, 1.0, max_attempts, length)
+    return exponential(length, 1.0, max_attempts, length)
 
 
 def workqueue(base: Duration = 0.005, cap: Duration = 1000.0) -> ExponentialRetry:
@@ -173,7 +202,7 @@ def workqueue(base: Duration = 0.005, cap: Duration = 1000.0) -> ExponentialRetr
 
     Source: k8s.io/client-go/util/workqueue, ItemExponentialFailureRateLimiter.
     """
-    return generic(base, 2.0, None, cap)
+    return exponential(base, 2.0, None, cap)
 
 
 def best_practice(
@@ -192,6 +221,7 @@ def none() -> NoRetry:
 
 
 PRESETS: Final[Mapping[str, Callable[[], RetryPolicy]]] = {
+    "exponential": exponential,
     "generic": generic,
     "fixed": fixed,
     "workqueue": workqueue,

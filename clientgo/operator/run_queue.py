@@ -211,6 +211,15 @@ class RunQueue:
                 state.trigger_later(due, priority)
                 self._arm_locked(key, state)
 
+    def wake_failed(self, after: float) -> None:
+        """Run every object whose last run failed, so many seconds from now at the latest."""
+        with self._lock:
+            due = instant(self._clock.monotonic() + after)
+            for key, state in self._states.items():
+                if state.last_error is not None and not state.running:
+                    state.trigger_later(due, LOW_PRIORITY)
+                    self._arm_locked(key, state)
+
     def is_echo(self, key: ObjectName, version: str) -> bool:
         """Whether an event brings nothing but our own last write; asks once for each."""
         with self._lock:

@@ -7,10 +7,13 @@ from typing import Any
 
 import pytest
 
+from clientgo.meta import ConflictError, NotFoundError
 from clientgo.operator import retry
-from clientgo.operator.errors import Retry, TerminalError
+from clientgo.operator.controller_config import ControllerConfig
+from clientgo.operator.errors import DependentErrors, Retry, TerminalError
 from clientgo.operator.key_state import FailedRun, KeyState, Timer, TimerKind
 from clientgo.operator.retry import ExponentialRetry, RetryState
+from clientgo.operator.transient import is_transient
 
 TEN_HOURS = 36000.0
 
@@ -73,12 +76,28 @@ def failed_retries(driver: Driver) -> list[float]:
     return delays
 
 
-def test_the_default_policy_retries_five_times() -> None:
+def test_the_default_policy_never_gives_up() -> None:
+    """OP-RTY-01, OP-RTY-02: 2, 3, 4.5, 6.75, 10.125 seconds and so on, up to five minutes."""
+    policy = ControllerConfig().checked().retry
+    assert policy == retry.exponential()
+    driver = Driver(policy)
+    driver.event()
+    delays = []
+    for _ in range(1000):
+        delay = driver.fail()
+        assert delay is not None
+        delays.append(delay)
+        driver.timer()
+    assert delays[:5] == pytest.approx([2.0, 3.0, 4.5, 6.75, 10.125])
+    assert delays[13:] == pytest.approx([300.0] * 987)
+
+
+def test_the_generic_policy_retries_five_times() -> None:
     """OP-RTY-01, OP-RTY-02: 2, 3, 4.5, 6.75, 10.125 seconds, then no more."""
     assert failed_retries(Driver()) == pytest.approx([2.0, 3.0, 4.5, 6.75, 10.125])
 
 
-def test_the_cap_of_the_default_policy_is_in_whole_milliseconds() -> None:
+def test_the_cap_of_the_generic_policy_is_in_whole_milliseconds() -> None:
     """OP-RTY-01: 15 187 ms."""
     endless = retry.generic(max_attempts=None)
     delays = [endless.delay(RetryState(attempt), ValueError()) for attempt in (4, 5, 6, 10_000)]
@@ -299,6 +318,62 @@ def test_the_servers_wish_is_a_lower_bound() -> None:
     driver = Driver()
     driver.event()
     assert driver.fail(at_least=20.0) == 20.0
+
+
+def test_a_transient_failure_is_retried_without_an_attempt() -> None:
+    """OP-RTY-06, OP-RTY-13: soon at first, then less often; the policy is not asked."""
+    driver = Driver(retry.none())
+    driver.event()
+    delays = []
+    for _ in range(12):
+        delays.append(driver.fail(ConflictError.of("changed")))
+        driver.timer()
+        assert driver.attempt == 0
+    assert delays[:4] == pytest.approx([0.1, 0.2, 0.4, 0.8])
+    assert delays[9:] == [30.0] * 3
+
+
+def test_a_wrapped_failure_is_as_transient_as_what_it_wraps() -> None:
+    """OP-RTY-06: of several failures all have to be."""
+    conflict, bug = ConflictError.of("changed"), ValueError("bug")
+    wrapped = RuntimeError("could not write")
+    wrapped.__cause__ = conflict
+    assert is_transient(wrapped)
+    assert is_transient(DependentErrors({"one": conflict, "two": wrapped}))
+    assert is_transient(ExceptionGroup("both", [conflict, wrapped]))
+    assert not is_transient(DependentErrors({"one": conflict, "two": bug}))
+    assert not is_transient(NotFoundError.of("gone"))
+    assert not is_transient(bug)
+
+
+def test_a_requeue_survives_failures() -> None:
+    """OP-RES-05: with or without retries, and never later than a retry would be."""
+    for policy, expected in ((retry.none(), 10.0), (retry.fixed(60.0), 10.0), (None, 2.0)):
+        driver = Driver(policy or retry.exponential())
+        driver.event()
+        driver.succeed(10.0)
+        driver.timer()
+        assert driver.fail() == expected
+        driver.timer()
+        assert driver.fail() is not None
+
+
+def test_an_event_that_fails_leaves_the_instant_of_a_requeue() -> None:
+    """OP-RES-05"""
+    driver = Driver(retry.none())
+    driver.event()
+    driver.succeed(60.0)
+    driver.now += 20
+    driver.event()
+    assert driver.fail() == 40.0
+
+
+def test_a_run_that_was_asked_for_later_survives_a_failure_without_retries() -> None:
+    """OP-SRC-07"""
+    driver = Driver(retry.none())
+    driver.state.trigger_later(driver.now + 30, 0)
+    driver.event()
+    assert driver.fail() == 30.0
 
 
 def test_a_new_generation_may_get_all_retries_anew() -> None:

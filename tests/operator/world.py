@@ -182,6 +182,18 @@ class World:
             for statistics in (c.queue.statistics() for c in self.manager.controllers())
         )
 
+    def run_for(self, seconds: float) -> None:
+        """Let time go on; each timer runs at its instant."""
+
+        def settled() -> bool:
+            dues = [c.queue.statistics().next_due for c in self.manager.controllers()]
+            next_due = min((due for due in dues if due is not None), default=None)
+            next_wait = self.clock.next_deadline()
+            armed = next_due is None or (next_wait is not None and next_wait <= next_due)
+            return armed and self.at_rest()
+
+        self.clock.run_for(seconds, settled)
+
     def wait_for_timer(self) -> None:
         """Block until an object has a timer, so that the clock may be stepped."""
         self.clock.wait_for(

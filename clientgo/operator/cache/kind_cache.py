@@ -118,6 +118,7 @@ class KindCache:
         self._adding_index = threading.Lock()
         self._complete_indexes: set[str] = set()
         self._subscriptions: list[Subscription] = []
+        self._recovery_handlers: list[Callable[[], object]] = []
         self._started = False
         self.index_errors = 0
 
@@ -226,6 +227,20 @@ class KindCache:
         if watched.unwatched_since is None:
             watched.unwatched_since = now
         return now - watched.unwatched_since
+
+    def on_recovery(self, handler: Callable[[], object]) -> None:
+        """Call a handler whenever a list came again, or an answer after a failed request.
+
+        It is called by the reflector's thread, before the objects are delivered; it must not block.
+        """
+        with self._lock:
+            self._recovery_handlers.append(handler)
+
+    def _recovered(self) -> None:
+        with self._lock:
+            handlers = tuple(self._recovery_handlers)
+        for handler in handlers:
+            handler()
 
     # Running
 
@@ -433,7 +448,9 @@ class KindCache:
         scope = self.scope.of(namespace)
         indexers = {name: self._index_func(index) for name, index in self._indexes.items()}
         indexers[_BY_NAMESPACE] = self._index_func(lambda _: ("",))
-        lister = NotingLister(self._source(namespace), self.own_writes.forget_echoes)
+        lister = NotingLister(
+            self._source(namespace), self.own_writes.forget_echoes, self._recovered
+        )
         informer: SharedIndexInformer[Any] = SharedIndexInformer(
             lister,
             self._expected,

@@ -1,7 +1,7 @@
 """What lists and watches one namespace of one kind, and takes notes of the answers.
 
-Promises to say whether the API server has the kind at all, and to tell of each list before anybody
-knows what is in it.
+Promises to say whether the API server has the kind at all, to call back with each list before
+anything of it is delivered, and to call back when the server may have been away.
 """
 
 from __future__ import annotations
@@ -16,11 +16,23 @@ from clientgo.meta import ListOptions, NotFoundError, ObjectList
 
 
 class NotingLister:
-    """Passes on to ``inner``. Thread-safe; ``on_list`` is called with each list that came."""
+    """Passes on to ``inner``. For the thread of one reflector.
 
-    def __init__(self, inner: ListerWatcher[Any], on_list: Callable[[], object]) -> None:
+    ``on_list`` is called with each list that came. ``on_recovery`` is called with each list but
+    the first, and with the first answer after a request that failed.
+    """
+
+    def __init__(
+        self,
+        inner: ListerWatcher[Any],
+        on_list: Callable[[], object],
+        on_recovery: Callable[[], object],
+    ) -> None:
         self._inner = inner
         self._on_list = on_list
+        self._on_recovery = on_recovery
+        self._listed = False
+        self._failing = False
         self.supports_watch_list = getattr(inner, "supports_watch_list", True)
         self.answered = Latch()
         """Set once the server has listed the kind, or has said that it does not have it."""
@@ -29,14 +41,22 @@ class NotingLister:
 
     def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
         found: ObjectList[Any] = self._noted(lambda: self._inner.list(options, stop))
-        self._on_list()
+        self._list_came()
         return found
 
     def watch(self, options: ListOptions, stop: threading.Event) -> WatchStream:
-        if not options.send_initial_events:
-            return self._inner.watch(options, stop)
-        stream: WatchStream = self._noted(lambda: self._inner.watch(options, stop))
-        self._on_list()
+        stream: WatchStream
+        if options.send_initial_events:
+            stream = self._noted(lambda: self._inner.watch(options, stop))
+            self._list_came()
+            return stream
+        try:
+            stream = self._inner.watch(options, stop)
+        except Exception:
+            self._failing = True
+            raise
+        if self._failing:
+            self._recovered()
         return stream
 
     def _noted(self, ask: Callable[[], Any]) -> Any:
@@ -46,6 +66,19 @@ class NotingLister:
             self.unserved = True
             self.answered.set()
             raise
+        except Exception:
+            self._failing = True
+            raise
         self.unserved = False
         self.answered.set()
         return answer
+
+    def _list_came(self) -> None:
+        self._on_list()
+        if self._listed or self._failing:
+            self._recovered()
+        self._listed = True
+
+    def _recovered(self) -> None:
+        self._failing = False
+        self._on_recovery()
