@@ -20,15 +20,15 @@ from typing import Any, Final
 import yaml
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.client import Client, NoMatchError
+from clientgo.client import Client
 from clientgo.meta import APIResource, NotFoundError, ObjectName, Unstructured
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.generation.installing import (
     ClusterView,
     NotInTimeError,
     apply,
+    delete,
     install_definitions,
-    resource_of_manifest,
 )
 from clientgo.operator.generation.project import Project, read_project
 from clientgo.rest import load_config
@@ -193,13 +193,8 @@ def _apply(client: Client, manifests: Iterable[Manifest]) -> None:
 
 def _delete(client: Client, manifests: Iterable[Manifest]) -> None:
     for manifest in manifests:
-        try:
-            resource = resource_of_manifest(client, manifest)
-            namespace = manifest["metadata"].get("namespace", "")
-            client.resource(resource).namespace(namespace).delete(manifest["metadata"]["name"])
-        except (NotFoundError, NoMatchError):
-            continue  # it is gone already
-        print(f"deleted {_name(manifest)}")
+        if delete(client, manifest):
+            print(f"deleted {_name(manifest)}")
 
 
 def _name(manifest: Manifest) -> str:

@@ -1,8 +1,8 @@
 """``clientgo operator run``: the project's operator in this process.
 
-Promises to run the very manager that the program has, against an API server in memory or the
-cluster of a kubeconfig, without leader election and, unless there are certificates for them,
-without webhooks.
+Promises to run the manager that the program has, without leader election, against an API server in
+memory or the cluster of a kubeconfig. The server in memory calls its webhooks; for a cluster they
+are served if there are certificates for them, and registering them is the user's task.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from typing import Any
 
 import yaml
 
+from clientgo.api.events_v1 import Event
+from clientgo.cli.operator_webhooks import LocalWebhooks
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.logs import setup_logging
-from clientgo.meta import ObjectName, Unstructured
+from clientgo.meta import APIResource, ObjectName, Unstructured
 from clientgo.operator.generation.declared_operator import manager_function, project_kinds
 from clientgo.operator.generation.installing import (
     ClusterView,
@@ -65,28 +67,34 @@ def _run(args: argparse.Namespace) -> int:
             server = stack.enter_context(EmbeddedAPIServer())
             config = load_config(str(server.kubeconfig))
             print(
-                f"An API server in memory; join in with:\n  export KUBECONFIG={server.kubeconfig}"
+                f"An API server in memory; join in with:\n  export KUBECONFIG={server.kubeconfig}",
+                flush=True,
             )
         else:
             config = load_config(args.kubeconfig, args.context)
         client = stack.enter_context(Client(config))
         if args.embedded:
             install_definitions(client, definitions_of(project_kinds(project)))
-        manager = new_manager(
-            config, metrics=args.metrics, health=args.health, webhook=_webhooks(args.certs)
-        )
+        local = None
+        webhook = WebhookOptions(cert_dir=args.certs, enabled=args.certs is not None)
+        if args.embedded and args.certs is None:
+            local = stack.enter_context(LocalWebhooks(project, client))
+            webhook = local.options
+        manager = new_manager(config, metrics=args.metrics, health=args.health, webhook=webhook)
+        if local is not None:
+            local.attach(manager)
+        elif not (manager.webhooks.is_empty() or webhook.enabled):
+            print("The webhooks are not served: pass --certs DIR, or run --embedded")
         if args.once:
-            return _reconcile_samples(project, client, manager, args.timeout)
+            return _reconcile_samples(project, client, manager, args.timeout, local)
         manager.run()
     return 0
 
 
-def _webhooks(certificates: str | None) -> WebhookOptions:
-    return WebhookOptions(cert_dir=certificates, enabled=certificates is not None)
-
-
-def _reconcile_samples(project: Project, client: Client, manager: Manager, timeout: float) -> int:
-    """Run until the samples are as they should be; returns the exit code."""
+def _reconcile_samples(
+    project: Project, client: Client, manager: Manager, timeout: float, local: LocalWebhooks | None
+) -> int:
+    """Run until the samples are reconciled; return the exit code."""
     samples = [
         document
         for file in sorted((project.config / "samples").glob("*.yaml"))
@@ -100,27 +108,37 @@ def _reconcile_samples(project: Project, client: Client, manager: Manager, timeo
         return 1
     places = {(resource_of_manifest(client, m), _key(m)) for m in samples}
     with manager, ClusterView(client, *{resource for resource, _ in places}) as view:
+        if local is not None:
+            local.settled.wait(timeout)
         for manifest in samples:
             apply(client, manifest)
 
-        def seen() -> list[Unstructured]:
-            return [
-                obj
+        def seen() -> dict[tuple[APIResource, ObjectName], Unstructured]:
+            return {
+                (resource, ObjectName.of(obj)): obj
                 for resource in {resource for resource, _ in places}
                 for obj in view.objects(resource)
-                if (resource, ObjectName.of(obj)) in places
-            ]
+            }
 
-        def all_reconciled() -> bool:
+        def unreconciled() -> dict[tuple[APIResource, ObjectName], str]:
             found = seen()
-            return len(found) == len(places) and all(map(is_reconciled, found))
+            reasons = {place: why_not_reconciled(found.get(place)) for place in places}
+            return {place: why for place, why in reasons.items() if why}
 
-        done = view.wait_until(all_reconciled, timeout)
-        for obj in seen():
-            print(f"{obj.kind} {ObjectName.of(obj)}:")
-            print(yaml.safe_dump({"status": obj.get("status")}, sort_keys=False), end="")
+        done = view.wait_until(lambda: not unreconciled(), timeout)
+        found, problems = seen(), unreconciled()
+        for resource, name in sorted(places & found.keys(), key=str):
+            print(f"{resource.kind} {name}:")
+            status = found[resource, name].get("status")
+            print(yaml.safe_dump({"status": status}, sort_keys=False), end="")
     if not done:
-        print(f"not reconciled after {timeout:g} s; see the log above", file=sys.stderr)
+        for (resource, name), why in sorted(problems.items(), key=str):
+            failure = _last_warning(client, resource, name)
+            print(
+                f"not reconciled after {timeout:g} s: {resource.kind} {name}: {why}{failure}",
+                file=sys.stderr,
+            )
+        print("the log above says what the operator did", file=sys.stderr)
         return 1
     print("reconciled.")
     return 0
@@ -130,14 +148,37 @@ def _key(manifest: Mapping[str, Any]) -> ObjectName:
     return ObjectName.of(Unstructured.from_dict(manifest))
 
 
-def is_reconciled(obj: Unstructured) -> bool:
-    """Whether the status of an object says that this generation of it has been dealt with.
+def _last_warning(client: Client, resource: APIResource, name: ObjectName) -> str:
+    """Return what the operator's last warning Event about an object says."""
+    warnings = [
+        event
+        for event in client.resource(Event).namespace(name.namespace or "default").list().items
+        if event.type == "Warning"
+        and (event.regarding.kind, event.regarding.name) == (resource.kind, name.name)
+    ]
+    if not warnings:
+        return ""
+    last = max(warnings, key=lambda event: int(event.metadata.resource_version))
+    return f" ({last.reason}: {last.note})"
 
-    It must be of this generation, and ``Ready`` where it speaks of that; what has neither must at
-    least be there.
+
+def why_not_reconciled(obj: Unstructured | None) -> str:
+    """Return why an object is not reconciled yet, empty if it is.
+
+    Its status must be of this generation, and ``Ready`` if it has that condition; a status without
+    either must at least be there.
     """
+    if obj is None:
+        return "it is not there any more"
     status = obj.get("status") or {}
-    if status.get("observedGeneration", obj.metadata.generation) != obj.metadata.generation:
-        return False
-    ready = [c for c in status.get("conditions") or () if c.get("type") == "Ready"]
-    return bool(status) and all(condition.get("status") == "True" for condition in ready)
+    if not status:
+        return "no status was written"
+    generation = obj.metadata.generation
+    observed = status.get("observedGeneration", generation)
+    if observed != generation:
+        return f"the status is of generation {observed}, the object of generation {generation}"
+    for condition in status.get("conditions") or ():
+        if condition.get("type") == "Ready" and condition.get("status") != "True":
+            reason, message = condition.get("reason", ""), condition.get("message", "")
+            return f"Ready is {condition.get('status')}: {reason}: {message}"
+    return ""

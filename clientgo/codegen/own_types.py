@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import traceback
 from collections.abc import Iterable
+from pathlib import Path
+from types import ModuleType
 
 from clientgo.meta import Resource
 
@@ -12,14 +15,43 @@ class NoKindsError(ValueError):
     """A module declares no kind."""
 
 
+class ProjectImportError(ImportError):
+    """A module of a project cannot be imported; the message is one line with the place."""
+
+
+def import_project_module(name: str) -> ModuleType:
+    """Import a module of a project. Raises :class:`ProjectImportError` whatever goes wrong."""
+    try:
+        return importlib.import_module(name)
+    except Exception as error:
+        raise ProjectImportError(
+            f"{name} cannot be imported: {type(error).__name__}: {_text_of(error)}{_place(error)}"
+        ) from error
+
+
+def _text_of(error: Exception) -> str:
+    return error.msg if isinstance(error, SyntaxError) else str(error)
+
+
+def _place(error: Exception) -> str:
+    """Where it happened: the last line that is not of the import system or of this library."""
+    if isinstance(error, SyntaxError):
+        return f" ({error.filename}, line {error.lineno})"
+    library = str(Path(__file__).parents[1])
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if not frame.filename.startswith(("<frozen", library)) and frame.name != "import_module":
+            return f" ({frame.filename}, line {frame.lineno})"
+    return ""
+
+
 def kinds_in(modules: Iterable[str]) -> list[type[Resource]]:
     """The kinds that modules declare themselves, in their order; what they import is not theirs.
 
-    Imports the modules. Raises ``ImportError`` and :class:`NoKindsError`.
+    Imports the modules. Raises :class:`ProjectImportError` and :class:`NoKindsError`.
     """
     kinds: list[type[Resource]] = []
     for name in modules:
-        module = importlib.import_module(name)
+        module = import_project_module(name)
         found = [
             value
             for value in vars(module).values()

@@ -29,7 +29,7 @@ from clientgo.api.authorization_v1 import (
 from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.meta import StatusError
-from clientgo.operator.certificates.authority import make_authority, make_serving_pair
+from clientgo.operator.certificates.authority import make_throw_away_pair
 from clientgo.operator.certificates.serving_certificate import ServingCertificate
 from clientgo.rest import TransportError
 from clientgo.serving import Handler, Request, Response
@@ -41,7 +41,6 @@ REVIEW_TIMEOUT: Final = 10.0
 """Seconds."""
 
 _REMEMBERED: Final = 1000
-_YEAR: Final = 365 * 86400.0
 
 _UNKNOWN: Final = Response(401, b"Unauthorized\n")
 _REFUSED: Final = Response(403, b"Forbidden\n")
@@ -116,12 +115,9 @@ def tls_of(directory: str | None, clock: Clock) -> Callable[[], ssl.SSLContext]:
         certificate.load()
         return certificate.context
     with tempfile.TemporaryDirectory() as made:
-        now = clock.time()
-        authority = make_authority("metrics", now=now, lifetime=_YEAR)
         own = ServingCertificate(Path(made), clock=clock)
-        own.install(
-            make_serving_pair(authority, ["localhost", "127.0.0.1"], now=now, lifetime=_YEAR)
-        )
+        _authority, pair = make_throw_away_pair(["localhost", "127.0.0.1"], now=clock.time())
+        own.install(pair)
         context = own.context()
     return lambda: context
 

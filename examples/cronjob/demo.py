@@ -6,7 +6,6 @@ only says so.
 
 from __future__ import annotations
 
-import base64
 import tempfile
 import time
 from collections.abc import Iterator
@@ -16,17 +15,15 @@ from typing import Any
 
 import yaml
 
-from clientgo.api.admissionregistration_v1 import (
-    MutatingWebhookConfiguration,
-    ValidatingWebhookConfiguration,
-)
 from clientgo.api.batch_v1 import Job, JobCondition, JobStatus
 from clientgo.client import Client
 from clientgo.meta import InvalidError
 from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, Manager, Result, controller
-from clientgo.operator.certificates.own_certificates import OwnCertificates
-from clientgo.operator.generation.webhook_configurations import webhook_configurations
+from clientgo.operator.certificates.authority import make_throw_away_pair
+from clientgo.operator.certificates.serving_certificate import write_pair
+from clientgo.operator.generation.installing import apply
+from clientgo.operator.generation.webhook_configurations import by_url, webhook_configurations
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.testing.observer import Observer
 from examples.cronjob.api import CronJob
@@ -67,32 +64,24 @@ def sample(**spec: Any) -> dict[str, Any]:
 @contextmanager
 def serving_webhooks(client: Client, **settings: Any) -> Iterator[Manager]:
     """The operator at work, with a certificate of its own, until the end of the block."""
-    certificates = OwnCertificates.make([_HERE], time.time())
+    authority, pair = make_throw_away_pair([_HERE], now=time.time())
     with tempfile.TemporaryDirectory() as directory:
-        Path(directory, "tls.crt").write_bytes(certificates.serving.certificate)
-        Path(directory, "tls.key").write_bytes(certificates.serving.private_key)
+        write_pair(Path(directory), pair)
         options = WebhookOptions(host=_HERE, port=0, cert_dir=directory)
         manager = new_manager(
             client, metrics="0", webhook=options, close_client_on_stop=False, **settings
         )
         manager.register(JobSimulator())
         with manager:
-            call_webhooks(client, manager, certificates.trusted)
+            call_webhooks(client, manager, authority)
             yield manager
 
 
 def call_webhooks(client: Client, manager: Manager, trusted: bytes) -> None:
     """Have the API server ask the manager's webhooks at the address where they are."""
-    for manifest in webhook_configurations(NAME, "cronjob-system", manager.webhooks.manifests):
-        for webhook in manifest["webhooks"]:
-            path = webhook["clientConfig"]["service"]["path"]
-            webhook["clientConfig"] = {
-                "url": manager.bound.webhooks + path,
-                "caBundle": base64.b64encode(trusted).decode(),
-            }
-        is_mutating = manifest["kind"] == "MutatingWebhookConfiguration"
-        kind = MutatingWebhookConfiguration if is_mutating else ValidatingWebhookConfiguration
-        client.resource(kind).create(manifest)
+    reach = by_url(manager.bound.webhooks, trusted)
+    for manifest in webhook_configurations(NAME, manager.webhooks.manifests, reach):
+        apply(client, manifest)
 
 
 def demo() -> None:

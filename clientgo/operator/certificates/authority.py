@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 _CLOCK_SKEW: Final = 3600.0
 """Seconds that a caller's clock may be behind."""
 
+_YEAR: Final = 365 * 86400.0
+_THROW_AWAY: Final = "clientgo-throw-away"
+
 _RENEWAL: Final = 2 / 3
 """The part of its life after which a certificate is renewed."""
 
@@ -54,6 +57,16 @@ def make_authority(name: str, *, now: float, lifetime: float) -> KeyPair:
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
     return _signed(builder, key, by=key)
+
+
+def make_throw_away_pair(names: Iterable[str], *, now: float) -> tuple[bytes, KeyPair]:
+    """Return a certificate for ``names``, and before it the authority that callers have to trust.
+
+    The key of the authority is not kept, so it signs nothing else. Valid for a year.
+    """
+    authority = make_authority(_THROW_AWAY, now=now, lifetime=_YEAR)
+    pair = make_serving_pair(authority, names, now=now, lifetime=_YEAR)
+    return authority.certificate, pair
 
 
 def make_serving_pair(

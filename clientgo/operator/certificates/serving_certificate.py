@@ -101,9 +101,7 @@ class ServingCertificate:
         with self._lock:
             if (pair.certificate, pair.private_key) == self._content[:2]:
                 return
-            self._certificate.parent.mkdir(parents=True, exist_ok=True)
-            _write_private(self._key, pair.private_key)
-            _write_private(self._certificate, pair.certificate)
+            write_pair(self._certificate.parent, pair)
             self._read_locked()
 
     def run(self, stop: threading.Event) -> None:
@@ -173,8 +171,15 @@ def _signature_of(path: Path) -> tuple[int, ...]:
     return found.st_ino, found.st_size, found.st_mtime_ns
 
 
+def write_pair(directory: Path, pair: KeyPair) -> None:
+    """Write ``tls.crt`` and ``tls.key``, which only their owner can read. Raises ``OSError``."""
+    directory.mkdir(parents=True, exist_ok=True)
+    _write_private(directory / KEY_FILE, pair.private_key)
+    _write_private(directory / CERTIFICATE_FILE, pair.certificate)
+
+
 def _write_private(path: Path, content: bytes) -> None:
-    """Replace a file at once by one that only its owner can read."""
+    """Replace a file in one step by one that only its owner can read."""
     new = path.with_name(f".{path.name}.new")
     new.unlink(missing_ok=True)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -9,14 +9,13 @@ writes does nothing.
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from clientgo.codegen.own_types import kinds_in
+from clientgo.codegen.own_types import import_project_module, kinds_in
 from clientgo.meta import Resource
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.generation.inferred_rules import controller_rules
@@ -78,7 +77,7 @@ def kinds_in_all(modules: Iterable[str]) -> list[type[Resource]]:
     """The kinds of modules, and of all modules in packages. Raises as ``kinds_in`` does."""
     names: list[str] = []
     for name in modules:
-        module = importlib.import_module(name)
+        module = import_project_module(name)
         if hasattr(module, "__path__"):
             names += sorted(
                 found.name for found in pkgutil.walk_packages(module.__path__, f"{name}.")
@@ -97,7 +96,7 @@ def manager_function(project: Project) -> ManagerFunction:
             f'"{project.package}.main:new_manager"'
         )
     _make_importable(project)
-    function: Any = getattr(importlib.import_module(module), name, None)
+    function: Any = getattr(import_project_module(module), name, None)
     if not callable(function):
         raise ConfigError(f"{module} has no function {name!r}, which operator.toml names")
     found: ManagerFunction = function

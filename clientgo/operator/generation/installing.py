@@ -11,10 +11,10 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
-from clientgo.client import Client
+from clientgo.client import Client, NoMatchError
 from clientgo.codegen.crd import definitions_of
 from clientgo.informers import DynamicInformerFactory
-from clientgo.meta import APIResource, GroupVersion, Unstructured, resource_of
+from clientgo.meta import APIResource, GroupVersion, NotFoundError, Unstructured, resource_of
 from clientgo.operator.errors import OperatorError
 from clientgo.operator.generation.declared_operator import kinds_in_all
 
@@ -74,6 +74,17 @@ def apply(client: Client, manifest: Mapping[str, Any]) -> Unstructured:
     objects = client.resource(resource_of_manifest(client, manifest))
     namespaced = objects.namespace(manifest["metadata"].get("namespace", ""))
     return namespaced.apply(manifest, field_manager=FIELD_MANAGER, force=True)
+
+
+def delete(client: Client, manifest: Mapping[str, Any]) -> bool:
+    """Delete what the manifest names; return False if it is gone already."""
+    try:
+        objects = client.resource(resource_of_manifest(client, manifest))
+        namespaced = objects.namespace(manifest["metadata"].get("namespace", ""))
+        namespaced.delete(manifest["metadata"]["name"])
+    except (NotFoundError, NoMatchError):
+        return False
+    return True
 
 
 def install_definitions(

@@ -24,7 +24,7 @@ from clientgo.codegen.rbac import user_roles
 from clientgo.codegen.type_lint import findings
 from clientgo.meta import Resource, resource_of
 from clientgo.meta.markers import CustomResource
-from clientgo.operator.certificates import certificate_manifests
+from clientgo.operator.certificates import certificate_manifests, inject_annotation
 from clientgo.operator.generation.declared_operator import DeclaredOperator
 from clientgo.operator.generation.deployment import (
     HEALTH_PORT,
@@ -36,11 +36,13 @@ from clientgo.operator.generation.generated_files import generated_text
 from clientgo.operator.generation.inferred_rules import certificate_rules, lease_rule
 from clientgo.operator.generation.monitoring import monitoring_manifests
 from clientgo.operator.generation.policy_rules import Manifest
+from clientgo.operator.generation.project import Project
 from clientgo.operator.generation.roles import operator_roles
 from clientgo.operator.generation.samples import sample
 from clientgo.operator.generation.webhook_configurations import (
     PORT,
     add_conversions,
+    through_service,
     webhook_configurations,
     webhook_service,
 )
@@ -125,9 +127,8 @@ def _definitions(operator: DeclaredOperator) -> list[Manifest]:
     add_conversions(
         definitions,
         operator.converted,
-        project.name,
-        project.namespace,
-        cert_manager=project.deploy.certificates == "cert-manager",
+        through_service(project.name, project.namespace),
+        _injection(project),
     )
     return definitions
 
@@ -147,22 +148,30 @@ def _webhooks(operator: DeclaredOperator) -> dict[str, list[Manifest]]:
     if not operator.has_webhooks:
         return {}
     project = operator.project
-    cert_manager = project.deploy.certificates == "cert-manager"
     names = WebhookObjectNames.of(project.name)
     files = {
         "service.yaml": [webhook_service(project.name, project.namespace, labels_of(project))],
         "configurations.yaml": webhook_configurations(
             project.name,
-            project.namespace,
             operator.manager.webhooks.manifests,
-            cert_manager=cert_manager,
+            through_service(project.name, project.namespace),
+            namespace=project.namespace,
+            annotations=_injection(project),
         ),
     }
-    if cert_manager:
+    if project.deploy.certificates == "cert-manager":
         files["certificate.yaml"] = certificate_manifests(
             names.certificate, project.namespace, secret=names.secret, service=names.service
         )
     return files
+
+
+def _injection(project: Project) -> Manifest:
+    """Return the annotations that have cert-manager write the authority, if it is used."""
+    if project.deploy.certificates != "cert-manager":
+        return {}
+    certificate = WebhookObjectNames.of(project.name).certificate
+    return dict(inject_annotation(certificate, project.namespace))
 
 
 def _deploy(operator: DeclaredOperator) -> dict[str, list[Manifest]]:

@@ -1,5 +1,8 @@
 """How an operator's webhooks are registered: configurations, and the Service that leads to them.
 
+In a cluster the API server calls them through a Service; an operator that runs outside of it is
+called by URL.
+
 Promises what the decorators say, in the names that the operator's own certificates look for.
 Namespaces that hold the operator itself are left out of webhooks which refuse what they cannot be
 asked about: otherwise its first pod could wait for itself.
@@ -9,10 +12,10 @@ Upstream: controller-tools ``pkg/webhook``, kubebuilder's ``config/webhook``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import base64
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
-from clientgo.operator.certificates import inject_annotation
 from clientgo.operator.generation.policy_rules import Manifest
 from clientgo.operator.webhooks import WebhookManifest
 from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH
@@ -23,23 +26,43 @@ PORT: Final = 9443
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
 _NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
+ClientConfig = Callable[[str], Manifest]
+"""Return how the API server calls the webhook at a path: its ``clientConfig``."""
+
+
+def through_service(operator: str, namespace: str) -> ClientConfig:
+    """Call the webhooks of an operator that runs in the cluster."""
+    name = WebhookObjectNames.of(operator).service
+    return lambda path: {
+        "service": {"name": name, "namespace": namespace, "port": 443, "path": path}
+    }
+
+
+def by_url(url: str, authority: bytes) -> ClientConfig:
+    """Call the webhooks that are served at ``url``, and trust the PEM ``authority``."""
+    bundle = base64.b64encode(authority).decode()
+    return lambda path: {"url": f"{url}{path}", "caBundle": bundle}
+
 
 def webhook_configurations(
     operator: str,
-    namespace: str,
     webhooks: Sequence[WebhookManifest],
+    client_config: ClientConfig,
     *,
-    cert_manager: bool = False,
+    namespace: str = "",
+    annotations: Manifest | None = None,
 ) -> list[Manifest]:
-    """The configurations of those that change objects, and of those that judge them."""
+    """Return the configurations of the mutating webhooks and of the validating ones.
+
+    ``namespace`` is that of the operator's own pods, empty if it runs outside of the cluster.
+    """
     names = WebhookObjectNames.of(operator)
     return [
         {
             "apiVersion": _API_VERSION,
             "kind": f"{kind}WebhookConfiguration",
-            "metadata": {"name": name}
-            | _annotations(names.certificate, namespace, cert_manager=cert_manager),
-            "webhooks": [_webhook(webhook, names.service, namespace) for webhook in chosen],
+            "metadata": {"name": name} | ({"annotations": annotations} if annotations else {}),
+            "webhooks": [_webhook(webhook, client_config, namespace) for webhook in chosen],
         }
         for kind, name, chosen in (
             ("Mutating", names.mutating, [w for w in webhooks if w.mutating]),
@@ -65,36 +88,28 @@ def webhook_service(operator: str, namespace: str, labels: dict[str, str]) -> Ma
 def add_conversions(
     definitions: Iterable[Manifest],
     converted: Sequence[str],
-    operator: str,
-    namespace: str,
-    *,
-    cert_manager: bool = False,
+    client_config: ClientConfig,
+    annotations: Manifest | None = None,
 ) -> None:
     """Have the definitions of these names converted by the operator; changes them in place."""
-    names = WebhookObjectNames.of(operator)
     for definition in definitions:
         if definition["metadata"]["name"] not in converted:
             continue
         definition["spec"]["conversion"] = {
             "strategy": "Webhook",
             "webhook": {
-                "clientConfig": _service(names.service, namespace, CONVERSION_PATH),
+                "clientConfig": client_config(CONVERSION_PATH),
                 "conversionReviewVersions": ["v1"],
             },
         }
-        if cert_manager:
-            annotations = definition["metadata"].setdefault("annotations", {})
-            annotations |= inject_annotation(names.certificate, namespace)
+        if annotations:
+            definition["metadata"].setdefault("annotations", {}).update(annotations)
 
 
-def _annotations(certificate: str, namespace: str, *, cert_manager: bool) -> Manifest:
-    return {"annotations": inject_annotation(certificate, namespace)} if cert_manager else {}
-
-
-def _webhook(webhook: WebhookManifest, service: str, namespace: str) -> Manifest:
+def _webhook(webhook: WebhookManifest, client_config: ClientConfig, namespace: str) -> Manifest:
     said: Manifest = {
         "name": webhook.name,
-        "clientConfig": _service(service, namespace, webhook.path),
+        "clientConfig": client_config(webhook.path),
         "rules": [
             {
                 "apiGroups": list(webhook.groups),
@@ -123,11 +138,7 @@ def _webhook(webhook: WebhookManifest, service: str, namespace: str) -> Manifest
 
 def _namespace_selector(webhook: WebhookManifest, namespace: str) -> dict[str, Any]:
     selector = dict(webhook.namespace_selector or {})
-    if webhook.failure_policy == "Fail":
+    if namespace and webhook.failure_policy == "Fail":
         elsewhere = {"key": _NAMESPACE_NAME, "operator": "NotIn", "values": [namespace]}
         selector["matchExpressions"] = [*selector.get("matchExpressions", ()), elsewhere]
     return selector
-
-
-def _service(name: str, namespace: str, path: str) -> Manifest:
-    return {"service": {"name": name, "namespace": namespace, "port": 443, "path": path}}

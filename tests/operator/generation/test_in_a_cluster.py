@@ -16,7 +16,7 @@ from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Namespace, ServiceAccount
 from clientgo.api.rbac_v1 import ClusterRole
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.cli.operator_run import is_reconciled
+from clientgo.cli.operator_run import why_not_reconciled
 from clientgo.client import Client, ResourceClient
 from clientgo.meta import APIResource, NotFoundError, Unstructured
 from clientgo.operator.generation.installing import ClusterView
@@ -245,7 +245,25 @@ def test_a_sample_that_is_not_reconciled_in_time_is_a_failure(
 
     assert cluster.run("run", "--once", "--timeout", "0.3") == 1
 
-    assert "not reconciled after 0.3 s" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "not reconciled after 0.3 s: Demo default/demo-sample: Ready is False: Written" in said
+
+
+def test_a_sample_whose_reconciler_fails_is_named_with_the_failure(
+    demo: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OP-GEN-21"""
+    cluster.run("install")
+    reconciler = demo / "demo/controllers/demo.py"
+    text = reconciler.read_text()
+    reconciler.write_text(text.replace("        wanted =", "        boom()\n        wanted ="))
+    forget_modules(demo)
+
+    assert cluster.run("run", "--once", "--timeout", "0.5") == 1
+
+    said = capsys.readouterr().err
+    assert "not reconciled after 0.5 s: Demo default/demo-sample: no status was written (" in said
+    assert "name 'boom' is not defined)" in said
 
 
 @pytest.mark.parametrize(
@@ -265,4 +283,4 @@ def test_an_object_is_reconciled_when_its_status_says_so(
     plain: dict[str, Any] = {"metadata": {"name": "a", "generation": 2}}
     obj = Unstructured.from_dict(plain | ({"status": status} if status else {}))
 
-    assert is_reconciled(obj) is reconciled
+    assert (why_not_reconciled(obj) == "") is reconciled

@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from clientgo.__main__ import main
+from tests.operator.generation.conftest import forget_modules
 
 
 def _run(*arguments: str) -> int:
@@ -95,6 +96,30 @@ def test_what_is_wrong_is_one_line(
     lines = capsys.readouterr().err.splitlines()
     assert len(lines) == 2
     assert all(line.startswith("clientgo operator: ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("text: Str", "NameError: name 'Str' is not defined"),
+        ("text = = 1", "SyntaxError: invalid syntax"),
+        ("import nosuch", "ModuleNotFoundError: No module named 'nosuch'"),
+    ],
+)
+def test_a_module_of_types_that_cannot_be_imported_is_one_line_with_its_place(
+    demo: Path, capsys: pytest.CaptureFixture[str], line: str, said: str
+) -> None:
+    """OP-GEN-19"""
+    types = demo / "demo/api/demo_v1alpha1.py"
+    types.write_text(types.read_text().replace('    """What the user wants."""', f"    {line}"))
+    forget_modules(demo)
+    capsys.readouterr()
+
+    assert _run("gen", "all") == 1
+
+    (only,) = capsys.readouterr().err.splitlines()
+    assert "demo.api.demo_v1alpha1 cannot be imported: " + said in only
+    assert f"{types}, line 13" in only
 
 
 _WITHOUT_NETWORK = """

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from clientgo.codegen.crd import definitions_of
+from clientgo.operator.certificates import inject_annotation
 from clientgo.operator.generation.webhook_configurations import (
     add_conversions,
+    by_url,
+    through_service,
     webhook_configurations,
     webhook_service,
 )
@@ -32,9 +35,15 @@ def _manifests() -> tuple[WebhookManifest, ...]:
     return webhooks.manifests
 
 
+def _configurations(**options: Any) -> list[dict[str, Any]]:
+    reach = through_service("shopkeeper", "shops")
+    options = {"namespace": "shops"} | options
+    return webhook_configurations("shopkeeper", _manifests(), reach, **options)
+
+
 def test_each_decorator_is_an_entry_of_its_configuration() -> None:
     """OP-GEN-16"""
-    mutating, validating = webhook_configurations("shopkeeper", "shops", _manifests())
+    mutating, validating = _configurations()
 
     assert mutating["kind"] == "MutatingWebhookConfiguration"
     assert mutating["metadata"] == {"name": "shopkeeper-mutating-webhook-configuration"}
@@ -64,7 +73,7 @@ def test_no_configuration_is_written_for_what_there_is_not() -> None:
     """OP-GEN-16"""
     only = [manifest for manifest in _manifests() if manifest.mutating]
 
-    assert [c["kind"] for c in webhook_configurations("o", "ns", only)] == [
+    assert [c["kind"] for c in webhook_configurations("o", only, through_service("o", "ns"))] == [
         "MutatingWebhookConfiguration"
     ]
 
@@ -82,7 +91,7 @@ def test_the_service_leads_to_the_operators_pods() -> None:
 
 def test_webhooks_that_refuse_what_they_cannot_judge_leave_the_operators_namespace_out() -> None:
     """OP-WHK-19"""
-    _, validating = webhook_configurations("shopkeeper", "shops", _manifests())
+    _, validating = _configurations()
     by_name = {entry["name"]: entry for entry in validating["webhooks"]}
 
     assert by_name["vshop.example.com"]["namespaceSelector"] == {
@@ -95,19 +104,30 @@ def test_webhooks_that_refuse_what_they_cannot_judge_leave_the_operators_namespa
 
 def test_cert_manager_is_told_where_to_write_its_authority() -> None:
     """OP-CRT-03"""
-    for configuration in webhook_configurations(
-        "shopkeeper", "shops", _manifests(), cert_manager=True
-    ):
+    annotations = inject_annotation("shopkeeper-serving-cert", "shops")
+    for configuration in _configurations(annotations=annotations):
         assert configuration["metadata"]["annotations"] == {
             "cert-manager.io/inject-ca-from": "shops/shopkeeper-serving-cert"
         }
+
+
+def test_an_operator_outside_of_the_cluster_is_called_by_url() -> None:
+    """OP-GEN-21: no namespace is left out, since no pod of it has to start."""
+    reach = by_url("https://127.0.0.1:1234", b"PEM")
+    mutating, validating = webhook_configurations("shopkeeper", _manifests(), reach)
+
+    assert mutating["webhooks"][0]["clientConfig"] == {
+        "url": "https://127.0.0.1:1234/mutate-example-com-v1-shop",
+        "caBundle": "UEVN",
+    }
+    assert "namespaceSelector" not in validating["webhooks"][1]
 
 
 def test_kinds_with_converters_are_converted_by_the_operator_and_others_are_not() -> None:
     """OP-GEN-11: the conversion stanza."""
     shops, notes = definitions = definitions_of([Shop, OldShop, Note])
 
-    add_conversions(definitions, ["shops.example.com"], "shopkeeper", "shops")
+    add_conversions(definitions, ["shops.example.com"], through_service("shopkeeper", "shops"))
 
     assert "conversion" not in notes["spec"]
     assert shops["spec"]["conversion"] == {
