@@ -41,6 +41,7 @@ from clientgo.meta import (
     resource_of,
 )
 from clientgo.meta.owner_references import get_controller_of, is_controlled_by, new_controller_ref
+from clientgo.process import SupervisedThread
 from clientgo.record import EventRecorder
 from clientgo.workqueue import (
     BucketRateLimiter,
@@ -142,8 +143,11 @@ class Controller:
         if not wait_for_cache_sync(stop, *self.informers):
             return
         self._workers = tuple(
-            threading.Thread(
-                target=self._work, args=(stop,), name=f"foo-worker-{number}", daemon=True
+            SupervisedThread(
+                self._work,
+                args=(stop,),
+                name=f"foo-worker-{number}",
+                then="check_workers fails from now on, so that this process is restarted",
             )
             for number in range(1, workers + 1)
         )

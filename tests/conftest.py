@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 from collections.abc import Iterator
 
@@ -27,6 +28,33 @@ def _no_thread_is_left() -> Iterator[None]:
 def pytest_collection_finish() -> None:
     """Keep the tests themselves out of every later garbage collection: they live to the end."""
     gc.freeze()
+
+
+class _ThreadFailures(logging.Handler):
+    """Collects reports of threads that ended by an exception."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.CRITICAL)
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_fails(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail if a thread of the library ends by an exception, as pytest does for other threads."""
+    if request.node.get_closest_marker("thread_failure"):
+        yield
+        return
+    failures = _ThreadFailures()
+    logger = logging.getLogger("clientgo.process")
+    logger.addHandler(failures)
+    try:
+        yield
+    finally:
+        logger.removeHandler(failures)
+    assert not failures.messages
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

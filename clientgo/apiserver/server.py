@@ -43,6 +43,7 @@ from clientgo.apiserver.http.protocol import KEEP_ALIVE_TIMEOUT, HttpProtocol
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
+from clientgo.process import SupervisedThread
 
 T = TypeVar("T")
 
@@ -160,8 +161,11 @@ class EmbeddedAPIServer:
             raise
         self._ready.clear()
         self._failures.clear()
-        self._thread = threading.Thread(
-            target=self._run, args=(listener,), name=f"apiserver-{self.port}", daemon=True
+        self._thread = SupervisedThread(
+            self._run,
+            args=(listener,),
+            name=f"apiserver-{self.port}",
+            then="the API server does not answer any more; start it again",
         )
         self._thread.start()
         self._ready.wait()
@@ -264,8 +268,11 @@ class EmbeddedAPIServer:
     def _inject_soon(self, fault: Fault) -> None:
         """Inject a fault from the event loop, which can't wait for its own restart."""
         if isinstance(fault, RestartServer):
-            threading.Thread(
-                target=self._restart_for, args=(fault,), name="apiserver-restart", daemon=True
+            SupervisedThread(
+                self._restart_for,
+                args=(fault,),
+                name="apiserver-restart",
+                then="the API server was not restarted",
             ).start()
         else:
             self._inject_here(fault)
@@ -322,8 +329,10 @@ class EmbeddedAPIServer:
     def _run(self, listener: socket.socket) -> None:
         try:
             asyncio.run(self._serve(listener))
-        except BaseException as error:  # noqa: BLE001 - reported by start(), in the caller's thread
-            self._failures.append(error)
+        except BaseException as error:
+            if self._ready.is_set():
+                raise
+            self._failures.append(error)  # raised by start(), in the caller's thread
         finally:
             self._cluster.state.storage.close()
             self._loop = None

@@ -30,6 +30,7 @@ from clientgo.cache import (
 )
 from clientgo.client import Client, Tweak
 from clientgo.meta import APIResource
+from clientgo.process import SupervisedThread
 from clientgo.wait import StopEvent, call_when_set
 
 K = TypeVar("K", bound=Hashable)
@@ -185,6 +186,10 @@ def _started(entry: _Entry, stop: threading.Event) -> threading.Thread:
         finally:
             registration.cancel()
 
-    thread = threading.Thread(target=run, name=entry.informer.name, daemon=True)
+    thread = SupervisedThread(
+        run,
+        name=entry.informer.name,
+        then="its cache is not updated any more; restart this process",
+    )
     thread.start()
     return thread

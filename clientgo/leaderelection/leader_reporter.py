@@ -14,6 +14,8 @@ from collections.abc import Callable
 from queue import SimpleQueue
 from typing import Final
 
+from clientgo.process import SupervisedThread
+
 _log = logging.getLogger("clientgo.leaderelection")
 
 _PATIENCE: Final = 5.0
@@ -39,11 +41,11 @@ class LeaderReporter:
             return
         if self._thread is None:
             self._queue = SimpleQueue()
-            self._thread = threading.Thread(
-                target=_pass_on,
+            self._thread = SupervisedThread(
+                _pass_on,
                 args=(self._queue, self._callback, self._name),
                 name=f"{self._name}-new-leader",
-                daemon=True,
+                then="on_new_leader is not called any more; the election goes on",
             )
             self._thread.start()
         self._queue.put(identity)
@@ -67,5 +69,5 @@ def _pass_on(queue: SimpleQueue[str | None], callback: Callable[[str], object], 
     while (identity := queue.get()) is not None:
         try:
             callback(identity)
-        except Exception:  # noqa: BLE001 - who leads does not depend on who wants to know
+        except BaseException:  # noqa: BLE001 - the election does not depend on its callback
             _log.exception("%s: on_new_leader(%r) failed", name, identity)

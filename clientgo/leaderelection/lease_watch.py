@@ -18,6 +18,7 @@ from typing import Self
 from clientgo.clock import Clock
 from clientgo.leaderelection.lock import Lock, WatchableLock
 from clientgo.meta import ForbiddenError
+from clientgo.process import SupervisedThread
 from clientgo.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.leaderelection")
@@ -62,8 +63,11 @@ class LeaseWatch:
 
     def _start(self, lock: WatchableLock) -> None:
         self._registration = call_when_set(self._stop, self._woken.set)
-        self._thread = threading.Thread(
-            target=self._watch, args=(lock,), name=f"{self._lock.describe()}-watch", daemon=True
+        self._thread = SupervisedThread(
+            self._watch,
+            args=(lock,),
+            name=f"{self._lock.describe()}-watch",
+            then="the candidate goes on without a watch and tries every retry period",
         )
         self._thread.start()
 

@@ -25,6 +25,7 @@ from clientgo.clock import Clock, nanoseconds
 from clientgo.leaderelection.leadership import Leadership, LeadershipLostError
 from clientgo.leaderelection.lease_claim import LeaseClaim, Renewal
 from clientgo.leaderelection.timing import Timing
+from clientgo.process import SupervisedThread
 from clientgo.wait import WaitInterruptedError, call_when_set, poll_until
 
 _log = logging.getLogger("clientgo.leaderelection")
@@ -109,7 +110,7 @@ class Term:
         return ending
 
     def _start(self, target: Callable[[], None], role: str) -> threading.Thread:
-        thread = threading.Thread(target=target, name=f"{self._name}-{role}", daemon=True)
+        thread = SupervisedThread(target, name=f"{self._name}-{role}", then="the term ends")
         thread.start()
         return thread
 

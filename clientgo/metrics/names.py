@@ -62,6 +62,12 @@ WORKQUEUE_DELAYED_ITEMS: Final = Metric(
     "workqueue_delayed_items", "Items whose delay has not passed yet", _QUEUE
 )
 
+THREAD_FAILURES: Final = Metric(
+    "clientgo_thread_failures_total",
+    "Threads of the library that ended by an exception",
+    ("thread",),
+)
+
 LEADER_ELECTION_MASTER_STATUS: Final = Metric(
     "leader_election_master_status", "1 while this process leads, 0 while it stands by", ("name",)
 )

@@ -32,6 +32,7 @@ from clientgo.metrics import MetricsProvider
 from clientgo.operator.errors import LeadershipLostError
 from clientgo.operator.lease_permissions import check_lease_permissions
 from clientgo.operator.manager_config import LeaderElection
+from clientgo.process import SupervisedThread
 from clientgo.record import SeriesRecorder
 
 _log = logging.getLogger("clientgo.operator.manager")
@@ -92,8 +93,10 @@ class Leader:
             if ending is not Ending.STOPPED:
                 lost(failure)
 
-        self._thread = threading.Thread(
-            target=compete, name=f"leader-election-{self.settings.id}", daemon=True
+        self._thread = SupervisedThread(
+            compete,
+            name=f"leader-election-{self.settings.id}",
+            then="this process does not compete any more; restart it",
         )
         self._thread.start()
 

@@ -27,6 +27,7 @@ from clientgo.operator.key_state import FailedRun, KeyState, RetryInfo, Timer, T
 from clientgo.operator.rate_limit import RateLimit, RunWindow
 from clientgo.operator.retry import RetryPolicy
 from clientgo.operator.timers import Timers
+from clientgo.process import SupervisedThread
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
 
 _AGEING: Final = 0.6
@@ -262,11 +263,11 @@ class RunQueue:
             if self._threads:
                 raise AlreadyStartedError(f"the workers of {self.name} run already")
             self._threads = [
-                threading.Thread(
-                    target=contextvars.copy_context().run,
+                SupervisedThread(
+                    contextvars.copy_context().run,
                     args=(self._run,),
                     name=f"{self.name}-worker-{n}",
-                    daemon=True,
+                    then="no run of this controller begins any more; restart this process",
                 )
                 for n in range(1, workers + 1)
             ]

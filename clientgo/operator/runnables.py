@@ -13,6 +13,8 @@ import time
 from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
+from clientgo.process import SupervisedThread
+
 
 class Runnable(Protocol):
     """Something that works until it is told to stop."""
@@ -36,7 +38,7 @@ def within(deadline: float | None, name: str, step: Callable[[], object]) -> lis
 
     Returns ``name`` in a list if it still goes on then, in a thread of that name.
     """
-    thread = threading.Thread(target=step, name=name, daemon=True)
+    thread = SupervisedThread(step, name=name, then="the stop goes on without this step")
     thread.start()
     thread.join(None if deadline is None else max(deadline - time.monotonic(), 0.0))
     return [name] if thread.is_alive() else []
@@ -89,7 +91,9 @@ class RunnableGroup:
             except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
                 self._failed(error)
 
-        thread = threading.Thread(target=work, name=name, daemon=True)
+        thread = SupervisedThread(
+            work, name=name, then="the manager cannot be told; restart this process"
+        )
         with self._lock:
             self._threads = [other for other in self._threads if other.is_alive()]
             thread.start()

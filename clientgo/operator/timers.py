@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.process import SupervisedThread
 from clientgo.workqueue import DueHeap
 
 K = TypeVar("K", bound=Hashable)
@@ -54,7 +55,11 @@ class Timers(Generic[K]):
             self._heap.discard(key)
             first = self._heap.put(key, nanoseconds(instant))
             if self._thread is None:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread = SupervisedThread(
+                    self._run,
+                    name=self._name,
+                    then="delayed runs do not begin any more; restart this process",
+                )
                 self._thread.start()
             elif first:
                 self._changed.notify()

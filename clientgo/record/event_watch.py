@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clientgo.clock import Clock
+from clientgo.process import SupervisedThread
 
 E = TypeVar("E")
 
@@ -62,7 +63,8 @@ class EventWatch(Generic[E]):
         self._full = False
         self._closed = False
         self._threads = [
-            threading.Thread(target=self._run, name=name, daemon=True) for _ in range(threads)
+            SupervisedThread(self._run, name=name, then="events are not handled any more")
+            for _ in range(threads)
         ]
         for thread in self._threads:
             thread.start()
@@ -142,7 +144,7 @@ class EventWatch(Generic[E]):
             number, event = item
             try:
                 self._handler(event)
-            except Exception:  # noqa: BLE001 - a handler is anybody's code
+            except BaseException:  # noqa: BLE001 - SystemExit must not end the thread either
                 _log.exception("%s: the handler of events failed and goes on", self._name)
             with self._changed:
                 self._in_hand.remove(number)

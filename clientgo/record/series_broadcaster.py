@@ -22,6 +22,7 @@ from typing import Final
 
 from clientgo.api.events_v1 import Event
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.process import SupervisedThread
 from clientgo.record.broadcaster import Broadcaster
 from clientgo.record.delivery import RETRY_INTERVAL
 from clientgo.record.event_watch import EventWatch
@@ -86,8 +87,10 @@ class SeriesBroadcaster(Broadcaster[Event]):
             threads=WRITERS,
             clock=clock,
         )
-        self._upkeep = threading.Thread(
-            target=self._keep_up, name="event-series-upkeep", daemon=True
+        self._upkeep = SupervisedThread(
+            self._keep_up,
+            name="event-series-upkeep",
+            then="series of events are not finished any more; new events are still written",
         )
         self._upkeep.start()
         self._shut_down_with(stop)

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from clientgo.process import SupervisedThread
 from clientgo.serving.server import Request, Response
 
 _log = logging.getLogger("clientgo.serving")
@@ -32,7 +33,7 @@ class CheckResult:
     """What became of one check; without an ``error`` it is well, or was ``excluded``."""
 
     name: str
-    error: Exception | None = None
+    error: BaseException | None = None
     excluded: bool = False
 
     def __str__(self) -> str:
@@ -116,7 +117,7 @@ class HealthChecks:
         lines.append(f"{self._name} check {'passed' if report.ok else 'failed'}")
         return Response(200 if report.ok else 500, ("\n".join(lines) + "\n").encode())
 
-    def _outcome(self, run: _Run, deadline: float) -> Exception | None:
+    def _outcome(self, run: _Run, deadline: float) -> BaseException | None:
         if run.ended.wait(max(deadline - time.monotonic(), 0)):
             return run.error
         return CheckTimeoutError(f"it has not answered within {self._timeout:g} s")
@@ -139,14 +140,14 @@ class _Run:
 
     def __init__(self, check: Callable[[], object]) -> None:
         self.ended = threading.Event()
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
         self._check = check
-        threading.Thread(target=self._call, name="health-check", daemon=True).start()
+        SupervisedThread(self._call, name="health-check", then="the check has failed").start()
 
     def _call(self) -> None:
         try:
             self._check()
-        except Exception as error:  # noqa: BLE001 - that is how a check says that it fails
+        except BaseException as error:  # noqa: BLE001 - SystemExit must not look like success
             self.error = error
         finally:
             self.ended.set()

@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import Final, Self, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from clientgo.process import SupervisedThread
 from clientgo.serving.limited_reader import CHUNK, HeaderTooLargeError, LimitedReader
 
 _log = logging.getLogger("clientgo.serving")
@@ -105,8 +106,11 @@ class Server:
                 "choose another address"
             ) from error
         woken, self._bell = socket.socketpair()
-        self._thread = threading.Thread(
-            target=_serve, args=(self._http, woken), name=f"{self._name}-server", daemon=True
+        self._thread = SupervisedThread(
+            _serve,
+            args=(self._http, woken),
+            name=f"{self._name}-server",
+            then=f"{self.url} does not answer any more; restart this process",
         )
         self._thread.start()
         _log.info("%s: serving %s at %s", self._name, ", ".join(self._handlers), self.url)
@@ -244,7 +248,7 @@ class _RequestHandler(BaseHTTPRequestHandler):
         try:
             headers = {name.lower(): value for name, value in self.headers.items()}
             response = self.server.answer(url.path, url.query, headers)
-        except Exception:  # noqa: BLE001 - a page that fails must not take the others with it
+        except BaseException:  # noqa: BLE001 - a page that fails must get an answer too
             _log.exception("%s: %s failed", self.server.name, url.path)
             response = Response(500, b"internal server error\n")
         self.connection.settimeout(_PATIENCE)

@@ -28,6 +28,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
+from clientgo.process import SupervisedThread
+
 
 @dataclass(frozen=True, slots=True)
 class RecordedRequest:
@@ -179,7 +181,9 @@ class ScriptedServer:
         self.port: int = self._listener.getsockname()[1]
         self._tls = tls
         self.url = f"https://localhost:{self.port}" if tls else f"http://127.0.0.1:{self.port}"
-        acceptor = threading.Thread(target=self._accept, name="scripted-server", daemon=True)
+        acceptor = SupervisedThread(
+            self._accept, name="scripted-server", then="the server accepts no more connections"
+        )
         self._threads.append(acceptor)
         acceptor.start()
 
@@ -268,11 +272,11 @@ class ScriptedServer:
                 self._accepted += 1
                 self._open.add(sock)
                 number = self._accepted
-                thread = threading.Thread(
-                    target=self._converse,
+                thread = SupervisedThread(
+                    self._converse,
                     args=(sock, number),
                     name=f"scripted-server-{number}",
-                    daemon=True,
+                    then="this connection ends",
                 )
                 self._threads.append(thread)
                 self._changed.notify_all()

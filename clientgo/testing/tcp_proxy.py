@@ -14,6 +14,8 @@ import threading
 from types import TracebackType
 from typing import Self
 
+from clientgo.process import SupervisedThread
+
 _BLOCK = 64 * 1024
 
 
@@ -101,6 +103,6 @@ class TCPProxy:
 
     def _start_locked(self, run: object, *ends: socket.socket) -> None:
         assert callable(run)
-        thread = threading.Thread(target=run, args=ends, name="tcp-proxy", daemon=True)
+        thread = SupervisedThread(run, args=ends, name="tcp-proxy", then="its connections end")
         self._threads.append(thread)
         thread.start()

@@ -16,6 +16,7 @@ from clientgo.cache import wait_for_cache_sync
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
 from clientgo.meta import ConflictError, NotFoundError, ObjectName, deep_copy
+from clientgo.process import SupervisedThread
 from clientgo.workqueue import RateLimitingQueue, default_controller_rate_limiter
 
 log = logging.getLogger(__name__)
@@ -43,7 +44,9 @@ class WorkloadSimulator:
         """Simulate until ``stop`` is set; returns when every thread has ended."""
         self._factory.start(stop)
         if wait_for_cache_sync(stop, self._informer):
-            worker = threading.Thread(target=self._work, name="workloads-worker")
+            worker = SupervisedThread(
+                self._work, name="workloads-worker", then="no Deployment gets replicas any more"
+            )
             worker.start()
             stop.wait()
             self._queue.shut_down()

@@ -22,6 +22,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
+from clientgo.process import SupervisedThread
 from clientgo.wait.stop import StopEvent
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -68,8 +69,11 @@ class _Handler:
         self.stop = StopEvent()
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
-        self._thread = threading.Thread(
-            target=self._set_on_signal, name="signal-handler", daemon=True
+        self._thread = SupervisedThread(
+            self._set_on_signal,
+            name="signal-handler",
+            then="signals cannot be handled any more, so the program stops now",
+            on_failure=lambda _: self.stop.set(),
         )
         self._thread.start()
         self._told_before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)

@@ -20,6 +20,8 @@ import logging
 import threading
 from collections.abc import Callable
 
+from clientgo.process import SupervisedThread
+
 _log = logging.getLogger("clientgo.wait")
 
 _lock = threading.Lock()
@@ -53,7 +55,9 @@ class Registration:
             return
         try:
             callback()
-        except Exception:  # noqa: BLE001 - one component's bug must not keep the others from stopping
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # noqa: BLE001 - one component's bug must not keep others from stopping
             _log.exception("A stop callback failed; the remaining ones run all the same")
 
 
@@ -117,7 +121,12 @@ def _registered(registration: Registration, event: threading.Event) -> bool:
         is_watched = event in _watched
         registration._wait_among_locked(_watched.setdefault(event, set()))
     if not is_watched:
-        threading.Thread(target=_watch, args=(event,), name="stop-watcher", daemon=True).start()
+        SupervisedThread(
+            _watch,
+            args=(event,),
+            name="stop-watcher",
+            then="what waits for this stop does not end; end this process",
+        ).start()
     return True
 
 

@@ -15,6 +15,7 @@ layers of the queue inherit, so that what client-go injects as an inner queue is
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 from collections.abc import Callable
@@ -23,8 +24,11 @@ from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.metrics import MetricsProvider
+from clientgo.process import SupervisedThread
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.queue import FIFO, Ordering, Queue, QueueStatistics, T
+
+_log = logging.getLogger("clientgo.workqueue")
 
 _HEARTBEAT_NS: Final = 10 * 10**9
 """The waiting thread looks at least this often, so that a clock that jumps or sleeps badly makes
@@ -88,10 +92,11 @@ class DelayingQueue(Queue[T]):
         due_ns = nanoseconds(self._clock.monotonic()) + nanoseconds(delay)
         first_changed = self._delays.put(item, due_ns)
         if self._waiter is None:
-            self._waiter = threading.Thread(
-                target=self._release_when_due,
+            self._waiter = SupervisedThread(
+                self._release_when_due,
                 name=f"workqueue-delays-{self._name}",
-                daemon=True,
+                then="delayed items would be lost, so the queue shuts down; restart this process",
+                on_failure=self._delays_failed,
             )
             self._waiter.start()
         elif first_changed:
@@ -107,12 +112,26 @@ class DelayingQueue(Queue[T]):
             while not self._shutting_down:
                 now_ns = nanoseconds(self._clock.monotonic())
                 while (due_ns := self._delays.first_due_ns()) is not None and due_ns <= now_ns:
-                    self._add_locked(self._delays.pop())
+                    self._release_locked(self._delays.pop())
                 self._report_delayed_locked()
                 self._clock.wait_until(
                     self._delays_changed,
                     None if due_ns is None else min(due_ns, now_ns + _HEARTBEAT_NS) / 1e9,
                 )
+
+    def _release_locked(self, item: T) -> None:
+        try:
+            self._add_locked(item)
+        except Exception:  # noqa: BLE001 - the other delayed items must still be added
+            _log.exception(
+                "work queue %r: the ordering failed, and the delayed item %r is dropped",
+                self._name,
+                item,
+            )
+
+    def _delays_failed(self, _failure: BaseException) -> None:
+        with self._lock:
+            self._shut_down_locked()
 
     def _report_delayed_locked(self) -> None:
         if self._metrics is not None:

@@ -20,6 +20,7 @@ from typing import Final
 
 from clientgo.clock import Clock
 from clientgo.metrics import NO_METRICS, Instrument, MetricsProvider, default_provider, names
+from clientgo.process import SupervisedThread
 
 REFRESH_INTERVAL: Final = 0.5
 """Seconds between two refreshes of the ages of items in hand, as in client-go."""
@@ -54,8 +55,10 @@ class QueueMetrics:
         self._taken_at: dict[Hashable, float] = {}
         self._stopping = False
         self._stop_requested = threading.Condition(lock)
-        self._refresher = threading.Thread(
-            target=self._keep_refreshing, name=f"workqueue-metrics-{name}", daemon=True
+        self._refresher = SupervisedThread(
+            self._keep_refreshing,
+            name=f"workqueue-metrics-{name}",
+            then="the ages of items are not refreshed any more; the queue goes on",
         )
         self._refresher.start()
 

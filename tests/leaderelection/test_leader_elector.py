@@ -683,7 +683,7 @@ def _failing(_: Leadership) -> None:
 
 
 def _refuse(identity: str) -> None:
-    raise RuntimeError(f"I don't want {identity}")
+    raise SystemExit(f"I don't want {identity}")
 
 
 def _is_healthy(health: LeaderHealth) -> bool:

@@ -113,7 +113,7 @@ def test_a_handler_that_raises_is_reported_and_gets_the_next_event(
 
     def handle(one: Event) -> None:
         seen.append(one.message)
-        raise RuntimeError("handler bug")
+        raise SystemExit("handler bug")
 
     with EventBroadcaster() as broadcaster:
         broadcaster.start_event_watcher(handle)

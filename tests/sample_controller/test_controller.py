@@ -505,7 +505,7 @@ def test_what_is_logged_during_a_sync_says_which_foo_it_is_about(
     assert not hasattr(started, "key")
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.thread_failure
 def test_a_worker_that_died_is_found() -> None:
     """SAMPLE-11: upstream starts another one; here the process is restarted by its probe."""
     world, dying = World(new_foo()), Queue[threading.Thread]()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable
 
@@ -46,6 +47,10 @@ def test_a_failure_names_the_check_and_withholds_the_reason(
         "[-]caches failed: reason withheld\n[+]ping ok\nreadyz check failed\n",
     )
     assert "readyz: check caches fails: secret reason" in caplog.text
+
+
+def test_a_check_that_exits_has_failed() -> None:
+    assert page(checks(caches=sys.exit))[0] == 500
 
 
 def test_a_failure_is_logged_when_it_begins_and_when_it_is_over(

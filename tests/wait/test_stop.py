@@ -119,15 +119,16 @@ def test_a_cancelled_registration_keeps_nothing_alive(make: type[threading.Event
     stop.set()
 
 
+@pytest.mark.parametrize("failure", [RuntimeError, SystemExit])
 @pytest.mark.parametrize("make", [threading.Event, StopEvent])
 def test_a_callback_that_raises_does_not_keep_the_others_from_running(
-    make: type[threading.Event], caplog: pytest.LogCaptureFixture
+    make: type[threading.Event], failure: type[BaseException], caplog: pytest.LogCaptureFixture
 ) -> None:
     stop, calls = make(), SimpleQueue[str]()
     before = set(watchers())
 
     def fail() -> None:
-        raise RuntimeError("a bug")
+        raise failure("a bug")
 
     for _ in range(3):
         call_when_set(stop, fail)

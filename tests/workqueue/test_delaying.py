@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
 from clientgo.testing import FakeClock
-from clientgo.workqueue import DelayingQueue
+from clientgo.workqueue import FIFO, DelayingQueue
 from tests.background import Background
 
 
@@ -19,7 +19,7 @@ class Rig:
 
     used: ClassVar[list[Rig]] = []
 
-    def __init__(self, **options: bool) -> None:
+    def __init__(self, **options: Any) -> None:
         self.clock = FakeClock()
         self.queue: DelayingQueue[str] = DelayingQueue(clock=self.clock, **options)
         self.used.append(self)
@@ -278,6 +278,44 @@ def test_adding_later_after_a_shutdown_does_nothing() -> None:
 
     assert rig.queue.statistics().delayed == 0
     assert len(rig.queue) == 0
+
+
+class Picky(FIFO[str]):
+    """An ordering with a bug."""
+
+    def push(self, item: str, /) -> None:
+        if item == "bad":
+            raise ValueError(item)
+        super().append(item)
+
+
+def test_a_delayed_item_that_the_ordering_refuses_is_dropped_and_the_others_come(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    rig = Rig(ordering=Picky())
+    rig.queue.add_after("bad", 1.0)
+    rig.queue.add_after("good", 1.0)
+
+    rig.step(1.0)
+
+    assert rig.listed() == ["good"]
+    assert "the delayed item 'bad' is dropped" in caplog.text
+
+
+@pytest.mark.thread_failure
+def test_a_queue_whose_delays_cannot_end_shuts_down(caplog: pytest.LogCaptureFixture) -> None:
+    """Workers end and the program notices; the items would wait for ever."""
+
+    class Broken(FakeClock):
+        def wait_until(self, condition: threading.Condition, deadline: float | None) -> bool:
+            raise OSError("no clock")
+
+    queue: DelayingQueue[str] = DelayingQueue(name="foos", clock=Broken())
+    queue.add_after("a", 1.0)
+
+    assert Background(queue.get).result(timeout=30) == (None, True)
+    queue.shut_down()
+    assert "thread workqueue-delays-foos ended by OSError: no clock" in caplog.text
 
 
 def test_a_queue_that_never_delays_anything_has_no_thread() -> None:

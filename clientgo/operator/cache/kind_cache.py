@@ -38,6 +38,7 @@ from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf, warn_if_num
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import EVERYWHERE, KindScope, NamespaceSet
 from clientgo.operator.durations import seconds
+from clientgo.process import SupervisedThread
 from clientgo.wait import Backoff, BackoffManager, wait_for_event
 
 IndexFunction = Callable[[Any], Iterable[str]]
@@ -483,11 +484,11 @@ class KindCache:
 
     def _run_locked(self, watched: _Watched) -> None:
         if watched.thread is None:
-            watched.thread = threading.Thread(
-                target=self._run,
+            watched.thread = SupervisedThread(
+                self._run,
                 args=(watched,),
                 name=watched.informer.name,
-                daemon=True,
+                then="this cache is not updated any more; restart this process",
             )
             watched.thread.start()
 

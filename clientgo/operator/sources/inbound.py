@@ -25,6 +25,7 @@ from clientgo.operator.predicates import Predicate
 from clientgo.operator.sources.item_cache import ItemCache, ItemId
 from clientgo.operator.sources.primary_watch import PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.operator.source")
 
@@ -168,8 +169,11 @@ class ChannelSource:
             if self._thread is not None:
                 raise AlreadyStartedError(f"source {self.name} runs already")
             self._stopped = False
-            self._thread = threading.Thread(
-                target=self._run, args=(sink,), name=f"channel-{self.name}", daemon=True
+            self._thread = SupervisedThread(
+                self._run,
+                args=(sink,),
+                name=f"channel-{self.name}",
+                then="the source is unhealthy; restart this process",
             )
             self._thread.start()
 
@@ -233,8 +237,11 @@ class FunctionSource:
             context.clock,
             self._stop,
         )
-        self._thread = threading.Thread(
-            target=self._run, args=(own, sink), name=f"source-{self.name}", daemon=True
+        self._thread = SupervisedThread(
+            self._run,
+            args=(own, sink),
+            name=f"source-{self.name}",
+            then="the source is unhealthy; restart this process",
         )
         self._thread.start()
 

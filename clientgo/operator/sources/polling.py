@@ -22,6 +22,7 @@ from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.sources.item_cache import ItemCache, ItemId
 from clientgo.operator.sources.primary_watch import PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.process import SupervisedThread
 from clientgo.wait import wait_for_event
 from clientgo.workqueue import DelayingQueue
 
@@ -41,8 +42,11 @@ class _Poller:
     def start(self, context: SourceContext, name: str) -> None:
         self._queue = DelayingQueue(clock=context.clock, add_cancels_delay=True)
         self._threads = [
-            threading.Thread(
-                target=self._run, args=(self._queue,), name=f"poll-{name}-{n}", daemon=True
+            SupervisedThread(
+                self._run,
+                args=(self._queue,),
+                name=f"poll-{name}-{n}",
+                then="the source is unhealthy; restart this process",
             )
             for n in range(1, self._concurrency + 1)
         ]

@@ -102,6 +102,8 @@ class _Call(Generic[T]):
             self._value = self._context.run(self._function)
         except Exception as error:  # noqa: BLE001 - raised in the thread that asked
             self._error = error
+        except BaseException as error:  # noqa: BLE001 - SystemExit must not end the connection
+            self._error = RuntimeError(f"the handler raised {error!r}")
         finally:
             self._tell_ended(self)
             with self._changed:

@@ -26,6 +26,7 @@ from typing import Any, Final
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks.connection import Connection
 from clientgo.operator.webhooks.endpoint import Answer, Call
+from clientgo.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 
@@ -95,8 +96,11 @@ class HTTPSServer:
                 f"webhooks cannot be served at {self._host}:{self._port}: "
                 f"{error.strerror or error}; choose another port"
             ) from error
-        self._acceptor = threading.Thread(
-            target=self._accept_all, args=(self._listener,), name="webhook-server", daemon=True
+        self._acceptor = SupervisedThread(
+            self._accept_all,
+            args=(self._listener,),
+            name="webhook-server",
+            then="webhooks are not answered any more; restart this process",
         )
         self._acceptor.start()
         host, port = self._listener.getsockname()[:2]
@@ -156,11 +160,11 @@ class HTTPSServer:
             _shut_down(replaced.sock, socket.SHUT_RDWR)
 
     def _begin(self, sock: socket.socket, client: Any) -> None:
-        thread = threading.Thread(
-            target=self._serve,
+        thread = SupervisedThread(
+            self._serve,
             args=(sock, client),
             name=f"webhook-connection-{next(self._numbers)}",
-            daemon=True,
+            then="this connection ends; the others go on",
         )
         with self._changed:
             self._connections[thread] = _Client(sock)

@@ -28,6 +28,7 @@ from clientgo.operator.webhooks.https_server import HTTPSServer
 from clientgo.operator.webhooks.measured_endpoint import MeasuredEndpoint
 from clientgo.operator.webhooks.options import WebhookOptions
 from clientgo.operator.webhooks.registry import Webhooks
+from clientgo.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 
@@ -67,8 +68,11 @@ class WebhookServer:
         self._https: HTTPSServer | None = None
         self._bound: tuple[str, int] | None = None
         self._stop = threading.Event()
-        self._rereader = threading.Thread(
-            target=self.certificate.run, args=(self._stop,), name="webhook-certificate", daemon=True
+        self._rereader = SupervisedThread(
+            self.certificate.run,
+            args=(self._stop,),
+            name="webhook-certificate",
+            then="a renewed certificate is not read; restart this process before it expires",
         )
 
     def start(self) -> None:

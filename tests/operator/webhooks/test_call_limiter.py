@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
 
 import pytest
@@ -22,6 +23,8 @@ def test_the_value_and_the_error_of_the_function_come_back() -> None:
     assert calls.call(lambda: 7, 1.0, "/x") == 7
     with pytest.raises(KeyError):
         calls.call(fail, 1.0, "/x")
+    with pytest.raises(RuntimeError, match="the handler raised SystemExit"):
+        calls.call(sys.exit, 1.0, "/x")
     assert calls.threads() == []
 
 
