@@ -1,11 +1,14 @@
 """Worker threads for a queue: the loop that every controller writes, written once.
 
-Promises that each key is handled by one worker at a time, that a key whose handling raises is
-tried again with the queue's back-off, and that :func:`run_workers` returns only when every worker
-has ended. Does not limit how often a key is retried; a handler that wants no retry returns.
+Promises: each key is handled by one worker at a time; a key whose handling raises is tried again
+with the queue's back-off; after a stop no further key is handled, unless `drain` asks for it;
+`run_workers` returns when every worker has ended.
 
-Upstream has no such function: controllers copy the loop (``processNextWorkItem``) from the sample.
-``sample_controller.controller`` shows it by hand.
+Does not promise to interrupt a handler that runs, or to limit how often a key is retried: a
+handler that wants no retry returns.
+
+client-go has no such function: controllers copy the loop (`processNextWorkItem`) from the sample.
+`sample_controller.controller` shows it by hand.
 """
 
 from __future__ import annotations
@@ -13,13 +16,14 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Generic, TypeVar
 
+from clientgo.wait import StopEvent, call_when_set
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
 
 T = TypeVar("T", bound=Hashable)
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger("clientgo.workqueue")
 
 
 def run_workers(
@@ -29,46 +33,141 @@ def run_workers(
     *,
     workers: int = 1,
     name: str = "worker",
+    guard: Callable[[], object] | None = None,
+    drain: bool = False,
 ) -> None:
-    """Take keys and handle them until ``stop`` is set; then shut the queue down and return.
+    """Handle keys until `stop` is set; then shut the queue down and return.
 
-    Blocks. Keys that wait in the queue when it is shut down are still handled, delayed ones are
-    not. Raises ``ValueError`` for fewer than one worker.
+    Keys that no worker has taken by then are dropped, and logged as a number; with `drain` those
+    that are listed are still handled. Delayed keys are dropped in any case.
+
+    `guard` is called before each key and raises if the key must not be handled any more. A leader
+    passes the `check` of its leadership::
+
+        run_workers(leadership.stop, queue, sync, guard=leadership.check)
+
+    Blocks. Raises what `guard` raised, and what `handle` raised if that is no `Exception`, such
+    as the SystemExit of `sys.exit()`: the other workers finish their key first. Raises ValueError
+    for fewer than one worker.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
-    threads = [
-        threading.Thread(target=_work, args=(queue, handle), name=f"{name}-{number}", daemon=True)
-        for number in range(1, workers + 1)
-    ]
-    for thread in threads:
-        thread.start()
-    try:
-        stop.wait()
-    finally:
-        queue.shut_down()
+    _Workers(stop, queue, handle, guard, drain=drain).run(workers, name)
+
+
+class _Workers(Generic[T]):
+    """The workers of one call."""
+
+    def __init__(
+        self,
+        stop: threading.Event,
+        queue: RateLimitingQueue[T],
+        handle: Callable[[T], object],
+        guard: Callable[[], object] | None,
+        *,
+        drain: bool,
+    ) -> None:
+        self._stop = stop
+        self._queue = queue
+        self._handle = handle
+        self._guard = guard
+        self._drain = drain
+        self._ending = StopEvent()
+        self._lock = threading.Lock()
+        self._running = 0
+        self._dropped = 0
+        self._failure: BaseException | None = None
+
+    def run(self, workers: int, name: str) -> None:
+        threads = [
+            threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True)
+            for number in range(1, workers + 1)
+        ]
+        self._running = workers
+        registration = call_when_set(self._stop, self._ending.set)
         for thread in threads:
-            thread.join()
+            thread.start()
+        try:
+            self._ending.wait()
+        finally:
+            # Also when KeyboardInterrupt is raised here: then there is no stop to wait for.
+            self._ending.set()
+            registration.cancel()
+            self._queue.shut_down()
+            for thread in threads:
+                thread.join()
+        if self._dropped:
+            _log.info(
+                "%s: stopped before %d listed keys were handled; the next start lists them again",
+                name,
+                self._dropped,
+            )
+        if self._failure is not None:
+            raise self._failure
 
+    def _work(self) -> None:
+        try:
+            while True:
+                key, shutting_down = self._queue.get()
+                if shutting_down:
+                    return
+                try:
+                    self._process(key)
+                finally:
+                    self._queue.done(key)
+        except BaseException as failure:  # noqa: BLE001 - SystemExit must not end it silently
+            self._fail(failure)
+        finally:
+            with self._lock:
+                self._running -= 1
+                is_last = self._running == 0
+            if is_last:
+                self._ending.set()
 
-def _work(queue: RateLimitingQueue[T], handle: Callable[[T], object]) -> None:
-    while True:
-        key, shutting_down = queue.get()
-        if shutting_down:
+    def _process(self, key: T) -> None:
+        """Handle a key, or drop it. Raises only what must end all workers."""
+        if not self._may_handle():
+            with self._lock:
+                self._dropped += 1
             return
         try:
-            handle(key)
-        except Exception as error:  # one key's failure must not end the worker
-            log.warning(
+            self._handle(key)
+        except Exception as error:  # noqa: BLE001 - one key's failure must not end the worker
+            _log.warning(
                 "%s: %s: %s; trying again later (failure %d)",
                 key,
                 type(error).__name__,
                 error,
-                queue.num_requeues(key) + 1,
-                exc_info=log.isEnabledFor(logging.DEBUG),
+                self._queue.num_requeues(key) + 1,
+                exc_info=_log.isEnabledFor(logging.DEBUG),
             )
-            queue.add_rate_limited(key)
+            self._queue.add_rate_limited(key)
+        except BaseException as failure:  # noqa: BLE001 - raised by run_workers
+            # Python prints nothing for a SystemExit, so the log says why the program stops.
+            _log.error("%s: the handler raised %r; all workers stop", key, failure)
+            self._queue.add_rate_limited(key)
+            self._fail(failure)
         else:
-            queue.forget(key)
-        finally:
-            queue.done(key)
+            self._queue.forget(key)
+
+    def _may_handle(self) -> bool:
+        if self._failure is not None:
+            return False
+        if not self._drain and (self._stop.is_set() or self._ending.is_set()):
+            return False
+        if self._guard is None:
+            return True
+        try:
+            self._guard()
+        except BaseException as refusal:  # noqa: BLE001 - raised by run_workers
+            # Leadership that was given up because of the stop is no failure.
+            if not self._stop.is_set():
+                self._fail(refusal)
+            return False
+        return True
+
+    def _fail(self, failure: BaseException) -> None:
+        """End all workers; the first failure is raised by `run`."""
+        with self._lock:
+            self._failure = self._failure or failure
+        self._ending.set()

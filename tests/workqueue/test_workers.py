@@ -8,6 +8,7 @@ from queue import SimpleQueue
 
 import pytest
 
+from clientgo.leaderelection import LeadershipLostError
 from clientgo.testing import FakeClock
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, run_workers
 from tests.background import Background
@@ -34,16 +35,99 @@ def test_workers_handle_keys_until_they_are_stopped() -> None:
     assert queue.statistics().processing == 0
 
 
-def test_keys_that_are_listed_when_the_stop_comes_are_still_handled() -> None:
+def test_keys_that_are_listed_when_the_stop_comes_are_dropped_and_counted(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    queue, _ = make_queue()
+    stop, handled = threading.Event(), []
+    for key in "abc":
+        queue.add(key)
+
+    def handle(key: str) -> None:
+        handled.append(key)
+        stop.set()
+
+    with caplog.at_level(logging.INFO, "clientgo.workqueue"):
+        run_workers(stop, queue, handle, name="foo-worker")
+
+    assert handled == ["a"]
+    assert queue.statistics().ready == 0, "dropped keys are given back, so that the queue can end"
+    assert caplog.messages == [
+        "foo-worker: stopped before 2 listed keys were handled; the next start lists them again"
+    ]
+
+
+def test_a_drain_handles_the_keys_that_are_listed_when_the_stop_comes() -> None:
     queue, _ = make_queue()
     stop, handled = threading.Event(), []
     for key in "abc":
         queue.add(key)
     stop.set()
 
-    run_workers(stop, queue, handled.append)
+    run_workers(stop, queue, handled.append, drain=True)
 
     assert handled == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_guard_is_checked_before_each_key_and_ends_the_workers(drain: bool) -> None:
+    queue, _ = make_queue()
+    handled: list[str] = []
+    for key in "abc":
+        queue.add(key)
+
+    def guard() -> None:
+        if handled:
+            raise LeadershipLostError("another leads")
+
+    with pytest.raises(LeadershipLostError, match="another leads"):
+        run_workers(threading.Event(), queue, handled.append, guard=guard, drain=drain)
+
+    assert handled == ["a"]
+    assert queue.shutting_down
+
+
+def test_a_guard_that_refuses_because_of_the_stop_is_no_failure() -> None:
+    queue, _ = make_queue()
+    stop, handled = threading.Event(), []
+    queue.add("a")
+    stop.set()
+
+    def guard() -> None:
+        raise LeadershipLostError("given up")
+
+    run_workers(stop, queue, handled.append, guard=guard, drain=True)
+
+    assert handled == []
+
+
+@pytest.mark.parametrize("failure", [SystemExit(3), KeyboardInterrupt()])
+def test_what_is_no_exception_ends_all_workers_and_is_raised(
+    failure: BaseException, caplog: pytest.LogCaptureFixture
+) -> None:
+    """`sys.exit()` in a handler ends the program; it does not end one worker silently."""
+    queue, _ = make_queue()
+    for key in "ab":
+        queue.add(key)
+
+    def handle(key: str) -> None:
+        raise failure
+
+    with pytest.raises(type(failure)) as raised:
+        run_workers(threading.Event(), queue, handle)
+
+    assert raised.value is failure
+    assert queue.num_requeues("a") == 1, "the key was to be tried again"
+    assert caplog.messages == [f"a: the handler raised {failure!r}; all workers stop"]
+
+
+def test_workers_end_when_the_queue_is_shut_down_by_another() -> None:
+    queue, _ = make_queue()
+    running = Background(lambda: run_workers(threading.Event(), queue, print))
+
+    queue.shut_down()
+
+    running.result(timeout=30)
 
 
 def test_a_key_that_fails_is_tried_again_later_and_forgotten_when_it_succeeds(
