@@ -51,7 +51,7 @@ def test_a_thousand_reconnects(benchmark: Any, server: str) -> None:
         if told == WARM_UP + RECONNECTS:
             stop.set()
 
-    with Client(RestConfig(server=f"{server}/brief", qps=-1.0)) as client:
+    with Client(RestConfig(server=f"{server}/brief")) as client:
         source = ResourceListWatch(client.resource(Foo))
         informer = SharedIndexInformer(source, Foo, stream_initial_list=False)
         informer.add_event_handler(on_update=tell)
@@ -67,7 +67,7 @@ def test_fifty_idle_informers(benchmark: Any, server: str) -> None:
     """Target: less than 1 % of a core."""
     stop = threading.Event()
     with ExitStack() as stack:
-        client = stack.enter_context(Client(RestConfig(server=f"{server}/full", qps=-1.0)))
+        client = stack.enter_context(Client(RestConfig(server=f"{server}/full")))
         source = ResourceListWatch(client.resource(Foo))
         informers = [SharedIndexInformer(source, Foo) for _ in range(INFORMERS)]
         for informer in informers:

@@ -127,7 +127,7 @@ def until_told(watch: Stopwatch, url: str, count: int, **options: Any) -> None:
             watch.stop()
             stop.set()
 
-    with Client(RestConfig(server=url, qps=-1.0)) as client:
+    with Client(RestConfig(server=url)) as client:
         informer = SharedIndexInformer(
             ResourceListWatch(client.resource(Foo)),
             Foo,

@@ -85,7 +85,7 @@ class Stages:
             stop.set()
 
         store = Forgetful(told)
-        with Client(RestConfig(server=self._url, qps=-1.0)) as client:
+        with Client(RestConfig(server=self._url)) as client:
             source = ResourceListWatch(client.resource(Foo))
             Reflector(source, store, expected=Foo, stream_initial_list=self._stream).run(stop)
         self._listed = store.listed

@@ -20,7 +20,7 @@ from clientgo.testing.observer import Observer
 @contextmanager
 def embedded(*kinds: type[Resource]) -> Iterator[Client]:
     """A client of an API server that knows these kinds, until the end of the block."""
-    with EmbeddedAPIServer() as server, Client(RestConfig(server=server.url, qps=-1)) as client:
+    with EmbeddedAPIServer() as server, Client(RestConfig(server=server.url)) as client:
         for definition in definitions_of(kinds):
             client.resource(CustomResourceDefinition).create(definition)
         yield client

@@ -11,6 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
@@ -44,6 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         count_metrics()
     try:
         config = load_config(kubeconfig=options.kubeconfig, master=options.master)
+        config = replace(config, qps=options.qps, burst=options.burst)
         with Client(config) as client:
             return run(client, options, stop)
     except (ConfigError, ServingError) as error:

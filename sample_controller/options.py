@@ -30,6 +30,8 @@ class Options:
 
     kubeconfig: str | None = None
     master: str | None = None
+    qps: float = 0.0
+    burst: int = 0
     namespace: str = ""
     workers: int = 2
     resync: float = 30.0
@@ -48,6 +50,8 @@ def parse_options(arguments: Sequence[str] | None = None) -> Options:
         parser.error("--workers must be at least 1")
     if not args.resync >= 0:
         parser.error("--resync must not be negative")
+    if args.kube_api_qps > 0 and args.kube_api_burst < 1:
+        parser.error("--kube-api-qps needs --kube-api-burst, for example twice as large")
     if args.metrics_bind_address and find_spec("prometheus_client") is None:
         parser.error("--metrics-bind-address needs prometheus-client: install clientgo[metrics]")
     try:
@@ -57,6 +61,8 @@ def parse_options(arguments: Sequence[str] | None = None) -> Options:
     return Options(
         kubeconfig=args.kubeconfig,
         master=args.master,
+        qps=args.kube_api_qps,
+        burst=args.kube_api_burst,
         namespace=args.namespace,
         workers=args.workers,
         resync=args.resync,
@@ -97,6 +103,10 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("--kubeconfig", metavar="PATH", help="kubeconfig; else $KUBECONFIG, else in-cluster")
     add("--master", metavar="URL", help="API server; overrides the kubeconfig's")
+    add("--kube-api-qps", type=float, default=0.0, metavar="N",
+        help="limit requests per second (default: no limit)")  # fmt: skip
+    add("--kube-api-burst", type=int, default=0, metavar="N",
+        help="requests that may exceed --kube-api-qps for a moment")  # fmt: skip
     add("--namespace", default="", metavar="NS", help="watch one namespace (default: all)")
     add("--workers", type=int, default=2, metavar="N", help="worker threads (default: 2)")
     add("--resync", type=float, default=30.0, metavar="SECONDS",

@@ -31,7 +31,6 @@ from clientgo.rest import (
     RestConfig,
     Transport,
     api_path,
-    limiter_of,
     rest_config_of,
     shared_limiter_of,
 )
@@ -50,8 +49,8 @@ class Client:
     ``discovery`` knows what the server serves, ``mapper`` finds the resource that a name or kind
     means.
 
-    With ``qps`` configured all requests share one rate limiter; without, each group and version
-    has its own (5 a second, bursts of 10), as in client-go. Raises
+    All requests share the rate limiter that ``qps`` and ``burst`` or ``limiter`` configure. There
+    is none by default; in client-go each group and version has one of 5 requests a second. Raises
     :class:`~clientgo.rest.ConfigError`.
     """
 
@@ -63,8 +62,7 @@ class Client:
         self._transport = transport if transport is not None else HTTPTransport(self.config)
         self._lock = threading.Lock()
         self._rests: dict[GroupVersion, RestClient] = {}
-        self._shares_limiter = self.config.qps != 0 or self.config.limiter is not None
-        self._limiter = shared_limiter_of(self.config) if self._shares_limiter else None
+        self._limiter = shared_limiter_of(self.config)
         self.discovery = CachedDiscovery(DiscoveryClient(self.config, transport=self._transport))
         self.mapper = DiscoveringRESTMapper(self.discovery)
 
@@ -96,7 +94,7 @@ class Client:
                     self.config,
                     api_path=api_path(group_version),
                     transport=self._transport,
-                    limiter=self._limiter if self._shares_limiter else limiter_of(self.config),
+                    limiter=self._limiter,
                 )
             return rest
 

@@ -69,8 +69,8 @@ class DiscoveryClient:
     :class:`~clientgo.meta.StatusError`, :class:`~clientgo.rest.TransportError` or
     :class:`~clientgo.meta.DecodeError`.
 
-    ``config`` is what :class:`~clientgo.client.Client` takes. Without a timeout or burst of its
-    own it gets 32 seconds and 300.
+    ``config`` is what :class:`~clientgo.client.Client` takes. Without a timeout of its own it gets
+    32 seconds; a ``qps`` without a ``burst`` gets a burst of 300.
     """
 
     def __init__(self, config: Any = None, *, transport: Transport | None = None) -> None:

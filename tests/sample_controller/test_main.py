@@ -13,6 +13,7 @@ import pytest
 
 import sample_controller.__main__ as program
 from clientgo.leaderelection import Ending, LeaseExpiredError, WorkStillRunningError
+from clientgo.rest import RestConfig
 from clientgo.serving import HealthReport
 from clientgo.testing import FakeClient, Verb
 from sample_controller.endpoints import liveness
@@ -35,7 +36,11 @@ class _Cluster(FakeClient):
 def cluster(monkeypatch: pytest.MonkeyPatch) -> type[_Cluster]:
     _Cluster.made = []
     monkeypatch.setattr(program, "Client", _Cluster)
-    monkeypatch.setattr(program, "load_config", lambda **given: given)
+    monkeypatch.setattr(
+        program,
+        "load_config",
+        lambda **given: RestConfig(server=given["master"] or "https://default"),
+    )
     return _Cluster
 
 
@@ -55,12 +60,13 @@ def test_a_signal_ends_the_program_in_order(
 
     monkeypatch.setattr(program.Controller, "sync", sync)
 
-    code = program.main(["--kubeconfig", "here", "--master", "https://there"])
+    code = program.main(["--master", "https://there", "--kube-api-qps=50", "--kube-api-burst=100"])
 
     assert synced.is_set()
     assert code == 0
     (client,) = cluster.made
-    assert client.given == {"kubeconfig": "here", "master": "https://there"}
+    config = client.given
+    assert (config.server, config.qps, config.burst) == ("https://there", 50.0, 100)
     # A second round, of the Foo's own status, would count the first event up.
     events = [
         action.body

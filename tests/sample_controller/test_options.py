@@ -18,6 +18,13 @@ def test_the_options_of_the_original_have_its_defaults() -> None:
     )
 
 
+def test_requests_are_limited_only_on_request() -> None:
+    limited = parse_options(["--kube-api-qps=50", "--kube-api-burst=100"])
+
+    assert (parse_options([]).qps, parse_options([]).burst) == (0.0, 0)
+    assert (limited.qps, limited.burst) == (50.0, 100)
+
+
 def test_endpoints_are_off_by_default() -> None:
     chosen = parse_options([])
 
@@ -74,6 +81,7 @@ def test_outside_of_a_pod_the_lease_is_in_the_default_namespace(
         ("--workers 0", "--workers must be at least 1"),
         ("--workers many", "argument --workers: invalid int value: 'many'"),
         ("--resync -1", "--resync must not be negative"),
+        ("--kube-api-qps 5", "--kube-api-qps needs --kube-api-burst"),
         ("--resync nan", "--resync must not be negative"),
         ("--log-format xml", "invalid choice: 'xml'"),
         ("--leader-elect --leader-elect-lease-duration 5", "lease_duration (5.0 s) must be"),

@@ -201,7 +201,7 @@ class FakeCluster:
         )
 
     def _config(self, user_agent: str) -> RestConfig:
-        return RestConfig(server=self.server.url, qps=-1, user_agent=user_agent)
+        return RestConfig(server=self.server.url, user_agent=user_agent)
 
     def _watches(self, kind: type[Any]) -> Requests:
         return Requests(verbs=("watch",), resource=resource_of(kind).plural, user_agent=_OPERATOR)

@@ -85,7 +85,7 @@ def _runs(
 ) -> Iterator[RunRecord]:
     declaration = _declaration(reconciler, obj, options)
     server = StillServer(clock.time)
-    config = RestConfig(server="http://still", qps=-1)
+    config = RestConfig(server="http://still")
     client = Client(config, transport=server)
     weakref.finalize(client, server.close)
     _define(server, client, declaration, (*world, obj))
