@@ -166,11 +166,12 @@ class LeaderElector:
             _log.info("%s: %s became leader (transition %d)", self._name, me, transitions)
             return term.run(stop)
         finally:
+            self._master.set(0)
             if term.is_over:
                 self._release()
-            self._master.set(0)
-            self._lock.record_event("stopped leading")
-            _log.info("%s: %s stopped leading", self._name, me)
+            if term.work_has_ended:  # else WorkStillRunningError says that it goes on
+                self._lock.record_event("stopped leading")
+                _log.info("%s: %s stopped leading", self._name, me)
 
     def _release(self) -> None:
         if self._config.release_on_stop:

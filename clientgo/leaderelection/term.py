@@ -76,6 +76,12 @@ class Term:
         self._end_renewal = threading.Event()
 
     @property
+    def work_has_ended(self) -> bool:
+        """Return True once the guarded work has returned or raised."""
+        with self._changed:
+            return self._work_ended is not None
+
+    @property
     def is_over(self) -> bool:
         """Whether nothing of this term is left: only then may the lease be given up."""
         with self._changed:

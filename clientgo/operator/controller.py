@@ -233,7 +233,8 @@ class Controller(Generic[P]):
     def start_workers(self) -> None:
         self.metrics.workers(self.config.workers)
         self.queue.start(self.config.workers)
-        _log.info("%s: started %d workers", self.name, self.config.workers)
+        count = self.config.workers
+        _log.info("%s: started %d worker%s", self.name, count, "s" * (count > 1))
 
     def stop_sources(self) -> None:
         """Stop what tells of events; blocks until nothing is told any more."""

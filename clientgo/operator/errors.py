@@ -56,8 +56,15 @@ class ShutdownTimeoutError(OperatorError):
         self.threads = threads
 
 
-class LeadershipLostError(OperatorError):
-    """Another process may be leader now; end this one, so that it can stand again."""
+class LeadershipLostError(OperatorError, SystemExit):
+    """Another process may be leader now; end this one, so that it can become a candidate again.
+
+    A program that does not catch it ends with its message and status 1, without a traceback.
+    """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.code = message
 
 
 class CancelledError(OperatorError):

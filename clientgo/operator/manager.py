@@ -24,7 +24,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from enum import Enum
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Final, Self, TypeVar, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
@@ -72,6 +72,9 @@ from clientgo.serving import Handler
 from clientgo.wait import StopEvent, call_when_set, stop_on_signals
 
 P = TypeVar("P")
+
+_CLOSING_TIME: Final = 5.0
+"""Seconds that sources, caches and servers have at least, after the work has ended or not."""
 
 _log = logging.getLogger("clientgo.operator.manager")
 
@@ -406,7 +409,8 @@ class Manager:
         self._fail(
             error
             or LeadershipLostError(
-                f"{self.config.name} does not lead any more; end this process, it may stand again"
+                f"{self.config.name}: this process does not lead any more, and ends; another one "
+                "may lead. Start it again to make it a candidate"
             )
         )
 
@@ -442,10 +446,13 @@ class Manager:
         deadline = None if grace is None else time.monotonic() + grace
         controllers = self._registry.all()
         alive = self._always.stop(_left(deadline))
-        if self._leader is not None:
-            alive += self._leader.stop(_left(deadline))
-        alive += self._stop_leading(_left(deadline))
-        alive += _stop_workers(controllers, _left(deadline))
+        leader = [] if self._leader is None else self._leader.stop(_left(deadline))
+        work = self._stop_leading(_left(deadline)) + _stop_workers(controllers, _left(deadline))
+        # A leader waits for its work: it is not what has to be found.
+        alive += work or leader
+        if deadline is not None and grace:
+            # What follows takes a moment, which work that goes on must not use up.
+            deadline = max(deadline, time.monotonic() + _CLOSING_TIME)
         for controller in controllers:
             alive += within(deadline, f"{controller.name}-sources", controller.stop_sources)
         alive += within(deadline, "caches", self.cache.stop)

@@ -35,8 +35,8 @@ class LeaderElection:
     """Only one process at a time reconciles; see :mod:`clientgo.leaderelection`.
 
     ``id`` names the Lease, in ``namespace`` or that of the pod. ``release_on_cancel`` gives the
-    lease up at a stop, once everything that needs it has ended, so that another process need not
-    wait for it to expire.
+    lease up at a stop, once everything that needs it has ended, so that in a rolling update the
+    next process need not wait until it expires.
     """
 
     id: str
@@ -45,7 +45,7 @@ class LeaderElection:
     lease: Duration = 15.0
     renew: Duration = 10.0
     retry: Duration = 2.0
-    release_on_cancel: bool = False
+    release_on_cancel: bool = True
 
     def checked(self) -> LeaderElection:
         """The same, complete. Raises :class:`~clientgo.operator.errors.ConfigError`."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from dataclasses import replace
@@ -370,8 +371,11 @@ def test_without_release_others_wait_until_the_lease_ends(scene: Scene) -> None:
     assert b.elector.is_leader()
 
 
-def test_work_that_does_not_stop_keeps_the_lease_from_being_released(scene: Scene) -> None:
+def test_work_that_does_not_stop_keeps_the_lease_from_being_released(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     """P-13: its end can't be waited for for ever; the caller is told to end the process."""
+    caplog.set_level(logging.INFO, "clientgo.leaderelection")
     may_end = threading.Event()
     a = scene.candidate("a", work=lambda _: may_end.wait(), stop_timeout=5)
     a.request_stop()
@@ -386,6 +390,7 @@ def test_work_that_does_not_stop_keeps_the_lease_from_being_released(scene: Scen
     assert a.called("stopped_leading") == [True]
     assert scene.lease.record is not None
     assert scene.lease.record.holder_identity == "a"
+    assert "stopped leading" not in caplog.text, "the work goes on"
     may_end.set()
 
 

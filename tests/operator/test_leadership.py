@@ -87,7 +87,7 @@ def test_the_usual_durations() -> None:
     """OP-LE-04, OP-MGR-01, OP-LE-05"""
     election = LeaderElection(id="x")
     assert (election.lease, election.renew, election.retry) == (15, 10, 2)
-    assert not election.release_on_cancel
+    assert election.release_on_cancel, "a rolling update does not wait for the lease to expire"
 
 
 def test_the_namespace_of_the_lease_is_not_guessed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_sources_may_wait_for_leadership_too(replicas: Callable[..., World]) -> 
 
 def test_the_next_leader_takes_over_from_one_that_stops(replicas: Callable[..., World]) -> None:
     """OP-LE-05: which gives the lease up when nothing runs any more, and not before."""
-    first = replicas(gadget(), election=replace(SHORT, release_on_cancel=True))
+    first = replicas(gadget(), election=SHORT)
     ended: list[tuple[str, str]] = []
 
     def run(ctx: Context[Any], _obj: Any) -> None:
@@ -203,9 +203,17 @@ def test_the_next_leader_takes_over_from_one_that_stops(replicas: Callable[..., 
     assert first.get(ConfigMap, "last"), "what ends may still write"
 
 
-def test_the_lease_is_left_to_expire_unless_asked_otherwise(replicas: Callable[..., World]) -> None:
-    """OP-LE-05"""
-    world = replicas()
+def test_by_default_the_next_leader_need_not_wait(replicas: Callable[..., World]) -> None:
+    """OP-LE-05: a stop gives the lease up, so a rolling update makes no pause."""
+    world = replicas(election=LeaderElection(id="replicas", namespace="default"))
+    with world.running():
+        assert world.manager.elected.wait(PATIENCE)
+    assert not lease(world).holder_identity
+
+
+def test_the_lease_can_be_left_to_expire(replicas: Callable[..., World]) -> None:
+    """OP-LE-05: release_on_cancel=False"""
+    world = replicas(election=replace(SHORT, release_on_cancel=False))
     with world.running():
         assert world.manager.elected.wait(PATIENCE)
     assert lease(world).holder_identity
@@ -215,9 +223,7 @@ def test_the_lease_is_kept_while_something_runs_that_needs_it(
     replicas: Callable[..., World],
 ) -> None:
     """OP-LE-05, OP-MGR-11: although the stop has given up waiting for it."""
-    world = replicas(
-        gadget(), election=replace(SHORT, release_on_cancel=True), graceful_shutdown=0.1
-    )
+    world = replicas(gadget(), graceful_shutdown=0.1)
     release, began = threading.Event(), threading.Event()
 
     def run(_ctx: Context[Any], _obj: Any) -> None:
@@ -227,8 +233,9 @@ def test_the_lease_is_kept_while_something_runs_that_needs_it(
     world.register(Recording(run))
     world.manager.start()
     assert began.wait(PATIENCE)
-    with pytest.raises(ShutdownTimeoutError, match="gadget-worker-1"):
+    with pytest.raises(ShutdownTimeoutError) as raised:
         world.manager.stop()
+    assert raised.value.threads == ["gadget-worker-1"], "and nothing that only waits for it"
     assert lease(world).holder_identity
     release.set()
 

@@ -253,7 +253,7 @@ def test_a_stop_that_takes_too_long_names_what_still_runs(make_world: Callable[.
     try:
         with pytest.raises(ShutdownTimeoutError, match="gadget-worker-1") as caught:
             world.manager.stop()
-        assert "forever" in caught.value.threads
+        assert caught.value.threads == ["forever", "gadget-worker-1"], "and nothing else"
     finally:
         release.set()
 
@@ -384,6 +384,24 @@ def test_a_second_signal_ends_the_process() -> None:
         manager.run()
     """)
     assert (result.stdout, result.returncode) == ("", 1), result.stderr
+
+
+def test_a_lost_lease_ends_a_program_with_one_line() -> None:
+    """OP-LE-06: status 1, the reason, and no traceback."""
+    result = run_program("""
+        from clientgo.api.coordination_v1 import Lease
+        from clientgo.client import Client
+        from clientgo.operator import LeaderElection
+
+        election = LeaderElection(id="x", namespace="default", lease=1.5, renew=1, retry=0.2)
+        manager = Manager(server.url, metrics="0", leader_election=election)
+        leases = Client(server.url).resource(Lease).namespace("default")
+        manager.add_runnable(lambda stop: leases.patch("x", {"spec": {"holderIdentity": "other"}}))
+        manager.run()
+    """)
+    assert result.returncode == 1
+    assert "this process does not lead any more" in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.stderr
 
 
 def test_signals_need_the_main_thread(world: World) -> None:
