@@ -13,7 +13,6 @@ All state is touched on the server's event loop only. A write is one synchronous
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shutil
 import socket
 import tempfile
@@ -23,8 +22,6 @@ from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
-
-import uvicorn
 
 from clientgo.apiserver.application import Application
 from clientgo.apiserver.auth.authentication import Authenticator, check_exposure, keep_token
@@ -39,7 +36,7 @@ from clientgo.apiserver.faults.declarations import (
     RotateToken,
 )
 from clientgo.apiserver.faults.injection import FaultInjector
-from clientgo.apiserver.http.protocol import KEEP_ALIVE_TIMEOUT, HttpProtocol
+from clientgo.apiserver.http.server import HttpServer
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
@@ -49,12 +46,6 @@ T = TypeVar("T")
 
 _CALL_TIMEOUT = 10.0
 """Seconds that a method waits for the event loop, which is never busy for long."""
-
-_SHUTDOWN_GRACE = 1
-"""Seconds that requests in flight get when the server stops."""
-
-_TURNS_TO_CLOSE = 5
-"""Turns of the event loop in which a connection without TLS is closed."""
 
 _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """Where a server is reached from here that listens on every address."""
@@ -116,7 +107,7 @@ class EmbeddedAPIServer:
         """Held while the server starts, stops, or restarts."""
         self._thread: threading.Thread | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._http: _QuietServer | None = None
+        self._http: HttpServer | None = None
         self._ready = threading.Event()
         self._failures: list[BaseException] = []
         self._directory: Path | None = None
@@ -341,26 +332,15 @@ class EmbeddedAPIServer:
     async def _serve(self, listener: socket.socket) -> None:
         certificate = self._certificate
         control = FaultControl(self._faults, self._inject_soon) if self._fault_control else None
-        config = uvicorn.Config(
-            Application(self._cluster, self._authenticator, self._faults, control),
-            loop="asyncio",
-            http=HttpProtocol,
-            ws="none",
-            lifespan="off",
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            date_header=False,
-            server_header=False,
-            timeout_graceful_shutdown=_SHUTDOWN_GRACE,
-            timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
-            ssl_certfile=certificate.certificate if certificate else None,
-            ssl_keyfile=certificate.key if certificate else None,
+        application = Application(self._cluster, self._authenticator, self._faults, control)
+        self._http = HttpServer(
+            application,
+            certificate.certificate if certificate else None,
+            certificate.key if certificate else None,
         )
         self._loop = asyncio.get_running_loop()
         await self._cluster.begin()
-        self._http = _QuietServer(config, self._ready.set)
-        await self._http.serve(sockets=[listener])
+        await self._http.serve(listener, self._ready.set)
         await self._cluster.settle()
         self._cluster.close()
         await self._cluster.state.storage.durable()
@@ -369,7 +349,7 @@ class EmbeddedAPIServer:
         self._cluster.state.watches.end_all()
         self._faults.hang_up()
         if self._http is not None:
-            self._http.finish()
+            self._http.stop()
 
     def _call(self, action: Callable[[], T]) -> T:
         """Do something on the event loop, or right here while there is none."""
@@ -381,45 +361,3 @@ class EmbeddedAPIServer:
             return action()
 
         return asyncio.run_coroutine_threadsafe(act(), loop).result(_CALL_TIMEOUT)
-
-
-class _QuietServer(uvicorn.Server):
-    """A uvicorn server that sleeps while there is nothing to do.
-
-    Upstream's wakes ten times a second to look whether it should exit, and to keep the Date
-    header, which is not sent here; and it naps for a tenth of a second whenever it ends.
-    """
-
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
-        super().__init__(config)
-        self._tell_started = started
-        self._finished = asyncio.Event()
-
-    async def main_loop(self) -> None:
-        self._tell_started()
-        await self._finished.wait()
-
-    def finish(self) -> None:
-        """Make ``serve`` return. To be called on the event loop."""
-        self._finished.set()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Take no more connections, let requests end for a while, and cancel those that do not."""
-        for server in self.servers:
-            server.close()
-        for listener in sockets or ():
-            listener.close()
-        for connection in list(self.server_state.connections):
-            connection.shutdown()
-        tasks = set(self.server_state.tasks)
-        if tasks:
-            _, unfinished = await asyncio.wait(tasks, timeout=_SHUTDOWN_GRACE)
-            for task in unfinished:
-                task.cancel()
-        # What was closed above is told so in the next turns of the loop.
-        for _ in range(_TURNS_TO_CLOSE):
-            if not self.server_state.connections:
-                return
-            await asyncio.sleep(0)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._wait_tasks_to_complete(), _SHUTDOWN_GRACE)

@@ -203,7 +203,8 @@ def test_a_client_that_stops_in_the_middle_is_hung_up_on(
 def test_a_client_that_does_not_read_its_answer_is_hung_up_on(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "STALL_TIMEOUT", SHORT)
+    stall_timeout = 1.0  # shorter than the whole response takes, longer than a pause of the machine
+    monkeypatch.setattr(protocol, "STALL_TIMEOUT", stall_timeout)
     for index in range(20):
         api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
 
@@ -232,7 +233,8 @@ def wait_until_hung_up(connection: socket.socket) -> None:
 def test_a_slow_client_that_goes_on_reading_gets_all(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(protocol, "STALL_TIMEOUT", SHORT)
+    stall_timeout = 1.0  # shorter than the whole response takes, longer than a pause of the machine
+    monkeypatch.setattr(protocol, "STALL_TIMEOUT", stall_timeout)
     for index in range(20):
         api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
 
@@ -242,7 +244,7 @@ def test_a_slow_client_that_goes_on_reading_gets_all(
         received = 0
         while chunk := connection.recv(1 << 18):
             received += len(chunk)
-            time.sleep(SHORT / 20)
+            time.sleep(0.015)
 
     assert received > 10_000_000
 

@@ -1,11 +1,11 @@
-"""OpenAPI v2, which kubectl before 1.27 asks: to explain, to diff, to find mistyped fields.
+"""OpenAPI v2, which kubectl reads to find mistyped fields, to diff, and (before 1.27) to explain.
 
-Promises: one document with a definition for each kind and whatever it refers to, made of the v3
-ones; and for each kind the path of its patches, which is where kubectl looks whether the server
-knows dry runs. As JSON, or in the protobuf form that kubectl takes.
+Promises: one document, in JSON or protobuf, with a definition for each kind and what it refers to,
+made from the v3 documents; and for each kind the path of its patches, where kubectl reads which
+query parameters the server supports.
 
-Does not promise the other paths, nor limits on values. What v2 can't say (null as a value, unknown
-fields that are kept) is left open, as by a real API server.
+Does not promise the other paths, nor limits on values. What v2 can't express (null as a value,
+unknown fields that are kept) is left open, as by a real API server.
 
 Upstream: ``k8s.io/kube-openapi/pkg/handler``, apiextensions ``controller/openapi/v2``.
 """

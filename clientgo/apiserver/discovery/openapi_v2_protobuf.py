@@ -1,8 +1,9 @@
-"""OpenAPI v2 in protobuf: the only form in which kubectl before 1.27 takes it.
+"""OpenAPI v2 in protobuf: the only form in which kubectl and client-go read it.
 
-Promises: what ``openapi_v2`` says of kinds, in the messages of gnostic.
+Promises: the documents of ``openapi_v2`` as gnostic's messages. kubectl (1.33 too) asks for it to
+check fields before it creates, applies or replaces.
 
-Does not promise members that such documents do not have.
+Does not promise members that these documents do not have.
 
 Upstream: ``openapiv2/OpenAPIv2.proto`` of github.com/google/gnostic, whose field numbers these are.
 """

@@ -1,15 +1,12 @@
-"""A client's connection: HTTP/1.1 as the parser reads it, with limits on size and patience.
+"""A client's connection: HTTP/1.1 with limits on size and time.
 
-Promises: a client that sends its request slowly, stops in the middle, or does not read its answer
-is hung up on after a while, and holds little memory until then; a client that goes on reading, if
-slowly, is not. A dead machine at the other end is found by TCP keep-alive. What is no HTTP is a
-400, what has too long a head a 431, in plain text, as by a real API server.
+Promises: a client that sends its request too slowly, or stops reading its response, is disconnected
+and holds little memory until then; a client that reads slowly is not. TCP keep-alive finds a dead
+peer. Malformed HTTP is answered with 400, a head that is too long with 431, a connection above the
+limit with 503, in plain text. A request knows its connection, so that faults can cut a response.
 
-A request can be followed to the connection it came by, which is where an answer can be cut between
-any two bytes. There are so many connections at most; one more is told so, and hung up on.
-
-Differs from Go's ``net/http``, which apiserver ``server/secure_serving.go`` sets up, in that the
-patience with an answer is for progress and not for the whole of it.
+Differs from Go's ``net/http`` (set up by apiserver ``server/secure_serving.go``): the time limit of
+a response is for progress, not for the whole of it.
 """
 
 from __future__ import annotations
@@ -18,134 +15,148 @@ import asyncio
 import math
 import re
 import socket
-from typing import Any
 
+from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
 
 from clientgo.apiserver.http.messages import CONNECTION
 
 CONNECTION_LIMIT = 1000
-"""Clients at a time: fewer than the files that a process may usually have open."""
+"""Fewer than the files that a process may usually have open."""
 
 HEAD_LIMIT = 1024 * 1024
 """Bytes of request line and headers; what Go accepts by default."""
 
 HEAD_TIMEOUT = 32.0
-"""Seconds from the first byte of a request, or the connection, to the end of its headers."""
+"""Seconds from the start of a request or connection to the end of its headers."""
 
 BODY_TIMEOUT = 60.0
-"""Seconds from there to the end of the body: what a whole request may take upstream."""
+"""Seconds from there to the end of the body; upstream's limit for a whole request."""
 
 STALL_TIMEOUT = 60.0
-"""Seconds that a client may go without reading anything of what is sent to it."""
+"""Seconds that a client may read nothing of its response."""
 
 KEEP_ALIVE_TIMEOUT = 90
 """Seconds that a connection is kept between requests."""
 
 _KEEP_ALIVE_PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
-"""Two minutes until a dead peer is noticed."""
+"""A dead peer is noticed after two minutes."""
 
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
-class HttpProtocol(HttpToolsProtocol):
-    """Reads requests, hands them to the application, writes answers. On the event loop.
+class Connections(ServerState):
+    """The open connections of a server and the tasks that answer their requests."""
 
-    One timer serves all deadlines. When it goes off, it looks whether they have moved meanwhile, so
+    def __init__(self) -> None:
+        super().__init__()
+        self.all_closed = asyncio.Event()
+        self.all_closed.set()
+
+
+class HttpProtocol(HttpToolsProtocol):
+    """Reads requests, gives them to the application, writes responses. On the event loop.
+
+    One timer serves all deadlines. When it fires, it checks whether they have moved meanwhile, so
     that most requests need no timer of their own.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, config: Config, connections: Connections) -> None:
+        super().__init__(config, connections, app_state={})
+        self._open = connections
         self._read_deadline = math.inf
         self._write_deadline = math.inf
         self._timer: asyncio.TimerHandle | None = None
         self._unsent = 0
         self._outside_body = 0
-        """Bytes that have come since the last that was part of a body."""
+        """Bytes received since the last byte of a body."""
         self._in_head = False
 
-    # -- what the event loop tells
+    # -- called by the event loop
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client is there; its first request is awaited."""
+        """Begin to wait for the first request of a client."""
         super().connection_made(transport)
+        self._open.all_closed.clear()
         # What the kernel does not take at once counts as not read. (With 0, TLS never writes.)
         transport.set_write_buffer_limits(high=1)
         if len(self.connections) > CONNECTION_LIMIT:
             self._refuse(503, f"too many connections: the limit is {CONNECTION_LIMIT}")
             return
-        _probe(transport.get_extra_info("socket"))
+        _enable_keep_alive(transport.get_extra_info("socket"))
         self._expect_within(HEAD_TIMEOUT)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone."""
+        """Stop the timer."""
         super().connection_lost(exc)
+        if not self.connections:
+            self._open.all_closed.set()
         if self._timer is not None:
             self._timer.cancel()
 
     def data_received(self, data: bytes) -> None:
-        """More of a request."""
+        """Read more of a request."""
         self._outside_body += len(data)
         super().data_received(data)
         if self._outside_body > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431, "Request Header Fields Too Large")
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than it is written to."""
+        """Begin to wait for a client that reads too slowly."""
         super().pause_writing()
         self._unsent = self.transport.get_write_buffer_size()
         self._write_deadline = self.loop.time() + STALL_TIMEOUT
         self._set_timer()
 
     def resume_writing(self) -> None:
-        """The client has read everything."""
+        """End the wait: the client has read everything."""
         super().resume_writing()
         self._write_deadline = math.inf
 
-    # -- what the parser tells
+    # -- called by the parser
 
     def on_message_begin(self) -> None:
-        """A request begins."""
+        """Begin a request."""
         super().on_message_begin()
         self.scope["extensions"] = {CONNECTION: self.transport}  # type: ignore[dict-item]
         self._in_head = True
         self._expect_within(HEAD_TIMEOUT)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header, or a trailer, which must not pass for one."""
+        """Keep a header; ignore a trailer."""
         if self._in_head:
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """The request can be answered; its body may follow."""
+        """Check the head and begin to answer; the body may follow."""
         self._in_head = False
         self._check_head()
         self._expect_within(BODY_TIMEOUT)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
-        """More of a body."""
+        """Read more of a body."""
         self._outside_body = 0
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """The request has been read to its end."""
+        """End the wait for the request."""
         self._outside_body = 0
         self._read_deadline = math.inf
         super().on_message_complete()
 
     def send_400_response(self, msg: str) -> None:
-        """Answer what is no HTTP."""
+        """Answer what is not HTTP."""
         self._refuse(400, msg)
 
     # -- checks
 
     def _check_head(self) -> None:
-        """Look at what the parser lets pass.
+        """Check what the parser does not.
 
         Raises:
-            ValueError: the request is malformed; the parser makes a parser's error of it.
+            ValueError: the request is malformed; the parser turns it into its own error.
         """
         hosts = sum(name == b"host" for name, _ in self.headers)
         if hosts > 1 or (hosts == 0 and self.parser.get_http_version() == "1.1"):
@@ -154,7 +165,7 @@ class HttpProtocol(HttpToolsProtocol):
             raise ValueError("bad percent-encoding")
 
     def _refuse(self, status: int, message: str) -> None:
-        """Answer in plain text and hang up; only hang up while another answer is due."""
+        """Answer in plain text and close; only close if another response is due."""
         if self._may_answer():
             head = (
                 b"content-type: text/plain; charset=utf-8\r\nconnection: close\r\n"
@@ -164,7 +175,7 @@ class HttpProtocol(HttpToolsProtocol):
         self.transport.close()
 
     def _may_answer(self) -> bool:
-        """Whether what is written now is read as the answer to what has just come."""
+        """Return True if a client would read what is written now as the response."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete:
             return True
@@ -182,10 +193,10 @@ class HttpProtocol(HttpToolsProtocol):
             if self._timer.when() <= due:
                 return
             self._timer.cancel()
-        self._timer = self.loop.call_at(due, self._look) if due < math.inf else None
+        self._timer = self.loop.call_at(due, self._check_deadlines) if due < math.inf else None
 
-    def _look(self) -> None:
-        """Hang up if a deadline has passed."""
+    def _check_deadlines(self) -> None:
+        """Close the connection if a deadline has passed."""
         self._timer = None
         now = self.loop.time()
         if now >= self._write_deadline and (left := self.transport.get_write_buffer_size()):
@@ -200,8 +211,8 @@ class HttpProtocol(HttpToolsProtocol):
         self._set_timer()
 
 
-def _probe(connection: socket.socket) -> None:
-    """Have the kernel look now and then whether the other end is still there."""
+def _enable_keep_alive(connection: socket.socket) -> None:
+    """Let the kernel find out that the other end is dead."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE_PROBES.items():
         if hasattr(socket, name):
