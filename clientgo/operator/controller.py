@@ -358,7 +358,10 @@ class Controller(Generic[P]):
             project=self.declaration.projection,
             name=PRIMARY,
         )
-        self._add_locked(primary, PrimaryRouter(self, self._new_router(primary, by_name())))
+        self._add_locked(
+            primary,
+            PrimaryRouter(self, lambda echo: self._new_router(primary, by_name(), on_echo=echo)),
+        )
         extra: Iterable[Source] = ()
         if self.shape.sources is not None:
             extra = self.shape.sources(self.services)
@@ -386,12 +389,13 @@ class Controller(Generic[P]):
     def _router_of(self, source: Source) -> EventRouter:
         return self._new_router(source, getattr(source, "mapper", None))
 
-    def _new_router(self, source: Source, mapper: Any) -> EventRouter:
+    def _new_router(self, source: Source, mapper: Any, on_echo: Any = None) -> EventRouter:
         predicate = getattr(source, "predicate", None)
         unless_echo = None
-        if isinstance(source, KindSource) and source.name != PRIMARY:
-            predicate = self.declaration.predicate_of(source)
+        if isinstance(source, KindSource):
             unless_echo = self._echoes_of(source)
+            if source.name != PRIMARY:
+                predicate = self.declaration.predicate_of(source)
         return EventRouter(
             source.name,
             self.name,
@@ -403,11 +407,14 @@ class Controller(Generic[P]):
             mapper=mapper,
             predicate=predicate,
             unless_echo=unless_echo,
+            on_echo=on_echo,
         )
 
     def _echoes_of(self, source: KindSource) -> UnlessEcho:
         own_writes = self.services.cache.declare(source.kind, source.project).own_writes
-        return lambda obj, key, act: own_writes.unless_echo(obj, (self.name, key), act)
+        return lambda obj, key, act, echoed: own_writes.unless_echo(
+            obj, (self.name, key), act, echoed
+        )
 
     def _primary_predicate(self) -> Predicate | None:
         parts: list[Predicate] = []

@@ -79,6 +79,11 @@ ABANDONED: Final = Metric(
     "Finalizers that were removed though the clean-up kept failing",
     labels=("controller",),
 )
+SELF_WAKES: Final = Metric(
+    "operator_self_wakes_total",
+    "Runs that wait because the object's own writes keep waking it",
+    labels=("controller",),
+)
 EVENTS_RECEIVED: Final = Metric(
     "operator_events_received_total",
     "Events of sources, before predicates",
@@ -155,6 +160,7 @@ class ControllerMetrics:
         self._active = provider.gauge(ACTIVE_WORKERS, controller=controller)
         self._abandoned = provider.counter(ABANDONED, controller=controller)
         self._retries = provider.counter(RETRIES, controller=controller)
+        self._self_wakes = provider.counter(SELF_WAKES, controller=controller)
         self._resources = provider.gauge(RESOURCES, controller=controller)
         self._exhausted = provider.gauge(RETRY_EXHAUSTED, controller=controller)
         self._finalizer_wait = provider.histogram(FINALIZER_WAIT, controller=controller)
@@ -198,6 +204,9 @@ class ControllerMetrics:
         self._finalizer_wait.observe(max(waited, 0.0))
         if self._sink is not None:
             tell(self._sink.cleaned_up, self._controller, key)
+
+    def woke_itself(self) -> None:
+        self._self_wakes.inc()
 
     def abandoned(self) -> None:
         self._abandoned.inc()

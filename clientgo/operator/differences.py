@@ -8,7 +8,7 @@ Source: controller-runtime pkg/client MergeFrom, pkg/controller/controllerutil C
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientgo.meta import deep_copy, metadata_of, to_plain
@@ -25,6 +25,21 @@ def merge_from(base: Any, changed: Any, *, optimistic: bool = False) -> dict[str
         patch.setdefault("metadata", {})["resourceVersion"] = metadata_of(base).resource_version
     result: dict[str, Any] = patch
     return result
+
+
+def changed_fields(old: Any, new: Any) -> list[str]:
+    """Return the paths of the fields that differ, without what every write changes."""
+    return sorted(_paths(create_merge_patch(as_wanted(old), as_wanted(new)), ""))
+
+
+def _paths(patch: Any, path: str) -> Iterator[str]:
+    if not isinstance(patch, dict):
+        yield path
+        return
+    for name, value in patch.items():
+        plain = name.replace("_", "").isalnum()
+        step = (f".{name}" if path else name) if plain else f"[{name!r}]"
+        yield from _paths(value, path + step)
 
 
 _SERVER_SIDE = ("managedFields", "resourceVersion", "uid", "creationTimestamp", "generation")

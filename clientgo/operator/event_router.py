@@ -34,8 +34,11 @@ from clientgo.workqueue import LOW_PRIORITY
 MAPPER_RETRIES: Final = 3
 MAPPER_RETRY_DELAY: Final = 1.0
 
-UnlessEcho: TypeAlias = Callable[[Any, ObjectName, Callable[[], object]], object]
-"""Calls a function unless a state of an object is what a run for that key has just written."""
+UnlessEcho: TypeAlias = Callable[
+    [Any, ObjectName, Callable[[], object], Callable[[], object]], object
+]
+"""Calls the first function unless a run for that key has just written this state of an object, and
+then the second."""
 
 _log = logging.getLogger("clientgo.operator.source")
 
@@ -56,6 +59,7 @@ class EventRouter:
         mapper: Mapper | None = None,
         predicate: Predicate | None = None,
         unless_echo: UnlessEcho | None = None,
+        on_echo: Callable[[ObjectName, ChangeEvent], object] | None = None,
     ) -> None:
         self._source = source
         self._controller = controller
@@ -67,6 +71,7 @@ class EventRouter:
         self._mapper = mapper
         self._predicate = predicate
         self._unless_echo = unless_echo
+        self._on_echo = on_echo
         self._numbers = itertools.count()
         self._retried: dict[int, tuple[ChangeEvent, int]] = {}
         self._retries: Timers[int] = Timers(
@@ -136,7 +141,11 @@ class EventRouter:
             if self._unless_echo is None:
                 trigger()
             else:
-                self._unless_echo(event.obj, key, trigger)
+                self._unless_echo(event.obj, key, trigger, partial(self._echoed, key, event))
+
+    def _echoed(self, key: ObjectName, event: ChangeEvent) -> None:
+        if self._on_echo is not None:
+            self._on_echo(key, event)
 
     def _keep(self, event: ChangeEvent, attempt: int, error: Exception) -> None:
         self._metrics.source_error(self._source)

@@ -50,6 +50,11 @@ _WAIT_WITHOUT_RETRY: Final = 2.0
 
 _MOST_ECHOES: Final = 8
 
+SELF_WAKES_WITHOUT_WAIT: Final = 10
+"""So many runs in a row may be caused by the object's own writes before the next has to wait."""
+
+_LONGEST_SELF_WAIT: Final = 60.0
+
 
 class TimerKind(enum.Enum):
     """Why an object has a timer."""
@@ -65,6 +70,13 @@ class TimerKind(enum.Enum):
 
 
 _RETRIES: Final = (TimerKind.RETRY, TimerKind.ASKED)
+
+
+class Waker(enum.Enum):
+    """What asked for a run."""
+
+    OWN_WRITE = "the event of a write that the run before made itself"
+    OTHER = "anything else"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +149,14 @@ class KeyState:
         "pending_priority",
         "requeue",
         "running",
+        "self_wakes",
         "settling",
         "timer",
         "timer_priority",
         "transient_failures",
         "uid",
         "window",
+        "woken_by",
     )
 
     def __init__(self) -> None:
@@ -176,17 +190,32 @@ class KeyState:
         """The versions of our own writes whose events are not worth a run: one follows anyhow."""
         self.settling: tuple[int, int] = (0, 0)
         """A generation, and how often it was initialised."""
+        self.self_wakes = 0
+        """How many runs in a row, this one included, were caused by own writes alone."""
+        self.woken_by: set[Waker] = set()
+        """What asked for the next run."""
         self.window: RunWindow | None = None
         self.invalid_told = 0
         """The generation of which users were told that it is invalid."""
         self.last_known: Any = None
         """The last state of an object that is gone, where somebody wants to hear of that."""
 
-    def trigger(self, priority: int) -> None:
-        """An event, or somebody, asks for a run."""
+    def trigger(self, priority: int, waker: Waker = Waker.OTHER) -> None:
+        """An event, or a caller, asks for a run."""
         self.pending = True
+        self.woken_by.add(waker)
         known = self.pending_priority
         self.pending_priority = priority if known is None else max(known, priority)
+
+    def own_write_wait(self) -> float:
+        """Note that the object's own write asks for a run; return how long that has to wait.
+
+        A run that writes something else each time would never end; its object runs ten times
+        without a wait, then after 1, 2, 4 ... seconds, up to a minute.
+        """
+        self.woken_by.add(Waker.OWN_WRITE)
+        over = self.self_wakes - SELF_WAKES_WITHOUT_WAIT
+        return 0.0 if over < 0 else min(2.0**over, _LONGEST_SELF_WAIT)
 
     def expect_echo(self, version: str) -> None:
         """The event of this version will be that of our own write. Few are remembered: what never
@@ -235,6 +264,8 @@ class KeyState:
             self.attempt += 1
         if self.cause is not None:
             self.timer = None
+        self.self_wakes = self.self_wakes + 1 if self.woken_by == {Waker.OWN_WRITE} else 0
+        self.woken_by = set()
         self.pending = False
         self.pending_priority = None
         self.held_until = None

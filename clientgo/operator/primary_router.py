@@ -1,7 +1,8 @@
 """What becomes of the events of a controller's primaries.
 
-Promises that nothing is kept of a primary that is gone, and that what the controller itself wrote
-does not wake it; everything else is routed as events of any other source are.
+Promises that nothing is kept of a primary that is gone, that the framework's own writes do not
+wake it, and that a reconciler which wakes itself again and again is slowed down and reported.
+Everything else is routed as events of any other source are.
 
 Source: controller-runtime pkg/handler, EnqueueRequestForObject; Java Operator SDK
 ControllerEventSource.
@@ -9,22 +10,35 @@ ControllerEventSource.
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
+from clientgo.operator.differences import changed_fields
 from clientgo.operator.event_router import EventRouter
+from clientgo.operator.key_state import SELF_WAKES_WITHOUT_WAIT
 
 if TYPE_CHECKING:
     from clientgo.operator.controller import Controller
 
+_log = logging.getLogger("clientgo.operator.controller")
+
 
 class PrimaryRouter:
-    """The sink of the primaries: keeps the books of what is gone, then routes as any other."""
+    """The sink of the primaries: forgets what is gone, then routes as any other.
 
-    def __init__(self, controller: Controller[Any], router: EventRouter) -> None:
+    ``new_router`` makes that other one, of a function that handles the events of own writes.
+    """
+
+    def __init__(
+        self,
+        controller: Controller[Any],
+        new_router: Callable[[Callable[[ObjectName, ChangeEvent], object]], EventRouter],
+    ) -> None:
         self._controller = controller
-        self._router = router
+        self._router = new_router(self.woke_itself)
 
     def emit(self, event: ChangeEvent) -> None:
         controller, key = self._controller, ObjectName.of(event.obj)
@@ -41,6 +55,30 @@ class PrimaryRouter:
         ):
             return
         self._router.emit(event)
+
+    def woke_itself(self, key: ObjectName, event: ChangeEvent) -> None:
+        """Handle an event that passed the predicates and that a run of the object caused."""
+        controller = self._controller
+        runs, wait = controller.queue.wrote_itself(key)
+        if not wait:
+            return
+        controller.metrics.woke_itself()
+        if runs == SELF_WAKES_WITHOUT_WAIT:
+            changed = (
+                ", ".join(changed_fields(event.old, event.new))
+                if isinstance(event, UpdateEvent)
+                else "the object"
+            )
+            _log.warning(
+                "%s: %s wakes itself: the last %d runs had no other cause than the write of the "
+                "run before, which changed %s; the next runs wait %g s and longer. Write only "
+                "what differs, or add a predicate that ignores the field",
+                controller.name,
+                key,
+                runs,
+                changed,
+                wait,
+            )
 
     def enqueue(self, key: ObjectName, *, after: float = 0.0, priority: int = 0) -> None:
         self._router.enqueue(key, after=after, priority=priority)

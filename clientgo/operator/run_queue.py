@@ -23,7 +23,7 @@ from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.durations import instant
 from clientgo.operator.errors import AlreadyStartedError
-from clientgo.operator.key_state import FailedRun, KeyState, RetryInfo, Timer, TimerKind
+from clientgo.operator.key_state import FailedRun, KeyState, RetryInfo, Timer, TimerKind, Waker
 from clientgo.operator.rate_limit import RateLimit, RunWindow
 from clientgo.operator.retry import RetryPolicy
 from clientgo.operator.timers import Timers
@@ -205,12 +205,23 @@ class RunQueue:
             if after <= 0:
                 self._trigger_locked(key, state, priority)
                 return
-            due = instant(self._clock.monotonic() + after)
-            if state.running:
-                state.ask_for(due, priority)
+            self._trigger_after_locked(key, state, priority, after)
+
+    def wrote_itself(self, key: ObjectName) -> tuple[int, float]:
+        """Ask for a run because of the event of an own write.
+
+        Return how many runs in a row had that cause, and how long the next one waits.
+        """
+        with self._lock:
+            state = self._states.get(key)
+            if state is None:
+                state = self._states[key] = KeyState()
+            wait = state.own_write_wait()
+            if wait > 0:
+                self._trigger_after_locked(key, state, 0, wait)
             else:
-                state.trigger_later(due, priority)
-                self._arm_locked(key, state)
+                self._trigger_locked(key, state, 0, Waker.OWN_WRITE)
+            return state.self_wakes, wait
 
     def wake_failed(self, after: float) -> None:
         """Run every object whose last run failed, so many seconds from now at the latest."""
@@ -328,9 +339,21 @@ class RunQueue:
 
     # Inside
 
-    def _trigger_locked(self, key: ObjectName, state: KeyState, priority: int) -> None:
+    def _trigger_after_locked(
+        self, key: ObjectName, state: KeyState, priority: int, after: float
+    ) -> None:
+        due = instant(self._clock.monotonic() + after)
+        if state.running:
+            state.ask_for(due, priority)
+        else:
+            state.trigger_later(due, priority)
+            self._arm_locked(key, state)
+
+    def _trigger_locked(
+        self, key: ObjectName, state: KeyState, priority: int, waker: Waker = Waker.OTHER
+    ) -> None:
         limit, first = self.settings.rate_limit, not state.pending
-        state.trigger(priority)
+        state.trigger(priority, waker)
         if first and limit is not None and limit.debounce and state.held_until is None:
             state.held_until = instant(self._clock.monotonic() + float(limit.debounce))  # type: ignore[arg-type]  # checked() made it seconds
             if not state.running:

@@ -187,7 +187,7 @@ def test_a_run_is_told_of_at_debug_and_a_start_at_info(world: World, lines: Line
         recording.wait_for_runs(1)
         world.wait_for_timer()
     ours = [line for line in lines.lines if line["logger"].startswith("clientgo.operator")]
-    assert any("started 1 workers" in line["message"] for line in ours)
+    assert any("started 1 worker" in line["message"] for line in ours)
     assert not [line for line in ours if "reconcile" in line["logger"]]
 
 

@@ -115,20 +115,29 @@ class OwnWrites:
 
     # Echoes
 
-    def unless_echo(self, obj: Any, writer: Hashable, act: Callable[[], object]) -> None:
-        """Call ``act`` unless this very state of the object was written by ``writer``.
+    def unless_echo(
+        self,
+        obj: Any,
+        writer: Hashable,
+        act: Callable[[], object],
+        echoed: Callable[[], object] | None = None,
+    ) -> None:
+        """Call ``act`` unless ``writer`` wrote this state of the object; then call ``echoed``.
 
-        At once or, while a write of that writer is under way, in its thread when it is answered.
+        The call is immediate or, while a write of that writer is under way, made by its thread
+        when the answer comes.
         """
         with self._lock:
             in_hand = self._in_hand.get(writer)
             if in_hand:
-                in_hand[-1].append(lambda: self.unless_echo(obj, writer, act))
+                in_hand[-1].append(lambda: self.unless_echo(obj, writer, act, echoed))
                 return
             metadata = metadata_of(obj)
             echo = self._echoes.get((metadata.uid, metadata.resource_version))
         if echo is None or echo[0] != writer:
             act()
+        elif echoed is not None:
+            echoed()
 
     def forget_echoes(self) -> None:
         """A list came: it may hide what others have done before a write of ours."""
