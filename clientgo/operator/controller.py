@@ -317,7 +317,7 @@ class Controller(Generic[P]):
         if source.locate is not None:
             located = sorted(set(source.locate(primary)))
             found = [source.cache.get(name) for name in located]
-            return [deep_copy(obj) for obj in found if obj is not None]
+            return [deep_copy(obj) for obj in found if obj is not None and source.selects(obj)]
         index = f"primaries of {self.name} by {source.name}"
         source.cache.ensure_index(index, self._primaries_of(source))
         return [deep_copy(obj) for obj in source.cache.select("", (index, str(key)))]
@@ -382,8 +382,9 @@ class Controller(Generic[P]):
                 f"controller {self.name} has two sources called {source.name!r}; name one of them"
             )
         if isinstance(source, KindSource):
-            cache = self.services.cache.declare(source.kind, source.project)
-            cache.scope.within(source.namespaces_within(self._namespaces), cache.name)
+            reader = source.reader(self.name, self.primary, self._namespaces)
+            cache = self.services.cache.declare(source.kind, source.project, reader)
+            cache.scope.within(reader.namespaces, cache.name)
         self._sources[source.name] = source, router
 
     def _router_of(self, source: Source) -> EventRouter:
@@ -468,7 +469,7 @@ class Controller(Generic[P]):
 
     def _primaries_of(self, source: KindSource) -> Any:
         def primaries(obj: Any) -> list[str]:
-            if source.mapper is None:
+            if source.mapper is None or not source.selects(obj):
                 return []
             return [str(key) for key in mapped_keys(source.mapper, self._context, (obj,))]
 

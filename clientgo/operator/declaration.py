@@ -95,7 +95,7 @@ class Declaration:
 def controller(
     primary: Kind,
     *,
-    owns: Iterable[Kind] = (),
+    owns: Iterable[Kind | KindSource] = (),
     sources: Iterable[Source] = (),
     reads: Iterable[Kind] = (),
     predicate: Predicate | None = None,
@@ -110,6 +110,7 @@ def controller(
         class FooReconciler:
             def reconcile(self, ctx, foo): ...
 
+    Write ``owns=[watch(Deployment, labels={...})]`` to watch and cache only some of the objects.
     ``options`` are the settings of :class:`ControllerConfig`. Raises
     :class:`~clientgo.operator.errors.ConfigError` for one that there is not.
     """
@@ -120,8 +121,12 @@ def controller(
         dependents=tuple(dependents),
         options=dict(options),
     )
-    for kind in owns:
-        declaration = declaration.owning(kind)
+    for owned in owns:
+        if isinstance(owned, KindSource):
+            sources_so_far = (*declaration.sources, owned.as_owned())
+            declaration = replace(declaration, sources=sources_so_far)
+        else:
+            declaration = declaration.owning(owned)
     declaration = replace(declaration, sources=(*declaration.sources, *sources))
     declaration.config().checked()
 

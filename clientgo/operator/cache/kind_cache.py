@@ -36,8 +36,9 @@ from clientgo.operator.cache.handlers import Bookkeeping, InNamespace
 from clientgo.operator.cache.lister import NotingLister
 from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf, warn_if_numerous
 from clientgo.operator.cache.own_writes import OwnWrites
-from clientgo.operator.cache.scope import EVERYWHERE, KindScope, NamespaceSet
+from clientgo.operator.cache.scope import EVERYWHERE, KindScope, NamespaceSet, Reader
 from clientgo.operator.durations import seconds
+from clientgo.operator.errors import DeclarationError
 from clientgo.process import SupervisedThread
 from clientgo.wait import Backoff, BackoffManager, wait_for_event
 
@@ -83,7 +84,8 @@ class Subscription:
 
 
 class KindCache:
-    """See the module; thread-safe. ``source`` gives what lists and watches a namespace.
+    """See the module; thread-safe. ``source`` gives what lists and watches a namespace, restricted
+    to labels.
 
     ``project`` makes of an object that was written what the cache would have of it. ``on_crash`` is
     told of what an informer does not recover from.
@@ -93,7 +95,7 @@ class KindCache:
         self,
         resource: APIResource,
         expected: Any,
-        source: Callable[[str], ListerWatcher[Any]],
+        source: Callable[[str, str], ListerWatcher[Any]],
         scope: KindScope,
         *,
         name: str,
@@ -119,6 +121,9 @@ class KindCache:
         self._adding_index = threading.Lock()
         self._complete_indexes: set[str] = set()
         self._subscriptions: list[Subscription] = []
+        self._readers: dict[str, Reader] = {}
+        self._labels = ""
+        """What all readers select by, so that the API server can do it."""
         self._recovery_handlers: list[Callable[[], object]] = []
         self._started = False
         self.index_errors = 0
@@ -129,6 +134,44 @@ class KindCache:
         return self.scope.general.copy == "shared"
 
     # Subscribing
+
+    def declare(self, reader: Reader) -> None:
+        """Take note of a reader, before it subscribes.
+
+        If all readers select by the same labels only these objects are cached, otherwise all.
+        Raises :class:`~clientgo.operator.errors.DeclarationError` if the cache runs with labels
+        that this reader does not have.
+        """
+        with self._lock:
+            readers = self._readers | {reader.name: reader}
+            selections = {known.labels for known in readers.values()}
+            labels = selections.pop() if len(selections) == 1 else ""
+            if not self._watched:
+                self._labels = labels
+            elif self._labels and labels != self._labels:
+                raise DeclarationError(
+                    f"{reader.name} watches {self.name} with labels {reader.labels or '(none)'}, "
+                    f"but only those with {self._labels} are cached already, for "
+                    f"{', '.join(sorted(self._readers))}; declare it before the manager starts, "
+                    "or use the same labels"
+                )
+            self._readers = readers
+
+    def _report_limits(self) -> None:
+        with self._lock:
+            readers, labels = sorted(self._readers.values(), key=lambda r: r.name), self._labels
+        if limits := self.scope.limits(labels):
+            names = ", ".join(reader.name for reader in readers)
+            _log.info("%s: only objects %s are cached, for %s", self.name, limits, names)
+        for reader in readers:
+            if hidden := self.scope.hidden_from(reader):
+                _log.warning(
+                    "%s watches all %s, but its CacheScope limits the cache to objects %s: the "
+                    "source does not see others; limit the source too, or widen the CacheScope",
+                    reader.name,
+                    self.name,
+                    hidden,
+                )
 
     def subscribe(
         self, handler: ResourceEventHandler[Any], namespaces: NamespaceSet
@@ -247,6 +290,7 @@ class KindCache:
 
     def start(self) -> None:
         """Run the informers, those that come later too. Idempotent."""
+        self._report_limits()
         with self._lock:
             self._started = True
             for watched in self._watched.values():
@@ -333,7 +377,9 @@ class KindCache:
         if not self.covers(namespace):
             return
         scope = self.scope.of(namespace)
-        if scope.labels and not parse_label_selector(scope.labels).matches(metadata.labels or {}):
+        selectors = filter(None, (scope.labels, self._labels))
+        labels = metadata.labels or {}
+        if not all(parse_label_selector(text).matches(labels) for text in selectors):
             self.own_writes.deleted(obj)  # which is what the watch will say of it
             return
         # The caller may go on to change what the write returned; what is remembered must not.
@@ -450,7 +496,7 @@ class KindCache:
         indexers = {name: self._index_func(index) for name, index in self._indexes.items()}
         indexers[_BY_NAMESPACE] = self._index_func(lambda _: ("",))
         lister = NotingLister(
-            self._source(namespace), self.own_writes.forget_echoes, self._recovered
+            self._source(namespace, self._labels), self.own_writes.forget_echoes, self._recovered
         )
         informer: SharedIndexInformer[Any] = SharedIndexInformer(
             lister,
@@ -468,7 +514,9 @@ class KindCache:
         informer.add_event_handler(books, resync_period=0.0)
         warn_if_numerous(
             self.resource,
-            selective=bool(namespace or scope.labels or scope.fields or self._project is not None),
+            selective=bool(
+                namespace or scope.labels or self._labels or scope.fields or self._project
+            ),
         )
         return _Watched(informer, lister, shelf)
 

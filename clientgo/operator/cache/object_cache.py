@@ -28,7 +28,7 @@ from clientgo.meta import (
 from clientgo.meta.label_selectors import Selector, parse_label_selector, selector_from_labels
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import IndexFunction, KindCache
-from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, kind_scope
+from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, Reader, kind_scope
 from clientgo.operator.errors import (
     CacheNotStartedError,
     CacheSyncTimeoutError,
@@ -89,13 +89,17 @@ class ObjectCache:
 
     # Declaring
 
-    def declare(self, kind: Kind, projection: Projection = "full") -> KindCache:
-        """The cache of a kind; from now on it may be read.
+    def declare(
+        self, kind: Kind, projection: Projection = "full", reader: Reader | None = None
+    ) -> KindCache:
+        """The cache of a kind; from now on it may be read, and is filled for ``reader``.
 
         Raises :class:`~clientgo.operator.errors.DeclarationError` if the kind is cached in another
-        projection, or as another class.
+        projection, as another class, or already with labels that the reader does not have.
         """
         cache = self._declare(kind, projection)
+        if reader is not None:
+            cache.declare(reader)
         self._readable.add(_cache_name(kind))
         return cache
 
@@ -287,13 +291,14 @@ class ObjectCache:
             self._client.metadata(kind) if projection == "metadata" else self._client.resource(kind)
         )
 
-        def source(namespace: str) -> ResourceListWatch:
+        def source(namespace: str, labels: str) -> ResourceListWatch:
             of_it = scope.of(namespace)
+            labels = ",".join(filter(None, (of_it.labels, labels)))
             fields = [of_it.fields] if of_it.fields else []
             if not namespace:
                 fields += [f"metadata.namespace!={name}" for name in sorted(scope.named)]
-            selects = of_it.labels or fields
-            tweak = selecting(labels=of_it.labels, fields=",".join(fields)) if selects else None
+            selects = labels or fields
+            tweak = selecting(labels=labels, fields=",".join(fields)) if selects else None
             return ResourceListWatch(client, namespace, tweak)
 
         expected = client.type if projection == "metadata" or isinstance(kind, type) else None

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
+from clientgo.meta.label_selectors import parse_label_selector
 from clientgo.operator.durations import Duration
 from clientgo.operator.errors import ConfigError
 
@@ -39,6 +40,19 @@ NamespaceSet: TypeAlias = frozenset[str]
 """Names; the set of the empty string alone means all namespaces."""
 
 EVERYWHERE: Final[NamespaceSet] = frozenset(("",))
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """A source that a cache is filled for: its labels and namespaces, and a name for logs.
+
+    ``is_primary``: it reads what its controller is about, which the cache may limit.
+    """
+
+    name: str
+    labels: str = ""
+    namespaces: NamespaceSet = EVERYWHERE
+    is_primary: bool = False
 
 
 def namespace_set(namespaces: Namespaces) -> NamespaceSet:
@@ -132,9 +146,36 @@ class KindScope:
     named: Mapping[str, CacheScope]
     everywhere: bool
     """Whether namespaces are cached that are not named."""
+    own: CacheScope = CacheScope()
+    """What was given for this kind, without the default."""
 
     def of(self, namespace: str) -> CacheScope:
         return self.named.get(namespace, self.general)
+
+    def limits(self, labels: str = "") -> str:
+        """Describe which objects are cached, ``labels`` besides; empty if it is all of them."""
+        labels = ",".join(filter(None, (self.general.labels, labels)))
+        parts = {
+            "with labels": labels,
+            "with fields": self.general.fields,
+            "in namespaces": "" if self.everywhere else ", ".join(sorted(self.named)),
+        }
+        return " and ".join(f"{what} {text}" for what, text in parts.items() if text)
+
+    def hidden_from(self, reader: Reader) -> str:
+        """Describe the limits of the kind that a reader does not have; empty if there are none."""
+        if reader.is_primary:
+            return ""
+        own = parse_label_selector(self.own.labels).requirements
+        has = parse_label_selector(reader.labels).requirements
+        missing = ",".join(str(requirement) for requirement in own if requirement not in has)
+        parts = {
+            "with labels": missing,
+            "in namespaces": ", ".join(sorted(_by_namespace(self.own)))
+            if reader.namespaces == EVERYWHERE and not self.everywhere
+            else "",
+        }
+        return " and ".join(f"{what} {text}" for what, text in parts.items() if text)
 
     def within(self, wanted: NamespaceSet, kind: str) -> NamespaceSet:
         """The namespaces to watch for somebody who wants these.
@@ -164,7 +205,7 @@ def kind_scope(
     if not namespaced:
         if own.namespaces is not None:
             raise ConfigError(f"{kind} has no namespaces; leave them out of its CacheScope")
-        return KindScope(own.over(default), {}, everywhere=True)
+        return KindScope(own.over(default), {}, everywhere=True, own=own)
     of_kind, of_default = _by_namespace(own), _by_namespace(default)
     names = of_default if own.namespaces is None else of_kind
 
@@ -179,6 +220,7 @@ def kind_scope(
         merged(OTHERS),
         {name: merged(name) for name in names if name != OTHERS},
         everywhere=not names or OTHERS in names,
+        own=own,
     )
 
 

@@ -9,14 +9,22 @@ Source: controller-runtime pkg/source Kind; Java Operator SDK InformerEventSourc
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from copy import copy
 from typing import Any
 
-from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
-from clientgo.meta import metadata_of
+from clientgo.cache import DeletedFinalStateUnknown, FilteringHandler, ResourceEventHandler
+from clientgo.meta import APIResource, metadata_of
+from clientgo.meta.label_selectors import parse_label_selector, selector_from_labels
 from clientgo.operator.cache.kind_cache import KindCache, Subscription
 from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
-from clientgo.operator.cache.scope import EVERYWHERE, Namespaces, NamespaceSet, namespace_set
+from clientgo.operator.cache.scope import (
+    EVERYWHERE,
+    Namespaces,
+    NamespaceSet,
+    Reader,
+    namespace_set,
+)
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.mappers import Locator, Mapper, by_owner
@@ -35,6 +43,7 @@ class KindSource:
         predicate: Predicate | None = None,
         locate: Locator | None = None,
         namespaces: Namespaces | None = None,
+        labels: str | Mapping[str, str] = "",
         follow_namespaces: bool = False,
         project: Projection = "full",
         name: str = "",
@@ -53,6 +62,11 @@ class KindSource:
         self.before_others = before_others
         self.name = name or api_resource(kind).kind.lower() or api_resource(kind).plural
         self._namespaces = None if namespaces is None else namespace_set(namespaces)
+        self._selector = (
+            parse_label_selector(labels)
+            if isinstance(labels, str)
+            else selector_from_labels(labels)
+        )
         self.cache: KindCache | None = None
         self._subscription: Subscription | None = None
 
@@ -62,13 +76,21 @@ class KindSource:
         other.cache = other._subscription = None
         return other
 
+    def as_owned(self) -> KindSource:
+        """The same for objects that the controller owns, in the controller's namespaces."""
+        other = self.unstarted()
+        other.owned = other.follow_namespaces = True
+        return other
+
     def start(self, context: SourceContext, sink: Sink) -> None:
         if self._subscription is not None:
             raise AlreadyStartedError(f"source {self.name} runs already")
-        self.cache = context.cache.declare(self.kind, self.project)
-        self._subscription = self.cache.subscribe(
-            _Telling(sink), self.namespaces_within(context.namespaces)
-        )
+        reader = self.reader(context.controller, context.primary, context.namespaces)
+        self.cache = context.cache.declare(self.kind, self.project, reader)
+        handler: ResourceEventHandler[Any] = _Telling(sink)
+        if self.labels:
+            handler = FilteringHandler(self.selects, handler)
+        self._subscription = self.cache.subscribe(handler, reader.namespaces)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         cache, subscription = self._started()
@@ -93,6 +115,24 @@ class KindSource:
         cache, subscription = self._started()
         return cache.trouble(subscription, optional=self.optional)
 
+    @property
+    def labels(self) -> str:
+        """The label selector of the source; empty for all objects."""
+        return str(self._selector)
+
+    def selects(self, obj: Any) -> bool:
+        """Return True if the source is about this object."""
+        return self._selector.matches(metadata_of(obj).labels or {})
+
+    def reader(self, controller: str, primary: APIResource, namespaces: NamespaceSet) -> Reader:
+        """Return what a cache has to know of this source of a controller."""
+        return Reader(
+            f"{controller}/{self.name}",
+            self.labels,
+            self.namespaces_within(namespaces),
+            is_primary=api_resource(self.kind).gvk == primary.gvk,
+        )
+
     def namespaces_within(self, controllers: NamespaceSet) -> NamespaceSet:
         """Where the objects are, for a controller that is limited to those namespaces."""
         if not api_resource(self.kind).namespaced:
@@ -114,6 +154,7 @@ def watch(
     predicate: Predicate | None = None,
     locate: Locator | None = None,
     namespaces: Namespaces | None = None,
+    labels: str | Mapping[str, str] = "",
     follow_namespaces: bool = False,
     project: Projection = "full",
     optional: bool = False,
@@ -123,7 +164,9 @@ def watch(
     """A source for objects of a kind, which by default wake their controllers' primaries.
 
     ``locate`` tells which objects belong to a primary where owners do not; ``namespaces`` limits
-    the source, ``follow_namespaces`` gives it those of the controller. ``project="metadata"``
+    the source, ``follow_namespaces`` gives it those of the controller. ``labels`` (a selector or a
+    mapping) limits it too; if all sources of the kind have the same labels, only these objects are
+    cached, and the client does not find others. ``project="metadata"``
     caches names, labels and owners only. ``optional``: the API server need not have the kind; once
     it does its objects are told of. ``before_others``: the controller's other sources start when
     these objects are known.
@@ -134,6 +177,7 @@ def watch(
         predicate=predicate,
         locate=locate,
         namespaces=namespaces,
+        labels=labels,
         follow_namespaces=follow_namespaces,
         project=project,
         optional=optional,

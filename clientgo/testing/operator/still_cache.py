@@ -71,5 +71,5 @@ class _StillKind(KindCache):
         """The next read will see it."""
 
 
-def _never(_namespace: str) -> Any:
+def _never(_namespace: str, _labels: str) -> Any:
     raise AssertionError("nothing is listed or watched without a manager")
