@@ -27,6 +27,7 @@ from clientgo.cache.store import IndexFuncError, StoreStatistics, TransactionErr
 from clientgo.cache.thread_safe_store import ThreadSafeStore
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import Gauge
+from clientgo.process import refuse_in_child
 
 _log = logging.getLogger("clientgo.cache.store")
 
@@ -65,6 +66,10 @@ class Indexer(Generic[T]):
         self._storage: ThreadSafeStore[T] = ThreadSafeStore(
             indexers, version_gauge=version_gauge if tracks_resource_version else None
         )
+
+    def refuse_in_child(self, what: str, *, advice: str) -> None:
+        """Let every use in a forked child raise: what keeps the content up to date is not there."""
+        refuse_in_child(self, what, "_storage", advice=advice)
 
     def add(self, obj: T) -> None:
         """Store an object, whether its key is new or not.

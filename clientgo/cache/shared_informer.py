@@ -51,6 +51,7 @@ from clientgo.cache.transforming_store import Transform, TransformingStore
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import GroupVersionKind
 from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.process import refuse_in_child
 from clientgo.wait import BackoffManager
 
 _log = logging.getLogger("clientgo.cache.informer")
@@ -187,6 +188,11 @@ class SharedIndexInformer(Generic[T]):
         self._distributing = threading.Lock()
         """Held while a batch goes into the store and to the handlers, so that a handler that
         joins sees the store as of the end of a batch."""
+        advice = "make an informer in the child, after the fork"
+        refuse_in_child(
+            self, f"informer {self.name}", "_lock", "_distributing", "_synced", advice=advice
+        )
+        self.indexer.refuse_in_child(f"the cache of informer {self.name}", advice=advice)
 
     # Running
 

@@ -19,6 +19,7 @@ from typing import Final, Protocol
 
 from clientgo.client.discovery_documents import APIGroup, Discovered, ServedResource
 from clientgo.meta import DecodeError, GroupVersion, NotFoundError, StatusError
+from clientgo.process import renew_in_child
 from clientgo.rest import TransportError
 
 REFRESH_INTERVAL: Final = 30.0
@@ -51,6 +52,7 @@ class CachedDiscovery:
         self._refresh_interval = refresh_interval
         self._now = now
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._found: Discovered | None = None
         self._found_at = 0.0
 

@@ -25,6 +25,7 @@ from clientgo.meta import (
     Unstructured,
     resource_of,
 )
+from clientgo.process import renew_in_child
 from clientgo.rest import (
     HTTPTransport,
     RestClient,
@@ -61,6 +62,7 @@ class Client:
         self.field_manager = field_manager
         self._transport = transport if transport is not None else HTTPTransport(self.config)
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._rests: dict[GroupVersion, RestClient] = {}
         self._limiter = shared_limiter_of(self.config)
         self.discovery = CachedDiscovery(DiscoveryClient(self.config, transport=self._transport))

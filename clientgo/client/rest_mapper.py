@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from clientgo.client.cached_discovery import CachedDiscovery
 from clientgo.client.discovery_documents import Discovered, ServedResource
 from clientgo.meta import GroupVersion
+from clientgo.process import renew_in_child
 
 _log = logging.getLogger("clientgo.client")
 
@@ -33,6 +34,7 @@ class RESTMapper:
         self._by_short_name: dict[str, list[ServedResource]] = {}
         self._by_kind: dict[tuple[str, str], list[ServedResource]] = {}
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._warned: set[tuple[str, str]] = set()
         for resource in _in_order_of_priority(discovered):
             self._add(resource)
@@ -133,6 +135,7 @@ class DiscoveringRESTMapper:
     def __init__(self, discovery: CachedDiscovery) -> None:
         self._discovery = discovery
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._source: Discovered | None = None
         self._mapper = RESTMapper(Discovered(()))
 

@@ -17,6 +17,7 @@ import math
 import threading
 
 from clientgo.clock import nanoseconds
+from clientgo.process import renew_in_child
 
 _NEVER_NS = nanoseconds(math.inf)
 
@@ -27,10 +28,11 @@ class TokenBucket:
     Source: golang.org/x/time/rate, Limiter.
     """
 
-    __slots__ = ("_burst", "_last_due_ns", "_last_ns", "_lock", "_qps", "_tokens")
+    __slots__ = ("__weakref__", "_burst", "_last_due_ns", "_last_ns", "_lock", "_qps", "_tokens")
 
     def __init__(self, qps: float, burst: int) -> None:
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._qps = qps
         self._burst = burst
         self._tokens = float(burst)

@@ -30,7 +30,7 @@ from clientgo.cache import (
 )
 from clientgo.client import Client, Tweak
 from clientgo.meta import APIResource
-from clientgo.process import SupervisedThread
+from clientgo.process import SupervisedThread, refuse_in_child
 from clientgo.wait import StopEvent, call_when_set
 
 K = TypeVar("K", bound=Hashable)
@@ -86,6 +86,12 @@ class InformerFactory(Generic[K]):
         self._lock = threading.Lock()
         self._entries: dict[K, _Entry] = {}
         self._shut_down = False
+        refuse_in_child(
+            self,
+            "the informer factory",
+            "_lock",
+            advice="make a factory in the child, after the fork",
+        )
 
     def __enter__(self: Self) -> Self:
         return self

@@ -33,6 +33,7 @@ from clientgo.leaderelection.term import Ending, Term
 from clientgo.leaderelection.timing import JITTER_FACTOR
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.metrics.names import LEADER_ELECTION_MASTER_STATUS, LEADER_ELECTION_SLOWPATH
+from clientgo.process import refuse_in_child
 from clientgo.wait import jitter
 
 _log = logging.getLogger("clientgo.leaderelection")
@@ -69,6 +70,13 @@ class LeaderElector:
             config.timing,
             clock=clock,
             slow_path=provider.counter(LEADER_ELECTION_SLOWPATH, name=self._name),
+        )
+        refuse_in_child(
+            self,
+            f"the elector {self._name}",
+            "_running",
+            "_claim",
+            advice="make an elector with another identity in the child",
         )
         if config.timing.is_cut_short:
             _log.warning(

@@ -16,6 +16,7 @@ from __future__ import annotations
 import threading
 
 from clientgo.clock import Clock, nanoseconds
+from clientgo.process import refuse_in_child
 
 
 class LeadershipLostError(Exception):
@@ -29,7 +30,15 @@ class Leadership:
     blocks. ``transitions`` grows with every change of leader: it is the fencing token.
     """
 
-    __slots__ = ("_clock", "_lock", "_safe_until", "identity", "stop", "transitions")
+    __slots__ = (
+        "__weakref__",
+        "_clock",
+        "_lock",
+        "_safe_until",
+        "identity",
+        "stop",
+        "transitions",
+    )
 
     def __init__(self, identity: str, transitions: int, safe_until: float, clock: Clock) -> None:
         self.identity = identity
@@ -38,6 +47,12 @@ class Leadership:
         self._clock = clock
         self._lock = threading.Lock()
         self._safe_until = safe_until
+        refuse_in_child(
+            self,
+            f"the leadership of {identity}",
+            "_lock",
+            advice="let the process act that was elected, or elect in the child",
+        )
 
     @property
     def safe_until(self) -> float:

@@ -1,8 +1,24 @@
-"""What every part of clientgo needs from the process that it runs in.
+"""Threads and forks: what every part of clientgo needs from the process that it runs in.
 
-`SupervisedThread` is a thread that cannot end by an exception without a log line and a count.
+- `SupervisedThread`: a thread that cannot end by an exception without a log line and a count;
+- `renew_in_child`, `refuse_in_child`, `call_in_child`: what happens in a forked child process;
+- `ForkedProcessError`: raised in a child by what belongs to its parent.
 """
 
+from clientgo.process.forks import (
+    ForkedProcessError,
+    call_in_child,
+    generation,
+    refuse_in_child,
+    renew_in_child,
+)
 from clientgo.process.threads import SupervisedThread
 
-__all__ = ["SupervisedThread"]
+__all__ = [
+    "SupervisedThread",
+    "ForkedProcessError",
+    "call_in_child",
+    "generation",
+    "refuse_in_child",
+    "renew_in_child",
+]

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clientgo.clock import Clock
-from clientgo.process import SupervisedThread
+from clientgo.process import SupervisedThread, refuse_in_child
 
 E = TypeVar("E")
 
@@ -68,6 +68,12 @@ class EventWatch(Generic[E]):
         ]
         for thread in self._threads:
             thread.start()
+        refuse_in_child(
+            self,
+            f"the queue of events {name!r}",
+            "_changed",
+            advice="make a broadcaster in the child, after the fork",
+        )
 
     def offer(self, event: E) -> None:
         """Queue an event, or drop and count it: when the queue is full, and after closing."""

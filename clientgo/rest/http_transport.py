@@ -25,6 +25,7 @@ from typing import Any, Final
 import urllib3
 from urllib3.exceptions import HTTPError
 
+from clientgo.process import renew_in_child
 from clientgo.rest.body import Body
 from clientgo.rest.chunked import MalformedChunkError
 from clientgo.rest.config import RestConfig
@@ -93,6 +94,7 @@ class HTTPTransport:
         self._lock = threading.Lock()
         self._pools: urllib3.PoolManager | None = None
         self._pools_key: tuple[Any, ...] | None = None
+        renew_in_child(self, "_lock", renew=HTTPTransport.close)
 
     def send(
         self,

@@ -24,13 +24,14 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
+from clientgo.process import renew_in_child
 from clientgo.wait import call_when_set
 
 
 class InFlight:
     """One request on the wire, aborted by itself when ``stop`` is set; thread-safe."""
 
-    __slots__ = ("_aborted", "_handle", "_lock", "_registration", "_sock")
+    __slots__ = ("__weakref__", "_aborted", "_handle", "_lock", "_registration", "_sock")
 
     def __init__(self, stop: threading.Event | None = None) -> None:
         self._lock = threading.Lock()
@@ -38,6 +39,7 @@ class InFlight:
         self._handle: socket.socket | None = None
         self._aborted = False
         self._registration = call_when_set(stop, self.abort) if stop is not None else None
+        renew_in_child(self, "_lock", renew=InFlight._leave_to_parent)
 
     @property
     def aborted(self) -> bool:
@@ -72,6 +74,15 @@ class InFlight:
         with self._lock:
             self._sock = None
             return self._close_handle_locked()
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: close its descriptors, so that the parent's close ends the connection.
+
+        The connection itself must not be shut down, nor spoken to: the parent goes on with it.
+        """
+        for sock in (self._sock, self._handle):
+            if sock is not None and (descriptor := sock.detach()) >= 0:
+                os.close(descriptor)
 
     def _close_handle_locked(self) -> bool:
         if self._handle is None:

@@ -22,6 +22,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.process import renew_in_child
 from clientgo.rest.config import ConfigError, RestConfig, TLSSettings
 from clientgo.rest.credentials import Credentials, Identity
 from clientgo.rest.kubeconfig import select_context
@@ -112,6 +113,7 @@ class KubernetesCredentials:
         clock: Clock = REAL_CLOCK,
     ) -> None:
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._configuration = configuration
         self._reload = reload
         self._clock = clock

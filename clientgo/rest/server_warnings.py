@@ -12,6 +12,8 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TextIO, TypeAlias
 
+from clientgo.process import renew_in_child
+
 _log = logging.getLogger("clientgo.rest")
 
 WarningHandler: TypeAlias = Callable[[str], object]
@@ -50,6 +52,7 @@ class WarningWriter:
 
     def __init__(self, out: TextIO, *, deduplicate: bool = False, color: bool = False) -> None:
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._out = out
         self._seen: set[str] | None = set() if deduplicate else None
         self._label = f"{_YELLOW}Warning:{_PLAIN}" if color else "Warning:"

@@ -12,6 +12,7 @@ import threading
 from typing import Final
 
 from clientgo.clock import Clock
+from clientgo.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest.throttling")
 
@@ -29,6 +30,7 @@ class ThrottlingLog:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        renew_in_child(self, "_lock")
         self._last_report: float | None = None
 
     def waited(self, seconds: float, reason: str, method: str, url: str) -> None:

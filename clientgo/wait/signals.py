@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
 
-from clientgo.process import SupervisedThread
+from clientgo.process import SupervisedThread, renew_in_child
 from clientgo.wait.stop import StopEvent
 
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
@@ -81,6 +81,19 @@ class _Handler:
             number: signal.signal(number, _leave_to_the_thread) for number in _SIGNALS
         }
         _installed = True
+        renew_in_child(self, renew=_Handler._leave_to_parent)
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: signals of the child must not stop the parent."""
+        global _installed
+        if not self._before:
+            return  # removed before the fork
+        for number, before in self._before.items():
+            signal.signal(number, before if before is not None else signal.SIG_DFL)
+        signal.set_wakeup_fd(-1)
+        self._reader.close()
+        self._writer.close()
+        _installed = False
 
     def remove(self) -> None:
         """Give the previous handlers back."""
@@ -92,6 +105,7 @@ class _Handler:
         self._thread.join()
         self._reader.close()
         self._writer.close()
+        self._before = {}
         _installed = False
 
     def _set_on_signal(self) -> None:

@@ -20,7 +20,7 @@ import logging
 import threading
 from collections.abc import Callable
 
-from clientgo.process import SupervisedThread
+from clientgo.process import SupervisedThread, call_in_child, generation
 
 _log = logging.getLogger("clientgo.wait")
 
@@ -32,10 +32,11 @@ _watched: dict[threading.Event, set[Registration]] = {}
 class Registration:
     """A callback that waits for its event; made by `call_when_set`."""
 
-    __slots__ = ("_callback", "_waiting")
+    __slots__ = ("_callback", "_generation", "_waiting")
 
     def __init__(self, callback: Callable[[], object]) -> None:
         self._callback: Callable[[], object] | None = callback
+        self._generation = generation()
         self._waiting: set[Registration] = set()
 
     def cancel(self) -> None:
@@ -51,8 +52,8 @@ class Registration:
     def _fire(self) -> None:
         with _lock:
             callback, self._callback = self._callback, None
-        if callback is None:
-            return
+        if callback is None or self._generation != generation():
+            return  # cancelled, or made by the parent process for its own components
         try:
             callback()
         except KeyboardInterrupt:
@@ -108,6 +109,16 @@ def wait_for_event(
     for registration in registrations:
         registration.cancel()
     return event.is_set()
+
+
+def _forget_parent() -> None:
+    """Begin without watchers in a forked child: those of the parent are not there."""
+    global _lock
+    _lock = threading.Lock()
+    _watched.clear()
+
+
+call_in_child(_forget_parent)
 
 
 def _registered(registration: Registration, event: threading.Event) -> bool:

@@ -34,6 +34,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
+from clientgo.process import refuse_in_child
 from clientgo.workqueue.metrics import QueueMetrics
 
 T = TypeVar("T", bound=Hashable)
@@ -137,6 +138,12 @@ class Queue(Generic[T]):
         self._shutting_down = False
         self._forced_shutdowns = 0
         self._metrics: QueueMetrics | None = QueueMetrics.build(name, metrics, clock, self._lock)
+        refuse_in_child(
+            self,
+            f"work queue {name!r}",
+            "_lock",
+            advice="make the queue in the process that uses it, after the fork",
+        )
 
     def add(self, item: T) -> None:
         """Note that `item` needs work. Never blocks; does nothing once the queue shuts down."""
