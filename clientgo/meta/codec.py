@@ -105,7 +105,8 @@ class Codec(Generic[T]):
         if is_table(page.api_version, page.kind):
             raise DecodeError(f"not a list of objects but a Table; got {raw[:120]!r}")
         # bytes() cuts an item out, so that it does not keep the page alive.
-        result = self._decode_items([*map(bytes, page.items or ())], page.metadata)
+        items = [*map(bytes, page.items or ())]
+        result = self._decode_items(items, page.metadata, is_text=_not_text(raw) is None)
         if self.type is Unstructured and page.kind.endswith("List"):
             _complete_items(result.items, page)
         return result
@@ -113,6 +114,8 @@ class Codec(Generic[T]):
     def decode_event(self, line: bytes) -> WatchEvent[Any]:
         """One line of a watch stream; its object is a T, a :class:`Status` or an
         :class:`Undecodable`. Raises :class:`DecodeError` when the line is no event at all."""
+        if not line.isascii() and _not_text(line) is not None:
+            return self._decode_odd_event(line)
         try:
             event: WatchEvent[Any] = self._decode_event(line)
         except (msgspec.ValidationError, UnicodeDecodeError):
@@ -126,22 +129,29 @@ class Codec(Generic[T]):
         obj._enclosed = True
         return event
 
-    def _decode_items(self, raws: list[bytes], metadata: ListMeta) -> ObjectList[T]:
-        """All at once if all are sound, which is the usual case, else one by one."""
+    def _decode_items(
+        self, raws: list[bytes], metadata: ListMeta, *, is_text: bool
+    ) -> ObjectList[T]:
+        """Decode all items in one go if all are sound, which is the usual case."""
+        if not is_text:
+            return self._decode_one_by_one(raws, metadata)
         try:
             items = [*map(self._decode, raws)]
         except _REFUSALS:
-            result: ObjectList[T] = ObjectList(metadata=metadata, items=[])
-            for raw in raws:
-                obj = self._decode_or_report(raw)
-                if isinstance(obj, Undecodable):
-                    result.undecodable.append(obj)
-                else:
-                    result.items.append(obj)
-            return result
+            return self._decode_one_by_one(raws, metadata)
         for obj, raw in zip(items, raws, strict=True):
             obj._raw = raw
         return ObjectList(metadata=metadata, items=items)
+
+    def _decode_one_by_one(self, raws: list[bytes], metadata: ListMeta) -> ObjectList[T]:
+        result: ObjectList[T] = ObjectList(metadata=metadata, items=[])
+        for raw in raws:
+            obj = self._decode_or_report(raw)
+            if isinstance(obj, Undecodable):
+                result.undecodable.append(obj)
+            else:
+                result.items.append(obj)
+        return result
 
     def _decode_odd_event(self, line: bytes) -> WatchEvent[Any]:
         try:
@@ -159,6 +169,9 @@ class Codec(Generic[T]):
             return self._decode_leniently(raw, str(error))
         except _REFUSALS as error:
             return Undecodable(str(error), raw, ObjectMeta())
+        reason = _not_text(raw)
+        if reason is not None:
+            return Undecodable(reason, raw, obj.metadata)
         obj._raw = raw
         return obj
 
@@ -201,6 +214,20 @@ def to_plain(obj: Any) -> dict[str, Any]:
         f"a {type(obj).__name__} is no API object: pass a Resource, an Unstructured, a dict, "
         "or a model of the kubernetes package"
     )
+
+
+def _not_text(raw: bytes) -> str | None:
+    """Return why bytes are not UTF-8; None if they are.
+
+    The decoder does not look at the text of a body that is left for later.
+    """
+    if raw.isascii():
+        return None
+    try:
+        raw.decode()
+    except UnicodeDecodeError as error:
+        return str(error)
+    return None
 
 
 def _complete_items(items: list[Any], page: _Page) -> None:

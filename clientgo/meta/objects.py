@@ -145,7 +145,11 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
         """The object as it came off the wire, decoded anew; empty for one made here."""
         if self._raw is None:
             return {}
-        plain: dict[str, Any] = msgspec.json.decode(self._raw)
+        try:
+            plain: dict[str, Any] = msgspec.json.decode(self._raw)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            kind = getattr(self, "kind", "") or type(self).__name__
+            raise ObjectDecodeError(kind, object_key(self), str(error)) from error
         inner: dict[str, Any] = plain["object"] if self._enclosed else plain
         return inner
 
@@ -220,7 +224,7 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
                 body: Struct = event.object
                 return body
             return decode(self._raw, cls.__body__)
-        except msgspec.ValidationError:
+        except (msgspec.DecodeError, UnicodeDecodeError):
             return self._decode_body_leniently()
 
     def _decode_body_leniently(self) -> Struct:

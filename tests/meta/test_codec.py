@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 import pytest
 
+from clientgo.api.apps_v1 import Deployment
 from clientgo.meta import (
     Codec,
     DecodeError,
@@ -72,6 +74,35 @@ def test_a_broken_object_in_an_event_is_reported_in_its_place() -> None:
     decoded = Codec(Unstructured).decode_event(event("ADDED", b'{"metadata":{"name":3}}'))
 
     assert isinstance(decoded.object, Undecodable)
+
+
+BAD_BODY = b'{"metadata":{"name":"bad","namespace":"ns"},"spec":{"text":"\xff"}}'
+
+
+@pytest.mark.parametrize("type_", [Unstructured, Deployment])
+def test_an_object_whose_body_is_not_utf8_is_reported_when_it_arrives(type_: Any) -> None:
+    """FIELD-13: it is not cached as good, to fail when a reader looks at it."""
+    codec = Codec(type_)
+
+    listed = codec.decode_list(b'{"metadata":{},"items":[%s,%s]}' % (BAD_BODY, POD))
+    changed = codec.decode_event(event("MODIFIED", BAD_BODY))
+
+    assert [obj.metadata.name for obj in listed.items] == ["p"]
+    for bad in (listed.undecodable[0], changed.object):
+        assert isinstance(bad, Undecodable)
+        assert (bad.metadata.namespace, bad.metadata.name) == ("ns", "bad")
+        assert "utf-8" in bad.reason
+    with pytest.raises(DecodeError, match="utf-8"):
+        codec.decode(BAD_BODY)
+
+
+def test_text_beyond_ascii_is_no_reason_to_report_an_object() -> None:
+    good = '{"metadata":{"name":"g"},"spec":{"text":"grüße ☃"}}'.encode()
+
+    listed = Codec(Unstructured).decode_list(b'{"metadata":{},"items":[%s]}' % good)
+
+    assert listed.items[0]["spec"]["text"] == "grüße ☃"
+    assert Codec(Unstructured).decode_event(event("ADDED", good)).object["spec"]
 
 
 def test_an_object_that_is_no_utf8_costs_only_itself() -> None:

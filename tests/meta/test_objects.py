@@ -279,6 +279,17 @@ def test_a_body_that_does_not_fit_names_the_object_and_the_field() -> None:
     assert widget.to_dict()["spec"] == {"replicas": 1}, "it can still be read as it came"
 
 
+def test_a_body_with_text_that_cannot_be_decoded_names_the_object() -> None:
+    broken = b'{"metadata":{"name":"a","namespace":"ns"},"spec":{"deploymentName":"\xff"}}'
+    widget = decode({"metadata": {"name": "a", "namespace": "ns"}})
+    widget._raw = broken
+
+    with pytest.raises(ObjectDecodeError, match="ns/a"):
+        widget.spec  # noqa: B018
+    with pytest.raises(ObjectDecodeError, match="ns/a"):
+        widget.to_dict()
+
+
 def test_a_cached_object_gives_the_garbage_collector_nothing_to_scan() -> None:
     event = Codec(Widget).decode_event(
         b'{"type":"ADDED","object":' + msgspec.json.encode(WIDGET) + b"}"
