@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from clientgo.cache.tombstone import DeletedFinalStateUnknown
-from clientgo.meta import NoMetadataError, metadata_of
+from clientgo.meta import NoMetadataError, metadata_of, parse_resource_version
 
 
 def version_of(obj: Any) -> str | None:
@@ -30,9 +30,10 @@ def version_number(obj: Any) -> int:
     server.
     """
     version = version_of(obj) or "0"
-    if not _is_number(version):
-        raise ValueError(f"resource version {version!r} of {obj!r:.80} is no number")
-    return int(version)
+    number = parse_resource_version(version)
+    if number is None:
+        raise ValueError(f"resource version {version!r:.80} of {obj!r:.80} is not a number")
+    return number
 
 
 def has_reached(version: str, wanted: str) -> bool:
@@ -40,9 +41,13 @@ def has_reached(version: str, wanted: str) -> bool:
 
     Raises ``ValueError`` if ``wanted`` is no number: no version could be compared with it.
     """
-    if not _is_number(wanted):
-        raise ValueError(f"resource version {wanted!r} is no number; take that of an object read")
-    return _is_number(version) and int(version) >= int(wanted)
+    wanted_number = parse_resource_version(wanted)
+    if wanted_number is None:
+        raise ValueError(
+            f"resource version {wanted!r:.80} is not a number; pass that of an object you read"
+        )
+    number = parse_resource_version(version)
+    return number is not None and number >= wanted_number
 
 
 def gauge_value(version: str) -> float | None:
@@ -52,11 +57,8 @@ def gauge_value(version: str) -> float | None:
     """
     if not version:
         return 0.0
-    return float(version[-_EXACT_DIGITS:]) if _is_number(version) else None
+    number = parse_resource_version(version)
+    return None if number is None else float(number % _EXACT)
 
 
-_EXACT_DIGITS: Final = 15
-
-
-def _is_number(version: str) -> bool:
-    return version.isascii() and version.isdigit()
+_EXACT: Final = 10**15

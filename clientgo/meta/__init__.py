@@ -97,6 +97,7 @@ from clientgo.meta.owner_references import (
     new_controller_ref,
 )
 from clientgo.meta.partial_metadata import PartialObjectMetadata
+from clientgo.meta.resource_version import parse_resource_version
 from clientgo.meta.scheme import Scheme
 from clientgo.meta.status import Status, StatusCause, StatusDetails
 from clientgo.meta.unstructured import Unstructured
@@ -129,6 +130,7 @@ __all__ = [
     "ObjectName",
     "ExplicitKey",
     "object_key",
+    "parse_resource_version",
     "APIResource",
     "GroupVersion",
     "GroupVersionKind",

@@ -308,7 +308,7 @@ class TestResourceVersion:
         assert not store.wait_until_version("0", timeout=0.0)
         store.bookmark("100")
         assert store.wait_until_version("99", timeout=0.0)
-        with pytest.raises(ValueError, match="'odd' is no number"):
+        with pytest.raises(ValueError, match="'odd' is not a number"):
             store.wait_until_version("odd", timeout=60.0)
 
 

@@ -29,7 +29,13 @@ from clientgo.cache import (
     SharedIndexInformer,
 )
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import APIResource, ObjectName, deep_copy, metadata_of
+from clientgo.meta import (
+    APIResource,
+    ObjectName,
+    deep_copy,
+    metadata_of,
+    parse_resource_version,
+)
 from clientgo.meta.label_selectors import parse_label_selector
 from clientgo.metrics import Metric, MetricsProvider, default_provider
 from clientgo.operator.cache.handlers import Bookkeeping, InNamespace
@@ -365,7 +371,7 @@ class KindCache:
         """The version that a namespace is known as of; 0 if nothing is."""
         for informer in self._informers_for(namespace):
             version = informer.indexer.last_store_sync_resource_version()
-            return int(version) if version.isdecimal() else 0
+            return parse_resource_version(version) or 0
         return 0
 
     # What this process does itself

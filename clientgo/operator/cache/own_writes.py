@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import ObjectName, metadata_of
+from clientgo.meta import ObjectName, metadata_of, parse_resource_version
 
 TIME_TO_LIVE: Final = 60.0
 """Seconds after which a watch that has not brought a write back is not waited for any longer."""
@@ -187,7 +187,7 @@ class OwnWrites:
 
     def _remember_locked(self, obj: Any, *, deleted: bool, now: float) -> None:
         key, metadata = ObjectName.of(obj), metadata_of(obj)
-        version = _number(metadata.resource_version)
+        version = parse_resource_version(metadata.resource_version)
         if version is None:
             return
         known = self._entries.get(key)
@@ -253,7 +253,3 @@ def _is_history(entry: _Entry, stored: Any | None, as_of: int) -> bool:
     # or turns out to be deleted only when its finalizers or its grace period have ended.
     metadata = metadata_of(stored)
     return metadata.uid != metadata_of(entry.obj).uid or bool(metadata.deletion_timestamp)
-
-
-def _number(version: str) -> int | None:
-    return int(version) if version.isdecimal() else None
