@@ -93,7 +93,7 @@ class Controller:
         while not ending.is_set():
             try:
                 self._reflector.run(ending)
-            except Exception:  # noqa: BLE001 - supervised: the cache must not silently go stale
+            except BaseException:  # noqa: BLE001 - supervised: the cache must not silently go stale
                 _log.exception(
                     "%s died; it starts again in %.0f s", self._reflector.name, RESTART_AFTER
                 )

@@ -88,7 +88,7 @@ class HandlerFuncs(ResourceEventHandler[T]):
         given = dict.fromkeys(f for f in functions if f is not None)
         names = [str(getattr(f, "__qualname__", type(f).__name__)) for f in given]
         owners = {name.rpartition(".")[0] for name in names}
-        if len(owners) == 1 and "" not in owners:
+        if len(owners) == 1 and "" not in owners and names[0].split(".")[-2] != "<locals>":
             return owners.pop()
         return "+".join(names) or type(self).__name__
 

@@ -59,7 +59,7 @@ class Index:
                     append(values[0])
                 else:
                     append(_distinct(values))
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise IndexFuncError(self.name, keys[len(column)], error) from error
         return column
 

@@ -91,6 +91,9 @@ class Listener:
         self._last_error: BaseException | None = None
         self._is_high = False
         self._is_closed = False
+        self._has_ended = False
+        self._called_for: Notification | None = None
+        """The last call to the handler, for the report when it blocks."""
         self._thread: threading.Thread | None = None
         self._quiet_until = 0.0
         self._unlogged = 0
@@ -136,15 +139,26 @@ class Listener:
             self._waiting.take()
             self._changed.notify_all()
 
-    def join(self) -> None:
+    def join(self, deadline: float | None = None) -> None:
         """Wait until the thread has ended, after :meth:`close`.
 
-        Returns at once if it never started, and in the handler's own thread, which cannot wait
-        for itself.
+        Gives up at ``deadline``, an instant of the clock, and logs which handler did not return
+        and for which object. Its thread ends when the handler returns, and not before. Does not
+        wait for a thread that never started, nor in the handler's own thread.
         """
         thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        if thread is None or thread is threading.current_thread():
+            return
+        with self._changed:
+            while not self._has_ended:
+                if deadline is not None and self._clock.monotonic() >= deadline:
+                    blocked = self._called_for
+                    break
+                self._clock.wait_until(self._changed, deadline)
+        if self._has_ended:
             thread.join()
+        else:
+            self._report_blocked(blocked)
 
     def is_alive(self) -> bool:
         """Whether its thread has begun and not ended."""
@@ -169,9 +183,21 @@ class Listener:
             )
 
     def _run(self) -> None:
+        try:
+            while not self._is_closed:
+                try:
+                    self._deliver_until_closed()
+                except BaseException:  # noqa: BLE001 - the handler must not silently miss changes
+                    _log.exception("%s: the delivery failed; it goes on", self._name)
+        finally:
+            with self._changed:
+                self._has_ended = True
+                self._changed.notify_all()
+
+    def _deliver_until_closed(self) -> None:
         while True:
             with self._changed:
-                # Whoever waits for an idle listener is woken when the last delivery is over.
+                # A caller that waits for an idle listener is woken after the last delivery.
                 self._taken = self._delivered
                 self._changed.notify_all()
                 while not self._waiting and not self._is_closed:
@@ -200,6 +226,7 @@ class Listener:
             if self._is_closed:
                 return
             kind, first, second = notification
+            self._called_for = notification
             try:
                 if kind is update:
                     on_update(first, second)
@@ -212,6 +239,20 @@ class Listener:
             except BaseException as error:  # noqa: BLE001 - not even exit() may end a delivery
                 self._report(notification, error)
             self._delivered += 1
+
+    def _report_blocked(self, notification: Notification | None) -> None:
+        call = "its last call"
+        key = None
+        if notification is not None:
+            key = key_for_report(subject_of(notification))
+            call = f"the {notification[0].value} of {key}"
+        _log.error(
+            "%s: stopping without it: the handler has not returned from %s; "
+            "a handler must not block, it should only enqueue a key",
+            self._name,
+            call,
+            extra={"object": key},
+        )
 
     def _report(self, notification: Notification, error: BaseException) -> None:
         self._failed += 1

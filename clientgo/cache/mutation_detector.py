@@ -83,7 +83,10 @@ class MutationDetector:
     def run(self, stop: threading.Event) -> None:
         """Check everything again and again until ``stop`` is set. Blocks."""
         while not self._clock.sleep(CHECK_EVERY, stop):
-            self.check()
+            try:
+                self.check()
+            except BaseException:  # noqa: BLE001 - a thread must not end without a word
+                _log.exception("%s: comparing cached objects failed; it goes on", self._name)
 
     def check(self) -> None:
         """Compare all objects with what they were, and report those that differ."""

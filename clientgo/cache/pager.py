@@ -146,7 +146,7 @@ class _Prefetcher:
         self._changed = threading.Condition(threading.Lock())
         self._fetched: deque[ObjectList[Any]] = deque()
         self._ended = False
-        self._error: Exception | None = None
+        self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._fetch, name="pager-prefetch", daemon=True)
 
     def __enter__(self) -> _Prefetcher:
@@ -183,7 +183,7 @@ class _Prefetcher:
         try:
             for page in self._fetch_pages(self._stop):
                 self._hand_over(page)
-        except Exception as error:  # noqa: BLE001 - raised again where the pages are iterated
+        except BaseException as error:  # noqa: BLE001 - raised again where pages are iterated
             self._error = error
         with self._changed:
             self._ended = True

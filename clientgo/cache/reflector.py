@@ -33,6 +33,7 @@ from clientgo.cache.reflector_metrics import ReflectorMetrics
 from clientgo.cache.reflector_state import (
     Backoff,
     Closed,
+    ConsumerFailedError,
     Expected,
     Failed,
     Happening,
@@ -180,6 +181,16 @@ class Reflector:
         if isinstance(self._state, Relist) and not self._state.expected:
             raise self._state.error
 
+    def list_again(self, error: BaseException) -> None:
+        """Read the whole state again, because the consumer of the store lost a change.
+
+        The open watch, or the next one, ends with ``error``; a list that begins before that brings
+        the whole state anyhow. Does not block.
+        """
+        failed = ConsumerFailedError(f"the consumer of the store failed: {error!r}")
+        failed.__cause__ = error
+        self._interrupt(failed)
+
     def last_sync_resource_version(self) -> str:
         """The version up to which the store has been told everything; empty before it is."""
         return self._state.memory.version
@@ -201,9 +212,13 @@ class Reflector:
 
     def _advance(self, stop: threading.Event) -> None:
         happening = self._act(self._state, stop)
-        if not stop.is_set():
-            for part in self._parts(happening):
-                self._enter(self._follow(part), stop)
+        for part in self._parts(happening):
+            if stop.is_set():
+                return
+            self._enter(self._follow(part), stop)
+            if not isinstance(self._state, Watching | StreamingList):
+                # The stream has failed. What follows in it comes again with the next request.
+                return
 
     def _act(self, state: State, stop: threading.Event) -> Happening:
         """Do what the state waits for, and return what came of it."""
@@ -265,6 +280,8 @@ class Reflector:
 
     def _list(self, state: ListPage, stop: threading.Event) -> Happening:
         asked_at = self._clock.monotonic()
+        with self._lock:
+            self._interruption = None
         try:
             content = self._lister_watcher.list(state.options, stop)
         except Exception as error:  # noqa: BLE001 - the state decides what any failure leads to
@@ -286,8 +303,9 @@ class Reflector:
         except Exception as error:  # noqa: BLE001 - the state decides what any failure leads to
             return Failed(error, self._clock.monotonic())
         with self._lock:
-            self._stream, self._interruption = stream, None
-        if stop.is_set():
+            self._stream = stream
+            must_end = self._interruption is not None or stop.is_set()
+        if must_end:
             self._end_stream()
         self._health.heard(0)
         return Opened(asked_at)
@@ -306,7 +324,7 @@ class Reflector:
             self._health.heard(len(events))
             return Received(events, now)
         with self._lock:
-            failure = self._interruption or failure
+            failure, self._interruption = self._interruption or failure, None
         return Closed(now) if failure is None else Failed(failure, now)
 
     def _pause(self, state: Backoff | Relist, stop: threading.Event) -> Happening:
@@ -381,7 +399,7 @@ class Reflector:
         try:
             if self._should_resync is None or self._should_resync():
                 self._store.resync()
-        except Exception as error:  # noqa: BLE001 - reported by the reflector's own thread
+        except BaseException as error:  # noqa: BLE001 - reported by the reflector's own thread
             failed = ResyncFailedError(f"the store refused to resync: {error}")
             failed.__cause__ = error
             self._health.failed(failed)

@@ -39,11 +39,14 @@ from clientgo.meta import (
 
 
 class Reading(Struct):
-    """What a batch of events says: messages, and what was accepted up to an error, if any."""
+    """What a batch of events says: messages, and what was accepted up to an error, if any.
+
+    ``version`` is the last resource version of an accepted object, empty if there is none.
+    """
 
     messages: list[Message]
     accepted: int
-    last: Any
+    version: str
     only_adds: bool
     error: Exception | None
 
@@ -100,12 +103,28 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
             messages.append(Apply(changes))
             changes = []
         if event.type == _BOOKMARK:
-            messages.append(Bookmark(metadata_of(obj).resource_version))
+            version = metadata_of(obj).resource_version
+            if version:
+                messages.append(Bookmark(version))
         else:
             messages.append(Skip(obj, f"unknown type of event {event.type!r}"))
     if changes:
         messages.append(Apply(changes))
-    return Reading(messages, accepted, last, only_adds, error)
+    version = "" if last is None else metadata_of(last).resource_version or _version_in(messages)
+    return Reading(messages, accepted, version, only_adds, error)
+
+
+def _version_in(messages: Sequence[Message]) -> str:
+    """Find the last resource version when the last object does not carry one."""
+    for message in reversed(messages):
+        if isinstance(message, Bookmark):
+            return message.version
+        if isinstance(message, Apply):
+            for _, obj in reversed(message.changes):
+                version: str = metadata_of(obj).resource_version
+                if version:
+                    return version
+    return ""
 
 
 def _error_of(obj: Any) -> Exception:

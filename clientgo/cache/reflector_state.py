@@ -286,12 +286,20 @@ class VeryShortWatchError(Exception):
     """A watch ended within a second without a single event."""
 
 
+class NoVersionError(Exception):
+    """A watch ended, and neither its events nor the list before it carried a resource version."""
+
+
 class UnexpectedObjectError(Exception):
     """An ERROR event whose object is no Status."""
 
 
 class StreamedListOverdueError(Exception):
     """A streamed list did not come to its end in time."""
+
+
+class ConsumerFailedError(Exception):
+    """The consumer of the store lost a change; its error is the ``__cause__``."""
 
 
 class ResyncFailedError(Exception):

@@ -38,6 +38,7 @@ from clientgo.cache.reflector_state import (
     ListPage,
     Memory,
     Message,
+    NoVersionError,
     Opened,
     OpenStream,
     OpenWatch,
@@ -66,6 +67,7 @@ from clientgo.meta import (
     is_too_large_resource_version,
     is_too_many_requests,
     metadata_of,
+    parse_resource_version,
 )
 
 SHORTEST_WATCH: Final = 1.0
@@ -190,6 +192,11 @@ def _asked_version(state: ListPage) -> str:
     return "" if state.memory.unavailable else state.memory.version or "0"
 
 
+def _is_not_a_number(version: str) -> bool:
+    """Return True for a version that the server may have refused for its form."""
+    return bool(version) and parse_resource_version(version) is None
+
+
 def _was_paged(state: ListPage) -> bool:
     return bool(state.pages) or state.in_one_piece
 
@@ -200,7 +207,8 @@ def _list_failed(settings: Settings, state: ListPage, happening: Failed) -> Step
     if state.pages and isinstance(error, StatusError) and error.reason == "Expired":
         options = ListOptions(resource_version=_asked_version(state))
         return Step(replace(state, options=options, pages=(), in_one_piece=True))
-    if _is_unavailable(error) and not state.newest:
+    refused = _is_unavailable(error) or _is_not_a_number(_asked_version(state))
+    if refused and not state.newest:
         memory = replace(state.memory, unavailable=True)
         return Step(_first_page(settings, memory, newest=True))
     failed = ListFailedError(f"failed to list {settings.description}: {error}")
@@ -238,15 +246,29 @@ def _events_came(
     reading = read_events(settings.expected, happening.events)
     memory, messages = state.memory, reading.messages
     initial_adds = state.initial_adds and reading.only_adds
-    if reading.last is not None and not initial_adds:
-        version = metadata_of(reading.last).resource_version
-        memory = replace(memory, version=version, expiries=0)
-        messages.append(Reached(version))
+    if reading.accepted and not initial_adds:
+        memory = replace(memory, expiries=0)
+        if _can_resume_from(reading.version, memory.version):
+            memory = replace(memory, version=reading.version)
+            messages.append(Reached(reading.version))
     watching = Watching(memory, state.since, state.accepted + reading.accepted, initial_adds)
     if reading.error is None:
         return Step(watching, messages)
     following = _after_failed_watch(settings, watching, reading.error, happening.at)
     return Step(following, messages)
+
+
+def _can_resume_from(version: str, known: str) -> bool:
+    """Return True if the next watch may start at the version of an event.
+
+    An empty version would start it at the newest state and lose the deletions before that. A
+    server that counts its versions refuses one that is not a number. After such an event the
+    watch resumes from the version before it and receives a few events twice. A version that
+    decreases is safe for the same reason.
+    """
+    if parse_resource_version(version) is not None:
+        return True
+    return bool(version) and parse_resource_version(known) is None
 
 
 @_on(Watching, Closed)
@@ -256,6 +278,9 @@ def _watch_closed(
     if state.accepted == 0 and happening.at - state.since < SHORTEST_WATCH:
         error = VeryShortWatchError("the watch ended within a second without an event")
         return Step(_after_failed_watch(settings, state, error, happening.at))
+    if not state.memory.version:
+        unknown = NoVersionError("the server sent no resource version to resume the watch from")
+        return Step(Relist(state.memory, unknown, expected=True))
     return Step(OpenWatch(state.memory))
 
 

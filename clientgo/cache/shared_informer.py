@@ -199,8 +199,10 @@ class SharedIndexInformer(Generic[T]):
     def run(self, stop: threading.Event) -> None:
         """Keep the cache up to date until ``stop`` is set. Blocks.
 
-        Returns when everything has ended, the handlers' calls in progress included. An informer
-        runs once: a second call logs a warning and returns.
+        Returns when everything has ended, the handlers' calls in progress included. For those it
+        waits at most 10 s: a handler that has not returned then is named in the log, and its
+        daemon thread is left behind. An informer runs once: a second call logs a warning and
+        returns.
         """
         with self._lock:
             if self._phase is not _Phase.NEW:
@@ -297,11 +299,12 @@ class SharedIndexInformer(Generic[T]):
     def shut_down_event_handler(self, registration: Registration) -> None:
         """Remove a handler and wait until its call in progress has ended.
 
-        In the handler's own calls it does not wait: nothing can wait for itself.
+        It waits at most 10 s and then names the handler in the log. In the handler's own calls it
+        does not wait: nothing can wait for itself.
         """
         self.remove_event_handler(registration)
         if registration._informer is self:
-            registration._listener.join()
+            self._processor.shut_down(registration._listener)
 
     # Before the start
 
@@ -383,8 +386,15 @@ class SharedIndexInformer(Generic[T]):
         )
 
     def _process(self, batch: list[Deltas], is_in_initial_list: bool) -> None:
-        with self._distributing:
-            self._deltas.process(batch, is_in_initial_list)
+        try:
+            with self._distributing:
+                self._deltas.process(batch, is_in_initial_list)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a cache must not silently go stale
+            _log.exception("%s: processing changes failed; listing again", self.name)
+            if self._reflector is not None:
+                self._reflector.list_again(error)
 
     def _tell(self, chunk: Chunk) -> None:
         if self._mutation_detector is not None:

@@ -10,11 +10,16 @@ Upstream: ``tools/cache`` sharedProcessor.
 from __future__ import annotations
 
 import threading
+from typing import Final
 
 from clientgo.cache.listener import Listener
 from clientgo.cache.notifications import Chunk
 from clientgo.cache.resync_rules import ResyncSchedule
 from clientgo.clock import Clock, nanoseconds
+
+HANDLER_TIMEOUT: Final = 10.0
+"""Seconds that a stopping informer waits for its handlers: less than the 30 s that Kubernetes
+gives a pod to terminate, so that a blocked handler leaves the rest of a program time to stop."""
 
 
 class SharedProcessor:
@@ -56,13 +61,23 @@ class SharedProcessor:
                 listener.start()
 
     def stop(self) -> None:
-        """End all deliveries and wait for the calls in progress, of removed handlers too."""
+        """End all deliveries and wait for the calls in progress, of removed handlers too.
+
+        Waits at most :data:`HANDLER_TIMEOUT` seconds for all of them together. Handlers that have
+        not returned then are logged, and their daemon threads are left behind.
+        """
         with self._lock:
             listeners = [*self._listeners, *self._leaving]
         for listener in listeners:
             listener.close()
+        deadline = self._clock.monotonic() + HANDLER_TIMEOUT
         for listener in listeners:
-            listener.join()
+            listener.join(deadline)
+
+    def shut_down(self, listener: Listener) -> None:
+        """Remove a listener and wait for its call in progress, as :meth:`stop` does."""
+        self.remove(listener)
+        listener.join(self._clock.monotonic() + HANDLER_TIMEOUT)
 
     def upstream_has_synced(self) -> None:
         """The initial list has been handed over as a whole."""

@@ -77,7 +77,7 @@ class IndexFuncError(ValueError):
     The function's own error is the ``__cause__``.
     """
 
-    def __init__(self, index: str, key: str, cause: Exception) -> None:
+    def __init__(self, index: str, key: str, cause: BaseException) -> None:
         super().__init__(f"index {index!r} failed for {key!r}, nothing was changed: {cause}")
         self.index = index
         self.key = key

@@ -55,4 +55,7 @@ class StreamedListWatchdog:
                 waited,
                 DEADLINE,
             )
-        self._overdue()
+        try:
+            self._overdue()
+        except BaseException:  # noqa: BLE001 - a thread must not end without a word
+            _log.exception("%s: ending an overdue streamed list failed", self._name)

@@ -147,6 +147,60 @@ class TestStopping:
         assert stream.is_stopped
 
 
+class TestAStoreThatTakesNoBatches:
+    """Every event of one read is delivered by itself."""
+
+    @staticmethod
+    def _watched_by(
+        store: RecordingStore, events: list[WatchEvent[Any]], errors: Noting | None = None
+    ) -> list[Any]:
+        """Read ``events`` in one go; return the versions of the watches that were opened."""
+        streams = iter([FakeStream(), FakeStream(), FakeStream()])
+        versions: list[Any] = []
+        listed: ObjectList[Any] = ObjectList(
+            metadata=ListMeta(resource_version="10"), items=[foo("a")]
+        )
+
+        def watch(options: Any, _: threading.Event) -> FakeStream:
+            stream = next(streams)
+            if not versions:
+                stream.put(events)
+            versions.append(options.resource_version)
+            return stream
+
+        source = ListWatch(lambda *_: listed, watch, supports_watch_list=False)
+        subject = reflector(source, store, on_error=errors or Noting())
+        with running(subject) as stop:
+            store.told.wait_for(lambda notes: notes.count("replace a@1 at 10") == 2)
+            assert not stop.is_set()
+        return versions
+
+    def test_gets_no_event_after_one_that_it_refused_but_a_list(
+        self, store: RecordingStore
+    ) -> None:
+        """RFL-25: the reflector goes on, and the rest of the batch comes with the list."""
+        store.fails_on["update"] = ValueError("once")
+        errors = Noting()
+        events = [
+            WatchEvent("ADDED", foo("b", rv=11)),
+            WatchEvent("MODIFIED", foo("b", rv=12)),
+            WatchEvent("ADDED", foo("c", rv=13)),
+        ]
+        self._watched_by(store, events, errors)
+        assert store.told.notes[1:4] == ["add b@11", "update b@12", "replace a@1 at 10"]
+        assert [str(error) for error in errors.notes] == ["the store refused an event: once"]
+
+    def test_gets_no_event_after_an_error_of_the_server(self, store: RecordingStore) -> None:
+        """RFL-22."""
+        events = [
+            WatchEvent("ADDED", foo("b", rv=11)),
+            EXPIRED,
+            WatchEvent("ADDED", foo("c", rv=12)),
+        ]
+        self._watched_by(store, events)
+        assert store.told.notes[1:3] == ["add b@11", "replace a@1 at 10"]
+
+
 class TestErrors:
     def test_are_told_before_the_pause_and_the_list_is_tried_again(
         self, source: FakeSource, store: RecordingStore

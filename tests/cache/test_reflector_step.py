@@ -155,6 +155,15 @@ class TestAList:
         assert isinstance(again, Relist)
         assert again.memory.unavailable
 
+    def test_a_list_refused_at_a_version_that_is_not_a_number_asks_for_the_newest_state(
+        self,
+    ) -> None:
+        """RFL-13: asking for the same version again could fail for ever."""
+        newest = after(begin(LISTS, Memory(version="odd")), Failed(INTERNAL, 0.0))
+        assert isinstance(newest, ListPage)
+        assert newest.options.resource_version == ""
+        assert isinstance(after(newest, Failed(INTERNAL, 0.0)), Relist)
+
     def test_a_list_that_succeeds_makes_the_version_available_again(self) -> None:
         """RFL-15."""
         newest = after(begin(LISTS, SYNCED), Failed(EXPIRED, 0.0))
@@ -223,6 +232,46 @@ class TestAWatch:
         ]
         assert reached == Reached("13")
         assert told.next == replace(WATCHING, memory=Memory(version="13"), accepted=3)
+
+    @pytest.mark.parametrize(
+        ("versions", "reached"),
+        [
+            (["11", ""], "11"),
+            (["", ""], "10"),
+            (["12", "11"], "11"),
+            (["11", "odd"], "10"),
+        ],
+    )
+    def test_it_resumes_from_a_version_before_which_nothing_is_lost(
+        self, versions: list[str], reached: str
+    ) -> None:
+        """RFL-27: never from an empty version, and from the lower one after a decrease."""
+        events = [WatchEvent("ADDED", foo(f"o{n}", rv=rv)) for n, rv in enumerate(versions)]
+        watching = after(WATCHING, received(*events))
+        assert watching.memory.version == reached
+        resumed = after(watching, Closed(9.0))
+        assert isinstance(resumed, OpenWatch)
+        assert watch_options(resumed).resource_version == reached
+
+    def test_a_bookmark_without_a_version_says_nothing(self) -> None:
+        """RFL-27."""
+        told = step(LISTS, WATCHING, received(bookmark_event("", foo("a"))))
+        assert told.messages == []
+        assert told.next.memory.version == "10"
+
+    def test_versions_that_are_not_numbers_are_followed_where_the_list_has_none_either(
+        self,
+    ) -> None:
+        """RFL-27."""
+        watching = Watching(Memory(version="odd-1"), since=0.0)
+        added = WatchEvent("ADDED", foo("a", rv="odd-2"))
+        assert after(watching, received(added)).memory.version == "odd-2"
+
+    def test_a_watch_that_never_had_a_version_is_followed_by_a_list(self) -> None:
+        """RFL-27: a watch from the newest state would miss the deletions before it."""
+        closed = after(Watching(Memory(), since=0.0), Closed(9.0))
+        assert isinstance(closed, Relist)
+        assert closed.expected
 
     def test_a_bookmark_keeps_its_place_among_the_events(self) -> None:
         """RFL-24."""
