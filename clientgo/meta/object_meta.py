@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Raw, Struct, field
 
-from clientgo.meta.decoding import decode
+from clientgo.meta.decoding import convert
 from clientgo.meta.timestamps import to_datetime
 
 _ABSENT: Final = Raw(b"null")
@@ -81,15 +81,18 @@ class ObjectMeta(
         """When the object is to be gone, in UTC; None unless it is being deleted."""
         return None if self.deletion_timestamp is None else to_datetime(self.deletion_timestamp)
 
+    def managed_fields_json(self) -> list[Any]:
+        """The managed fields as JSON values, with what :class:`ManagedFieldsEntry` leaves out."""
+        entries: list[Any] = msgspec.json.decode(self._managed_fields) or []
+        return entries
+
     @property
     def managed_fields(self) -> tuple[ManagedFieldsEntry, ...]:
         """Which manager set which fields; decoded each time it is read.
 
         Assign ``()`` to send an object without them, as server-side apply requires.
         """
-        if self._managed_fields == _ABSENT:
-            return ()
-        return decode(self._managed_fields, tuple[ManagedFieldsEntry, ...])
+        return tuple(convert(entry, ManagedFieldsEntry) for entry in self.managed_fields_json())
 
     @managed_fields.setter
     def managed_fields(self, entries: Iterable[ManagedFieldsEntry]) -> None:

@@ -155,9 +155,17 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
 
     def _metadata_over(self, plain: dict[str, Any]) -> dict[str, Any]:
         """The metadata of ``plain``, which this object came from, with typed changes laid over."""
-        came = plain.get("metadata", {})
-        before = _plain(convert_leniently(came, ObjectMeta))
-        metadata: dict[str, Any] = overlay(came, before, _plain(self.metadata))
+        metadata: dict[str, Any] = dict(plain.get("metadata", {}))
+        # Managed fields are long and are replaced as a whole.
+        typed = {key: value for key, value in metadata.items() if key != "managedFields"}
+        before, after = convert_leniently(typed, ObjectMeta), copy.copy(self.metadata)
+        after.managed_fields = ()
+        if before != after:
+            metadata = overlay(metadata, _plain(before), _plain(after))
+        if managed := self.metadata.managed_fields_json():
+            metadata["managedFields"] = managed
+        else:
+            metadata.pop("managedFields", None)
         return metadata
 
 

