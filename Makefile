@@ -44,7 +44,7 @@ $(MATRIX)/%: pyproject.toml
 	$@/bin/pip install --quiet --disable-pip-version-check --upgrade -e '.[dev]' '$(KUBERNETES_$*)'
 	@touch $@
 
-lint: $(STAMP) ## ruff, mypy --strict and the table of who may import whom
+lint: $(STAMP) ## ruff, mypy --strict (examples and typed tests too) and the import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

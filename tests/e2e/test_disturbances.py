@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from urllib.parse import urlsplit
 
 import pytest
@@ -59,6 +60,7 @@ def test_what_changed_while_history_expired_is_seen(
     stop = threading.Event()
     seen = Seen()
     with Client(RestConfig(server=cable.url, qps=-1.0)) as through_cable:
+        informer: SharedIndexInformer[Foo]
         informer = SharedIndexInformer(ResourceListWatch(through_cable.resource(Foo)), Foo)
         informer.add_event_handler(on_add=seen.add, on_update=seen.update, on_delete=seen.delete)
         with running("informer", lambda _: informer.run(stop)), stopping(stop):
@@ -94,14 +96,20 @@ def test_the_controller_repairs_what_happened_behind_its_back(
         world.eventually(lambda: world.deployment("a").metadata.uid != lost)
 
 
+def _run(informer: SharedIndexInformer[Foo], stop: threading.Event, _: object) -> None:
+    informer.run(stop)
+
+
 def test_two_informers_on_one_kind_see_the_same(world: World, client: Client) -> None:
     stop = threading.Event()
-    informers = [SharedIndexInformer(ResourceListWatch(client.resource(Foo)), Foo) for _ in "ab"]
+    informers: list[SharedIndexInformer[Foo]] = [
+        SharedIndexInformer(ResourceListWatch(client.resource(Foo)), Foo) for _ in "ab"
+    ]
     both = [Seen(), Seen()]
     with ExitStack() as stack:
         for informer, seen in zip(informers, both, strict=True):
             informer.add_event_handler(on_add=seen.add, on_update=seen.update)
-            stack.enter_context(running("informer", lambda _, i=informer: i.run(stop)))
+            stack.enter_context(running("informer", partial(_run, informer, stop)))
         stack.enter_context(stopping(stop))
         assert wait_for_cache_sync(stop, *informers)
 

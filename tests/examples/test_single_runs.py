@@ -46,7 +46,7 @@ def test_everything_in_a_cluster_is_counted(server: EmbeddedAPIServer) -> None:
         reference = OwnerReference(
             api_version="v1", kind="ConfigMap", name="owner", uid=owner.metadata.uid
         )
-        owned = ObjectMeta(name="owned", owner_references=[reference])
+        owned = ObjectMeta(name="owned", owner_references=(reference,))
         config_maps.create(ConfigMap(metadata=owned))
 
         lines = printed_by("metadata_informer.py", server.url)

@@ -155,7 +155,7 @@ def test_a_class_must_be_declared_to_be_registered(world: World) -> None:
 def test_a_setting_that_there_is_not_is_refused_with_what_is_near() -> None:
     """OP-CFG-06, OP-CFG-04"""
     with pytest.raises(ConfigError, match="did you mean workers"):
-        controller(Gadget, worker=3)
+        controller(Gadget, worker=3)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize(

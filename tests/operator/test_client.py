@@ -355,6 +355,7 @@ def test_create_or_update_says_what_it_did(live: LiveClient, world: World) -> No
         obj.status.ready += 1
 
     found, change = live.create_or_update(wanted(0), ready)
+    assert found.status is not None
     assert (found.status.ready, found.spec.size, change) == (1, 2, Change.STATUS_UPDATED)
 
     def both(obj: Gadget) -> None:
@@ -362,6 +363,7 @@ def test_create_or_update_says_what_it_did(live: LiveClient, world: World) -> No
         obj.spec.size = 7
 
     found, change = live.create_or_update(wanted(0), both)
+    assert found.status is not None
     assert (found.status.ready, found.spec.size, change) == (2, 7, Change.BOTH)
 
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
 from clientgo.operator import ALL, OWN, Manager, RateLimit, controller, retry
 from clientgo.operator.config_file import read_settings
+from clientgo.operator.controller_config import ControllerConfig, ControllerSettings
 from clientgo.operator.durations import seconds
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.manager_config import ManagerConfig, ManagerSettings
 from clientgo.rest import ConfigError as NoClusterError
 from clientgo.rest import load_config
 from tests.operator.world import Gadget, Recording
@@ -215,3 +217,21 @@ def test_where_a_cluster_was_looked_for_is_said(
     assert load_config().server == "http://variable"
     explicit = kubeconfig(tmp_path / "explicit", "http://explicit")
     assert load_config(str(explicit)).server == "http://explicit"
+
+
+@pytest.mark.parametrize("given", [3, 1.5, object()])
+def test_namespaces_that_are_none_are_refused_in_one_line(given: Any) -> None:
+    """OP-CFG-06"""
+    with pytest.raises(
+        ConfigError, match="namespaces must be ALL, OWN, a name or several"
+    ) as error:
+        Manager(NOWHERE, namespaces=given)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("config", "settings"),
+    [(ControllerConfig, ControllerSettings), (ManagerConfig, ManagerSettings)],
+)
+def test_a_type_checker_knows_each_setting_and_its_type(config: type, settings: type) -> None:
+    assert get_type_hints(settings) == get_type_hints(config)

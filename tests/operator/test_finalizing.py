@@ -223,7 +223,7 @@ def test_an_object_that_changed_meanwhile_is_read_anew(world: World) -> None:
 
     world.create(gadget(finalizers=(OURS,)))
     world.delete(gadget())
-    cleaning = Cleaning(change)  # type: ignore[arg-type]
+    cleaning = Cleaning(change)
     controller = world.register(cleaning)
     with world.running():
         assert cleaning.done.wait(30)
@@ -290,7 +290,7 @@ def test_a_clean_up_that_keeps_failing_is_given_up(world: World) -> None:
 
     world.create(gadget(finalizers=(OURS,)))
     world.delete(gadget())
-    cleaning = Cleaning(fail)  # type: ignore[arg-type]
+    cleaning = Cleaning(fail)
     controller = world.register(cleaning, retry=retry.none(), give_up_after=3600)
     # The server lives in real time; the manager's clock is at the deletion now.
     world.clock.step(time.time() - world.clock.time())
@@ -305,7 +305,7 @@ def test_a_clean_up_that_keeps_failing_is_given_up(world: World) -> None:
     assert len(cleaning.cleaned) == 2, "the second was when its time was over"
     events = world.client.resource(Event).namespace("default").list().items
     (event,) = [event for event in events if event.reason == "CleanupAbandoned"]
-    assert (event.type, "the bucket is locked" in event.note) == ("Warning", True)
+    assert (event.type, "the bucket is locked" in (event.note or "")) == ("Warning", True)
 
 
 def test_a_clean_up_is_not_given_up_unless_that_was_asked_for(world: World) -> None:
@@ -316,7 +316,7 @@ def test_a_clean_up_is_not_given_up_unless_that_was_asked_for(world: World) -> N
 
     world.create(gadget(finalizers=(OURS,)))
     world.delete(gadget())
-    cleaning = Cleaning(fail)  # type: ignore[arg-type]
+    cleaning = Cleaning(fail)
     world.register(cleaning, retry=retry.none(), max_interval=1e9)
     with world.running():
         world.wait_for_timer()

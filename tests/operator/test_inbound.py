@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -100,14 +101,12 @@ def test_items_wake_their_primary_when_they_are_news(world: World) -> None:
     world.create(gadget())
     with world.running():
         recording.wait_for_runs(1)
-        for count, tell in enumerate(
-            (
-                lambda: source.put(A, Item("x")),
-                lambda: source.put(A, Item("x", 1)),
-                lambda: source.remove(A, "x"),
-            ),
-            start=2,
-        ):
+        tellings: list[Callable[[], object]] = [
+            lambda: source.put(A, Item("x")),
+            lambda: source.put(A, Item("x", 1)),
+            lambda: source.remove(A, "x"),
+        ]
+        for count, tell in enumerate(tellings, start=2):
             tell()
             tell()
             recording.wait_for_runs(count)

@@ -115,17 +115,9 @@ def test_the_objects_that_a_primary_controls(world: World) -> None:
     """OP-IDX-05: group and kind of the owner have to match, and it has to be the controller."""
 
     def owned(name: str, kind: str = "Gadget", *, controller: bool = True, **fields: Any) -> Part:
-        reference = OwnerReference(
-            **{
-                "api_version": "example.com/v1",
-                "kind": kind,
-                "name": "a",
-                "uid": "u",
-                "controller": controller,
-            }
-            | fields
-        )
-        return part(name, owner_references=(reference,))
+        said: dict[str, Any] = {"api_version": "example.com/v1", "kind": kind, "name": "a"}
+        said |= {"uid": "u", "controller": controller, **fields}
+        return part(name, owner_references=(OwnerReference(**said),))
 
     name, function = owner_index(Gadget)
     assert name == ".metadata.controller"

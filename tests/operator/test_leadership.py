@@ -336,7 +336,9 @@ def test_who_leads_is_told_in_metrics_and_events(replicas: Callable[..., World])
         assert status() == 1.0
     assert status() == 0.0
     events = world.client.resource(Event).namespace("default").list().items
-    notes = {event.note.partition(" ")[2] for event in events if event.regarding.kind == "Lease"}
+    notes = {
+        (event.note or "").partition(" ")[2] for event in events if event.regarding.kind == "Lease"
+    }
     assert notes == {"became leader", "stopped leading"}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -69,13 +69,13 @@ def test_the_primary_of_the_same_name() -> None:
 @pytest.mark.parametrize(
     ("mapper", "where"), [(by_label, "labels"), (by_annotation, "annotations")]
 )
-def test_the_primary_that_a_label_or_annotation_names(mapper: Any, where: str) -> None:
+def test_the_primary_that_a_label_or_annotation_names(mapper: Any, where: Any) -> None:
     """OP-HND-04: under keys with the group, and in the object's namespace unless it says which."""
-    values = {"example.com/gadget-name": "a"}
+    values: Any = {"example.com/gadget-name": "a"}
     assert list(mapper()(CONTEXT, part(**{where: values}))) == [A]
     elsewhere = values | {"example.com/gadget-namespace": "other"}
     assert list(mapper()(CONTEXT, part(**{where: elsewhere}))) == [ObjectName("other", "a")]
-    assert list(mapper("mine")(CONTEXT, part(**{where: {"mine": "b"}}))) == [
+    assert list(mapper("mine")(CONTEXT, part(**{where: cast(Any, {"mine": "b"})}))) == [
         ObjectName("default", "b")
     ]
     assert list(mapper()(CONTEXT, part())) == []

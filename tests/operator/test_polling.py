@@ -79,7 +79,7 @@ class Poll:
         if questions is None:
             return False
         statistics = questions.statistics()
-        return statistics.ready == statistics.processing == 0 < statistics.delayed
+        return bool(statistics.ready == statistics.processing == 0 < statistics.delayed)
 
 
 @pytest.fixture
@@ -318,6 +318,6 @@ def test_what_makes_no_sense_is_refused_where_it_is_written() -> None:
     with pytest.raises(ConfigError):
         poll(outside.all, period=0)
     with pytest.raises(DeclarationError, match="need per_resource"):
-        poll(outside.all, period=1, concurrency=2)
+        poll(outside.all, period=1, concurrency=2)  # type: ignore[call-overload]
     with pytest.raises(DeclarationError, match="at least 1"):
         poll(outside.of, period=1, per_resource=True, concurrency=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from clientgo.api.core_v1 import Secret
@@ -45,7 +47,7 @@ class Never(Predicate):
         return False
 
 
-def update(old: dict[str, object], new: dict[str, object]) -> UpdateEvent:
+def update(old: dict[str, Any], new: dict[str, Any]) -> UpdateEvent:
     return UpdateEvent(gadget(**old), gadget(**new))
 
 
@@ -96,7 +98,8 @@ def test_a_function_is_asked_about_the_newest_state() -> None:
 
 def test_an_update_that_is_none_can_be_told_from_one_that_is() -> None:
     """OP-PRD-03, BP-30"""
-    old, same, new = {"resource_version": "1"}, {"resource_version": "1"}, {"resource_version": "2"}
+    old: dict[str, Any] = {"resource_version": "1"}
+    same, new = dict(old), {"resource_version": "2"}
     assert not resource_version_changed.passes(update(old, same))
     assert resource_version_changed.passes(update(old, new))
     assert resource_version_changed.passes(CreateEvent(A))
@@ -111,7 +114,8 @@ def test_a_status_update_changes_no_generation() -> None:
 
 def test_finalizers_may_count_as_well() -> None:
     """OP-PRD-04, BP-25"""
-    old, new = {"generation": 1}, {"generation": 1, "finalizers": ("example.com/x",)}
+    old: dict[str, Any] = {"generation": 1}
+    new = old | {"finalizers": ("example.com/x",)}
     assert generation_or_finalizers_changed.passes(update(old, new))
     assert not generation_or_finalizers_changed.passes(update(old, old))
 
@@ -163,7 +167,7 @@ def test_objects_with_labels(selector: str | dict[str, str]) -> None:
     assert not predicate.passes(CreateEvent(gadget(labels={"app": "db"})))
 
 
-def tls_secret(certificate: str, *, annotated: bool, kind: str = "kubernetes.io/tls") -> Secret:
+def tls_secret(certificate: bytes, *, annotated: bool, kind: str = "kubernetes.io/tls") -> Secret:
     annotations = {"example.com/use": "yes"} if annotated else {}
     return Secret(
         metadata=ObjectMeta(name="tls", namespace="default", annotations=annotations),
@@ -175,14 +179,14 @@ def tls_secret(certificate: str, *, annotated: bool, kind: str = "kubernetes.io/
 @pytest.mark.parametrize(
     ("old", "new", "passes"),
     [
-        (tls_secret("YQ==", annotated=False), tls_secret("YQ==", annotated=True), True),
-        (tls_secret("YQ==", annotated=True), tls_secret("YQ==", annotated=False), True),
-        (tls_secret("YQ==", annotated=True), tls_secret("Yg==", annotated=True), True),
-        (tls_secret("YQ==", annotated=False), tls_secret("Yg==", annotated=False), False),
-        (tls_secret("YQ==", annotated=True), tls_secret("YQ==", annotated=True), False),
+        (tls_secret(b"a", annotated=False), tls_secret(b"a", annotated=True), True),
+        (tls_secret(b"a", annotated=True), tls_secret(b"a", annotated=False), True),
+        (tls_secret(b"a", annotated=True), tls_secret(b"b", annotated=True), True),
+        (tls_secret(b"a", annotated=False), tls_secret(b"b", annotated=False), False),
+        (tls_secret(b"a", annotated=True), tls_secret(b"a", annotated=True), False),
         (
-            tls_secret("YQ==", annotated=False, kind="Opaque"),
-            tls_secret("YQ==", annotated=True, kind="Opaque"),
+            tls_secret(b"a", annotated=False, kind="Opaque"),
+            tls_secret(b"a", annotated=True, kind="Opaque"),
             False,
         ),
     ],

@@ -352,7 +352,7 @@ def test_every_object_is_reconciled_once_at_the_start(world: World) -> None:
     controller = world.manager.controller(Gadget).owns(Part).build(recording)
     priorities: list[int] = []
     trigger = controller.queue.trigger
-    controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore[method-assign]
+    controller.queue.trigger = lambda key, priority=0, **more: (  # type: ignore
         priorities.append(priority),
         trigger(key, priority, **more),
     )

@@ -65,9 +65,9 @@ def test_a_source_of_a_kind_starts_once(world: World) -> None:
     controller = watching(world, watch(Part))
     source = parts_of(controller)
     assert isinstance(source, Source)
-    assert source.healthy() == "not started"
+    assert source.healthy() == "not started"  # type: ignore[attr-defined]
     with world.running():
-        assert source.healthy() is None
+        assert source.healthy() is None  # type: ignore[attr-defined]
         with pytest.raises(AlreadyStartedError, match="source part runs already"):
             controller._start_source(source)
         controller.remove_source("part")

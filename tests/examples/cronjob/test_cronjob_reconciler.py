@@ -138,7 +138,7 @@ def test_a_job_that_cannot_be_referred_to_is_left_out(
     bench = Workbench()
     bench.add_job(name="odd")
     bench.add_job(name="even")
-    refer = module.get_reference
+    refer = module.get_reference  # type: ignore[attr-defined]
 
     def get_reference(job: Any) -> Any:
         if job.metadata.name == "odd":
@@ -206,7 +206,8 @@ def test_the_jobs_are_counted_before_the_status_is_written(
 def test_history_is_cut_to_its_limit(limit: int | None, left: int, ended: str) -> None:
     """CRON-03, CRON-17, CRON-19, CRON-50: no limit keeps all, a limit of 0 none."""
     option = "successful_jobs_history_limit" if ended == "Complete" else "failed_jobs_history_limit"
-    bench = Workbench(**{option: limit})
+    options: dict[str, Any] = {option: limit}
+    bench = Workbench(**options)
     for number in range(3):
         bench.add_job("10:00", ended=ended, started=f"10:0{number}")
     bench.reconcile()
@@ -449,7 +450,7 @@ def test_the_job_is_what_the_template_says() -> None:
     }
     assert job.spec == bench.cron_job.spec.job_template.spec
     job.metadata.labels["more"] = "1"
-    job.spec.template.spec.containers[0].image = "other"  # type: ignore[union-attr]
+    job.spec.template.spec.containers[0].image = "other"
     assert bench.cron_job.spec.job_template == template(
         labels={"app": "backup"}, annotations={"team": "storage"}
     )

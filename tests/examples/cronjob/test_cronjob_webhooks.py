@@ -59,7 +59,7 @@ def test_what_was_left_unsaid_is_said(scene: Scene) -> None:
 
 def test_what_was_said_stays() -> None:
     """CRON-03, CRON-38: a limit of 0 above all."""
-    said = {
+    said: dict[str, Any] = {
         "concurrency_policy": ConcurrencyPolicy.FORBID,
         "suspend": True,
         "successful_jobs_history_limit": 0,

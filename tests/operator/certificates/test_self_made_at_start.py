@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -78,6 +79,10 @@ def authority(client: Client) -> bytes:
     return (secret.data or {})["ca.crt"]
 
 
+def trusted(manager: Manager, client: Client) -> bool:
+    return handshake(manager, authority(client))
+
+
 def handshake(manager: Manager, trusted: bytes) -> bool:
     address = urlsplit(manager.bound.webhooks)
     assert address.hostname is not None
@@ -114,7 +119,7 @@ def test_the_first_certificates_of_a_conversion_wait_for_no_leader(
         first, second = (replica(api, tmp_path / name, FromAlpha) for name in "12")
         with first, second:
             for manager in (first, second):
-                eventually(lambda manager=manager: handshake(manager, authority(client)))
+                eventually(partial(trusted, manager, client))
                 assert not manager.elected.is_set()
 
 

@@ -17,7 +17,7 @@ from clientgo.testing import FakeClock
 from tests.operator.world import Gadget, Part
 
 MANAGER = "gadget"
-LABELLED = {"f:metadata": {"f:labels": {".": {}, "f:ours": {}}}}
+LABELLED: dict[str, Any] = {"f:metadata": {"f:labels": {".": {}, "f:ours": {}}}}
 
 
 class Piece(Dependent[Part, Gadget]):
@@ -127,7 +127,9 @@ def test_what_was_desired_before_is_remembered_where_managed_fields_are_not_kept
 
 def test_items_of_lists_are_found_by_their_keys() -> None:
     """OP-DEP-02: a key that was left out has its default."""
-    fields = {"f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}}}}
+    fields: dict[str, Any] = {
+        "f:ports": {'k:{"port":80,"protocol":"TCP"}': {".": {}, "f:name": {}}}
+    }
     assert not lacks_owned_field({"ports": [{"port": 80, "name": "http"}]}, fields)
     assert lacks_owned_field({"ports": [{"port": 80}]}, fields)
     assert lacks_owned_field({"ports": [{"port": 81, "name": "http"}]}, fields)

@@ -13,7 +13,7 @@ from clientgo.operator.generation.webhook_configurations import (
     webhook_configurations,
     webhook_service,
 )
-from clientgo.operator.webhooks import WebhookManifest, Webhooks, default, validate
+from clientgo.operator.webhooks import Operation, WebhookManifest, Webhooks, default, validate
 from tests.operator.generation.declared import Note, OldShop, Shop
 
 
@@ -21,7 +21,7 @@ from tests.operator.generation.declared import Note, OldShop, Shop
 def complete(obj: Shop, ctx: Any) -> None: ...
 
 
-@validate(Shop, on=["create", "delete"], timeout_seconds=3)
+@validate(Shop, on=[Operation.CREATE, Operation.DELETE], timeout_seconds=3)
 def check(obj: Shop, old: Shop | None, ctx: Any) -> None: ...
 
 

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("webhook")]
 
 
-def a_foo(name: str = "a", **spec: object) -> Foo:
+def a_foo(name: str = "a", **spec: Any) -> Foo:
     return Foo(metadata=ObjectMeta(name=name), spec=FooSpec(**spec))
 
 

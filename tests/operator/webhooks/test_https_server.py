@@ -113,7 +113,7 @@ def test_a_header_that_trickles_in_is_hung_up_on(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-MGR-24"""
-    assert connection.HEADER_PATIENCE == 32.0
+    assert connection.HEADER_PATIENCE == 32.0  # type: ignore[attr-defined]
     monkeypatch.setattr(connection, "HEADER_PATIENCE", 0.05)
     with connect(serving.address) as sock:
         sock.sendall(b"POST /x HTTP/1.1\r\n")
@@ -124,7 +124,7 @@ def test_an_idle_connection_is_hung_up_on(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-MGR-24"""
-    assert connection.IDLE_PATIENCE == 90.0
+    assert connection.IDLE_PATIENCE == 90.0  # type: ignore[attr-defined]
     with connect(serving.address) as sock:
         monkeypatch.setattr(connection, "IDLE_PATIENCE", 0.05)
         sock.sendall(request())
