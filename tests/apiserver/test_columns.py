@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.kinds.builtin_resources import builtin_resources
-from clientgo.apiserver.kinds.columns.printers import columns_for
+from clientgo.apiserver.kinds.columns.table import columns_for
 
 Object = dict[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.apiserver.kinds.columns.printers import columns_for
+from clientgo.apiserver.kinds.columns.table import columns_for
 from clientgo.apiserver.resources.columns import human_duration
 
 

@@ -22,7 +22,7 @@ import msgspec
 
 from clientgo.apiserver.admission.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.admission.webhook_rules import Webhook
-from clientgo.apiserver.auth.user import USER
+from clientgo.apiserver.auth.authentication import USER
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource

@@ -15,9 +15,16 @@ import hmac
 import ipaddress
 import secrets
 from pathlib import Path
+from typing import Any
 
 from clientgo.apiserver.private_files import write_private
 from clientgo.apiserver.resources.status_errors import unauthorized
+
+USER: dict[str, Any] = {
+    "username": "clientgo",
+    "groups": ["system:masters", "system:authenticated"],
+}
+"""Every client, as reviews and webhooks see it."""
 
 _SCHEME = "bearer"
 

@@ -50,21 +50,11 @@ class CustomStrategy(Strategy):
         self.published_schema = schema or {"x-kubernetes-preserve-unknown-fields": True}
         self.columns = _columns(version.get("additionalPrinterColumns"))
         self._has_status = "status" in version.get("subresources", {})
-        self._scale = _scale_fields(version.get("subresources", {}).get("scale"))
-        self._selectable = {
+        self.scale_fields = _scale_fields(version.get("subresources", {}).get("scale"))
+        self.selectable_fields = {
             item["jsonPath"].removeprefix("."): _selectable_reader(item["jsonPath"])
             for item in version.get("selectableFields", ())
         }
-
-    @property
-    def scale_fields(self) -> ScaleFields | None:
-        """The places that the definition names."""
-        return self._scale
-
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """The fields that the CRD makes selectable."""
-        return self._selectable
 
     def check_type(self, resource: ResourceType, obj: Object) -> None:
         """A custom resource must say what it is.

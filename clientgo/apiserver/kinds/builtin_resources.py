@@ -1,7 +1,6 @@
 """The built-in resources: every group, version and plural that the server serves from the start.
 
-Promises the table that discovery answers. What is particular to a kind is in its strategy, which
-``builtin_kinds`` finds.
+Promises the table that discovery answers, with the strategy of each kind.
 
 Upstream: the ``registry`` packages of kube-apiserver, one per resource.
 """
@@ -12,8 +11,34 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from clientgo.apiserver.kinds.builtin_kinds import strategy_for
-from clientgo.apiserver.kinds.events import from_core, to_core
+from clientgo.apiserver.kinds.builtin_strategies import (
+    BuiltinStrategy,
+    StatusStrategy,
+    WorkloadStrategy,
+)
+from clientgo.apiserver.kinds.columns.table import columns_for
+from clientgo.apiserver.kinds.core import (
+    ConfigMapStrategy,
+    NamespaceStrategy,
+    PodStrategy,
+    PodTemplateStrategy,
+    SecretStrategy,
+    ServiceAccountStrategy,
+    ServiceStrategy,
+)
+from clientgo.apiserver.kinds.definitions import CrdStrategy
+from clientgo.apiserver.kinds.events import CoreEventStrategy, EventStrategy, from_core, to_core
+from clientgo.apiserver.kinds.leases import LeaseStrategy
+from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
+from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
+from clientgo.apiserver.kinds.workloads import (
+    CronJobStrategy,
+    DaemonSetStrategy,
+    DeploymentStrategy,
+    JobStrategy,
+    ReplicaSetStrategy,
+    StatefulSetStrategy,
+)
 from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.group_version import GroupVersionKind
@@ -37,6 +62,7 @@ class _Row:
     stored_in: tuple[str, str] | None = None
     read: Callable[[Object], Object] | None = None
     write: Callable[[Object], Object] | None = None
+    strategy: type[BuiltinStrategy] = BuiltinStrategy
 
 
 _CLUSTER = False
@@ -44,9 +70,9 @@ _CLUSTER = False
 _TABLE: dict[str, tuple[_Row, ...]] = {
     "v1": (
         _Row("componentstatuses", "ComponentStatus", _CLUSTER, "cs", verbs=("get", "list")),
-        _Row("configmaps", "ConfigMap", short="cm"),
+        _Row("configmaps", "ConfigMap", short="cm", strategy=ConfigMapStrategy),
         _Row("endpoints", "Endpoints", short="ep"),
-        _Row("events", "Event", short="ev"),
+        _Row("events", "Event", short="ev", strategy=CoreEventStrategy),
         _Row("limitranges", "LimitRange", short="limits"),
         _Row(
             "namespaces",
@@ -55,17 +81,60 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
             "ns",
             subresources="status finalize",
             verbs=_WITHOUT_COLLECTION_DELETE,
+            strategy=NamespaceStrategy,
         ),
-        _Row("nodes", "Node", _CLUSTER, "no", subresources="status"),
-        _Row("persistentvolumeclaims", "PersistentVolumeClaim", True, "pvc", "", "status"),
-        _Row("persistentvolumes", "PersistentVolume", _CLUSTER, "pv", "", "status"),
-        _Row("pods", "Pod", True, "po", "all", "status log binding eviction ephemeralcontainers"),
-        _Row("podtemplates", "PodTemplate"),
-        _Row("replicationcontrollers", "ReplicationController", True, "rc", "all", "status scale"),
-        _Row("resourcequotas", "ResourceQuota", True, "quota", "", "status"),
-        _Row("secrets", "Secret"),
-        _Row("serviceaccounts", "ServiceAccount", True, "sa", "", "token"),
-        _Row("services", "Service", True, "svc", "all", "status proxy"),
+        _Row("nodes", "Node", _CLUSTER, "no", subresources="status", strategy=StatusStrategy),
+        _Row(
+            "persistentvolumeclaims",
+            "PersistentVolumeClaim",
+            True,
+            "pvc",
+            "",
+            "status",
+            strategy=StatusStrategy,
+        ),
+        _Row(
+            "persistentvolumes",
+            "PersistentVolume",
+            _CLUSTER,
+            "pv",
+            "",
+            "status",
+            strategy=StatusStrategy,
+        ),
+        _Row(
+            "pods",
+            "Pod",
+            True,
+            "po",
+            "all",
+            "status log binding eviction ephemeralcontainers",
+            strategy=PodStrategy,
+        ),
+        _Row("podtemplates", "PodTemplate", strategy=PodTemplateStrategy),
+        _Row(
+            "replicationcontrollers",
+            "ReplicationController",
+            True,
+            "rc",
+            "all",
+            "status scale",
+            strategy=ReplicaSetStrategy,
+        ),
+        _Row(
+            "resourcequotas", "ResourceQuota", True, "quota", "", "status", strategy=StatusStrategy
+        ),
+        _Row("secrets", "Secret", strategy=SecretStrategy),
+        _Row(
+            "serviceaccounts",
+            "ServiceAccount",
+            True,
+            "sa",
+            "",
+            "token",
+            strategy=ServiceAccountStrategy,
+        ),
+        _Row("services", "Service", True, "svc", "all", "status proxy", strategy=ServiceStrategy),
     ),
     "admissionregistration.k8s.io/v1": (
         _Row(
@@ -73,6 +142,7 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
             "MutatingWebhookConfiguration",
             _CLUSTER,
             categories="api-extensions",
+            strategy=WebhookConfigurationStrategy,
         ),
         _Row(
             "validatingadmissionpolicies",
@@ -92,6 +162,7 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
             "ValidatingWebhookConfiguration",
             _CLUSTER,
             categories="api-extensions",
+            strategy=WebhookConfigurationStrategy,
         ),
     ),
     "apiextensions.k8s.io/v1": (
@@ -102,17 +173,50 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
             "crd crds",
             "api-extensions",
             "status",
+            strategy=CrdStrategy,
         ),
     ),
     "apiregistration.k8s.io/v1": (
-        _Row("apiservices", "APIService", _CLUSTER, "", "api-extensions", "status"),
+        _Row(
+            "apiservices",
+            "APIService",
+            _CLUSTER,
+            "",
+            "api-extensions",
+            "status",
+            strategy=StatusStrategy,
+        ),
     ),
     "apps/v1": (
         _Row("controllerrevisions", "ControllerRevision"),
-        _Row("daemonsets", "DaemonSet", True, "ds", "all", "status"),
-        _Row("deployments", "Deployment", True, "deploy", "all", "status scale"),
-        _Row("replicasets", "ReplicaSet", True, "rs", "all", "status scale"),
-        _Row("statefulsets", "StatefulSet", True, "sts", "all", "status scale"),
+        _Row("daemonsets", "DaemonSet", True, "ds", "all", "status", strategy=DaemonSetStrategy),
+        _Row(
+            "deployments",
+            "Deployment",
+            True,
+            "deploy",
+            "all",
+            "status scale",
+            strategy=DeploymentStrategy,
+        ),
+        _Row(
+            "replicasets",
+            "ReplicaSet",
+            True,
+            "rs",
+            "all",
+            "status scale",
+            strategy=ReplicaSetStrategy,
+        ),
+        _Row(
+            "statefulsets",
+            "StatefulSet",
+            True,
+            "sts",
+            "all",
+            "status scale",
+            strategy=StatefulSetStrategy,
+        ),
     ),
     "authentication.k8s.io/v1": (
         _Row("selfsubjectreviews", "SelfSubjectReview", _CLUSTER, verbs=_REVIEW_VERBS),
@@ -125,13 +229,21 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
         _Row("subjectaccessreviews", "SubjectAccessReview", _CLUSTER, verbs=_REVIEW_VERBS),
     ),
     "autoscaling/v2": (
-        _Row("horizontalpodautoscalers", "HorizontalPodAutoscaler", True, "hpa", "all", "status"),
+        _Row(
+            "horizontalpodautoscalers",
+            "HorizontalPodAutoscaler",
+            True,
+            "hpa",
+            "all",
+            "status",
+            strategy=StatusStrategy,
+        ),
     ),
     "batch/v1": (
-        _Row("cronjobs", "CronJob", True, "cj", "all", "status"),
-        _Row("jobs", "Job", True, "", "all", "status"),
+        _Row("cronjobs", "CronJob", True, "cj", "all", "status", strategy=CronJobStrategy),
+        _Row("jobs", "Job", True, "", "all", "status", strategy=JobStrategy),
     ),
-    "coordination.k8s.io/v1": (_Row("leases", "Lease"),),
+    "coordination.k8s.io/v1": (_Row("leases", "Lease", strategy=LeaseStrategy),),
     "discovery.k8s.io/v1": (_Row("endpointslices", "EndpointSlice"),),
     "events.k8s.io/v1": (
         _Row(
@@ -141,21 +253,32 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
             stored_in=("", "events"),
             read=from_core,
             write=to_core,
+            strategy=EventStrategy,
         ),
     ),
     "networking.k8s.io/v1": (
         _Row("ingressclasses", "IngressClass", _CLUSTER),
-        _Row("ingresses", "Ingress", True, "ing", "", "status"),
+        _Row("ingresses", "Ingress", True, "ing", "", "status", strategy=WorkloadStrategy),
         _Row("ipaddresses", "IPAddress", _CLUSTER, "ip"),
         _Row("networkpolicies", "NetworkPolicy", short="netpol"),
-        _Row("servicecidrs", "ServiceCIDR", _CLUSTER, "", "", "status"),
+        _Row("servicecidrs", "ServiceCIDR", _CLUSTER, "", "", "status", strategy=StatusStrategy),
     ),
-    "policy/v1": (_Row("poddisruptionbudgets", "PodDisruptionBudget", True, "pdb", "", "status"),),
+    "policy/v1": (
+        _Row(
+            "poddisruptionbudgets",
+            "PodDisruptionBudget",
+            True,
+            "pdb",
+            "",
+            "status",
+            strategy=WorkloadStrategy,
+        ),
+    ),
     "rbac.authorization.k8s.io/v1": (
-        _Row("clusterrolebindings", "ClusterRoleBinding", _CLUSTER),
-        _Row("clusterroles", "ClusterRole", _CLUSTER),
-        _Row("rolebindings", "RoleBinding"),
-        _Row("roles", "Role"),
+        _Row("clusterrolebindings", "ClusterRoleBinding", _CLUSTER, strategy=RoleBindingStrategy),
+        _Row("clusterroles", "ClusterRole", _CLUSTER, strategy=RoleStrategy),
+        _Row("rolebindings", "RoleBinding", strategy=RoleBindingStrategy),
+        _Row("roles", "Role", strategy=RoleStrategy),
     ),
     "scheduling.k8s.io/v1": (_Row("priorityclasses", "PriorityClass", _CLUSTER, "pc"),),
     "storage.k8s.io/v1": (
@@ -163,7 +286,15 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
         _Row("csinodes", "CSINode", _CLUSTER),
         _Row("csistoragecapacities", "CSIStorageCapacity"),
         _Row("storageclasses", "StorageClass", _CLUSTER, "sc"),
-        _Row("volumeattachments", "VolumeAttachment", _CLUSTER, "", "", "status"),
+        _Row(
+            "volumeattachments",
+            "VolumeAttachment",
+            _CLUSTER,
+            "",
+            "",
+            "status",
+            strategy=StatusStrategy,
+        ),
         _Row("volumeattributesclasses", "VolumeAttributesClass", _CLUSTER, "vac"),
     ),
 }
@@ -196,6 +327,8 @@ def builtin_resources() -> Iterator[Resource]:
             for name in row.subresources.split():
                 verbs, kind = _SUBRESOURCES[name]
                 subresources.append(Subresource(name, verbs, kind or own_kind))
+            strategy = row.strategy(api_version, row.kind)
+            strategy.columns = columns_for(api_version, row.plural)
             yield Resource(
                 group=group,
                 version=version,
@@ -204,7 +337,7 @@ def builtin_resources() -> Iterator[Resource]:
                 singular=row.kind.lower(),
                 list_kind=f"{row.kind}List",
                 namespaced=row.namespaced,
-                strategy=strategy_for(api_version, row.plural, row.kind),
+                strategy=strategy,
                 short_names=tuple(row.short.split()),
                 categories=tuple(row.categories.split()),
                 verbs=row.verbs,

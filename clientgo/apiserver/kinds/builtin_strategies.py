@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
+from typing import Any
 
-from clientgo.apiserver.kinds.builtin_types import TypeMismatchError, read_typed, validate_typed
+from clientgo.apiserver.kinds.typed_objects import TypeMismatchError, read_typed, validate_typed
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.status_errors import bad_request
-from clientgo.apiserver.resources.strategy import Decoded, Strategy
+from clientgo.apiserver.resources.strategy import Decoded, FieldReader, Strategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
 from clientgo.meta.patches.strategic_merge import PatchSchema
@@ -150,3 +151,22 @@ def take(new: Object, old: Object, key: str) -> None:
         new[key] = old[key]
     else:
         new.pop(key, None)
+
+
+def text_field(*names: str) -> FieldReader:
+    """Reads a field by its names; what is absent counts as empty."""
+
+    def read(obj: Object) -> str:
+        value: Any = obj
+        for name in names:
+            value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        return "" if value is None else str(value)
+
+    return read
+
+
+def text_fields(*paths: str) -> dict[str, FieldReader]:
+    """Readers of fields by their dotted paths."""
+    return {path: text_field(*path.split(".")) for path in paths}

@@ -7,11 +7,7 @@ Upstream: ``pkg/apis/core/validation/events.go`` and ``pkg/apis/events/v1/conver
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy
-from clientgo.apiserver.kinds.core_kinds import text_field, text_fields
-from clientgo.apiserver.resources.strategy import FieldReader
+from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, text_field, text_fields
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
 
@@ -59,17 +55,14 @@ class _EventStrategy(BuiltinStrategy):
         for field in self.time_fields:
             obj.setdefault(field, None)
 
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """Fields of both groups, read from the stored form."""
-        fields = text_fields("reason", "type", "reportingComponent")
-        fields["source"] = text_field("source", "component")
-        fields["reportingController"] = text_field("reportingComponent")
-        for name in _REFERENCE:
-            reader = text_field("involvedObject", name)
-            fields[f"involvedObject.{name}"] = reader
-            fields[f"regarding.{name}"] = reader
-        return fields
+    selectable_fields = {
+        **text_fields("reason", "type", "reportingComponent"),
+        "source": text_field("source", "component"),
+        "reportingController": text_field("reportingComponent"),
+        **{f"involvedObject.{name}": text_field("involvedObject", name) for name in _REFERENCE},
+        **{f"regarding.{name}": text_field("involvedObject", name) for name in _REFERENCE},
+    }
+    """Fields of both groups, read from the stored form."""
 
 
 class CoreEventStrategy(_EventStrategy):

@@ -13,10 +13,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from clientgo.apiserver.http.messages import Response, shown_warnings, warning
-from clientgo.apiserver.http.negotiation import Form, Representation
-from clientgo.apiserver.requests.table import make_table
+from clientgo.apiserver.http.negotiation import Form, Included, Representation
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import StoredObject, decode, encode
+from clientgo.apiserver.storage.storage import Object, StoredObject, decode, encode
 
 META_VERSION = "meta.k8s.io/v1"
 
@@ -107,3 +106,41 @@ def encode_list(
     cut = len(resource.type_prefix)
     bare = b",{".join([raw[cut:] for raw in encoded])
     return b"".join((head, b',"items":[{', bare, b"]}"))
+
+
+# -- tables
+
+
+def make_table(
+    resource: Resource,
+    objects: Sequence[Object],
+    metadata: dict[str, Any],
+    included: Included = Included.METADATA,
+) -> dict[str, Any]:
+    """A Table of objects; ``metadata`` is that of the list."""
+    columns = resource.strategy.columns
+    return {
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": metadata,
+        "columnDefinitions": [column.definition() for column in columns],
+        "rows": [
+            {
+                "cells": [column.cell(obj) for column in columns],
+                "object": _included_object(obj, included),
+            }
+            for obj in objects
+        ],
+    }
+
+
+def _included_object(obj: Object, included: Included) -> Object | None:
+    if included is Included.NONE:
+        return None
+    if included is Included.OBJECT:
+        return obj
+    return {
+        "kind": "PartialObjectMetadata",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": obj["metadata"],
+    }

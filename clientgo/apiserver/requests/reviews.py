@@ -8,7 +8,7 @@ Upstream: ``pkg/registry/authorization`` and ``pkg/registry/authentication``.
 
 from __future__ import annotations
 
-from clientgo.apiserver.auth.user import USER
+from clientgo.apiserver.auth.authentication import USER
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import Answer, json_response
 from clientgo.apiserver.objects.decoding import read_object

@@ -22,9 +22,8 @@ from clientgo.apiserver.http.messages import Message, Receive, Send, head
 from clientgo.apiserver.http.negotiation import Form, Representation
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.requests.options import ListOptions, check_watch_match
-from clientgo.apiserver.requests.rendering import partial_metadata
+from clientgo.apiserver.requests.rendering import make_table, partial_metadata
 from clientgo.apiserver.requests.selection import Selection
-from clientgo.apiserver.requests.table import make_table
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.status_errors import StatusError, expired, internal
 from clientgo.apiserver.storage.storage import Change, Collection, EventType, StoredObject, encode

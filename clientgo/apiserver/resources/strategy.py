@@ -71,23 +71,19 @@ class Strategy:
     published_schema: Mapping[str, Any] = {}
     """The schema that OpenAPI shows, if the kind is defined by a CRD."""
 
+    selectable_fields: Mapping[str, FieldReader] = {}
+    """Fields that a field selector may name, beyond name and namespace."""
+
+    scale_fields: ScaleFields | None = None
+    """Where the ``scale`` subresource finds its numbers, if the kind has it."""
+
     columns: tuple[Column, ...] = (NAME, AGE)
     """What a Table shows of an object."""
-
-    @property
-    def scale_fields(self) -> ScaleFields | None:
-        """Where the ``scale`` subresource finds its numbers, if the kind has it."""
-        return None
 
     @property
     def patch_schema(self) -> PatchSchema | None:
         """What a strategic merge patch merges by; None if the kind does not take any."""
         return None
-
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """Fields beyond name and namespace that a field selector may name."""
-        return {}
 
     def check_type(self, resource: ResourceType, obj: Object) -> None:
         """Refuse an object that says it is of another type; saying nothing is fine.

@@ -10,10 +10,14 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy, take
+from clientgo.apiserver.kinds.builtin_strategies import (
+    BuiltinStrategy,
+    StatusStrategy,
+    take,
+    text_fields,
+)
 from clientgo.apiserver.kinds.pod_defaults import default_pod_spec
 from clientgo.apiserver.resources.names import DNS_1035_LABEL, DNS_LABEL
-from clientgo.apiserver.resources.strategy import FieldReader
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
 
@@ -22,25 +26,6 @@ _CONFIG_KEY_RULE = "a valid config key must consist of alphanumeric characters, 
 _MAX_KEY_LENGTH = 253
 _MAX_DATA = 1024 * 1024
 """Bytes of all values of a ConfigMap or Secret."""
-
-
-def text_field(*names: str) -> FieldReader:
-    """Reads a field by its names; what is absent counts as empty."""
-
-    def read(obj: Object) -> str:
-        value: Any = obj
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
-        if isinstance(value, bool):
-            return "true" if value else "false"
-        return "" if value is None else str(value)
-
-    return read
-
-
-def text_fields(*paths: str) -> dict[str, FieldReader]:
-    """Readers of fields by their dotted paths."""
-    return {path: text_field(*path.split(".")) for path in paths}
 
 
 # -- ConfigMaps and Secrets
@@ -106,10 +91,7 @@ class SecretStrategy(_DataStrategy):
 
     data_fields = ("data",)
 
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """The type."""
-        return text_fields("type")
+    selectable_fields = text_fields("type")
 
     def default(self, obj: Object) -> None:
         """The type is Opaque; plain text becomes data."""
@@ -150,10 +132,7 @@ class NamespaceStrategy(StatusStrategy):
     name_rule = DNS_LABEL
     returns_deleted_object = True
 
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """The phase."""
-        return text_fields("status.phase")
+    selectable_fields = text_fields("status.phase")
 
     def prepare_for_create(self, obj: Object) -> None:
         """A new namespace is active, and can be selected by its name."""
@@ -213,10 +192,7 @@ class ServiceStrategy(StatusStrategy):
     name_rule = DNS_1035_LABEL
     returns_deleted_object = True
 
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """The address and the type."""
-        return text_fields("spec.clusterIP", "spec.type")
+    selectable_fields = text_fields("spec.clusterIP", "spec.type")
 
     def default(self, obj: Object) -> None:
         """Type, affinity, and the target of each port."""
@@ -259,19 +235,16 @@ class ServiceStrategy(StatusStrategy):
 class PodStrategy(StatusStrategy):
     """Pods: stored, never run."""
 
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """Where and how the pod runs."""
-        return text_fields(
-            "spec.nodeName",
-            "spec.restartPolicy",
-            "spec.schedulerName",
-            "spec.serviceAccountName",
-            "spec.hostNetwork",
-            "status.phase",
-            "status.podIP",
-            "status.nominatedNodeName",
-        )
+    selectable_fields = text_fields(
+        "spec.nodeName",
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.serviceAccountName",
+        "spec.hostNetwork",
+        "status.phase",
+        "status.podIP",
+        "status.nominatedNodeName",
+    )
 
     def default(self, obj: Object) -> None:
         """Defaults of the spec and its containers."""

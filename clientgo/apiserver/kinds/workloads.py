@@ -1,52 +1,32 @@
-"""Kinds outside of the core group with rules of their own.
+"""Deployments, StatefulSets, DaemonSets, ReplicaSets, Jobs and CronJobs.
 
-Upstream: ``pkg/registry/<group>``, ``pkg/apis/<group>/validation`` and ``defaults.go``.
+Upstream: ``pkg/registry/{apps,batch}``, ``pkg/apis/{apps,batch}/validation`` and ``defaults.go``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, WorkloadStrategy
-from clientgo.apiserver.kinds.core_kinds import text_fields
+from clientgo.apiserver.kinds.builtin_strategies import (
+    WorkloadStrategy,
+    text_fields,
+)
 from clientgo.apiserver.kinds.pod_defaults import default_template
-from clientgo.apiserver.resources.names import PATH_SEGMENT
-from clientgo.apiserver.resources.strategy import FieldReader, ScaleFields
+from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.label_requirements import SelectorError
 from clientgo.meta.label_selector_objects import selector_from_object
 from clientgo.schema.field_errors import FieldError
 
 
-class LeaseStrategy(BuiltinStrategy):
-    """Leases: written by several candidates, so never without a resourceVersion."""
-
-    allow_unconditional_update = False
-
-    def validate(self, obj: Object) -> list[FieldError]:
-        """Durations are positive, counts not negative."""
-        errors = super().validate(obj)
-        spec = obj["spec"]
-        duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")
-        if duration is not None and duration <= 0:
-            path = "spec.leaseDurationSeconds"
-            errors.append(FieldError.invalid(path, duration, "must be greater than 0"))
-        if transitions is not None and transitions < 0:
-            detail = "must be greater than or equal to 0"
-            errors.append(FieldError.invalid("spec.leaseTransitions", transitions, detail))
-        return errors
-
-
-# -- apps and batch
-
-
 class TemplateStrategy(WorkloadStrategy):
     """Workloads made of a pod template and a selector for its pods."""
 
-    @property
-    def scale_fields(self) -> ScaleFields | None:
-        """The usual places."""
-        return ScaleFields(("spec", "replicas"), ("status", "replicas"), ("spec", "selector"))
+    scale_fields = ScaleFields(
+        spec_replicas=("spec", "replicas"),
+        status_replicas=("status", "replicas"),
+        selector=("spec", "selector"),
+    )
 
     def default(self, obj: Object) -> None:
         """One replica of a complete pod template."""
@@ -140,10 +120,7 @@ class DaemonSetStrategy(TemplateStrategy):
 class ReplicaSetStrategy(TemplateStrategy):
     """Replica sets and replication controllers."""
 
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """The number of replicas that there are."""
-        return text_fields("status.replicas")
+    selectable_fields = text_fields("status.replicas")
 
 
 def _default_strategy(spec: Object, field: str, rolling: Object) -> None:
@@ -156,10 +133,7 @@ def _default_strategy(spec: Object, field: str, rolling: Object) -> None:
 class JobStrategy(WorkloadStrategy):
     """Jobs; nothing runs them, so no labels or selectors are generated."""
 
-    @property
-    def selectable_fields(self) -> Mapping[str, FieldReader]:
-        """How many pods have succeeded."""
-        return text_fields("status.successful")
+    selectable_fields = text_fields("status.successful")
 
     def default(self, obj: Object) -> None:
         """One pod to completion, a few retries."""
@@ -187,37 +161,3 @@ class CronJobStrategy(WorkloadStrategy):
         spec.setdefault("successfulJobsHistoryLimit", 3)
         spec.setdefault("failedJobsHistoryLimit", 1)
         default_template(spec["jobTemplate"].setdefault("spec", {}))
-
-
-# -- RBAC
-
-
-class RoleStrategy(BuiltinStrategy):
-    """Roles and cluster roles, as plain storage."""
-
-    name_rule = PATH_SEGMENT
-
-    def default(self, obj: Object) -> None:
-        """Rules are told even if there are none."""
-        obj.setdefault("rules", None)
-
-
-class RoleBindingStrategy(BuiltinStrategy):
-    """Role bindings and cluster role bindings."""
-
-    name_rule = PATH_SEGMENT
-
-    def default(self, obj: Object) -> None:
-        """References are to the RBAC group; so are users and groups."""
-        group = "rbac.authorization.k8s.io"
-        if not obj["roleRef"].get("apiGroup"):
-            obj["roleRef"]["apiGroup"] = group
-        for subject in obj.get("subjects", ()):
-            if subject.get("kind") in ("User", "Group"):
-                subject.setdefault("apiGroup", group)
-
-    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """The role can't change."""
-        if new["roleRef"] == old["roleRef"]:
-            return []
-        return [FieldError.invalid("roleRef", new["roleRef"], "cannot change roleRef")]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from clientgo.apiserver.resources.columns import CellReader, Column, age_since
+from clientgo.apiserver.resources.columns import CellReader, age_since
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.label_selector_objects import selector_from_object
 from clientgo.meta.labels import format_labels
@@ -20,15 +20,7 @@ NONE = "<none>"
 UNSET = "<unset>"
 UNKNOWN = "<unknown>"
 
-_WIDE = 1
 _MOST_SHOWN = 3
-
-
-def column(
-    name: str, cell: CellReader, description: str, kind: str = "string", *, wide: bool = False
-) -> Column:
-    """A column; a ``wide`` one is shown by ``kubectl get -o wide`` only."""
-    return Column(name, kind, cell, description=description, priority=_WIDE if wide else 0)
 
 
 def find(obj: Any, path: str) -> Any:
@@ -83,6 +75,11 @@ def yes_or_no(path: str) -> CellReader:
     return lambda obj: bool(find(obj, path))
 
 
+def truth(path: str) -> CellReader:
+    """Read a flag as the text True or False."""
+    return lambda obj: str(bool(find(obj, path)))
+
+
 def joined(path: str, default: str = NONE) -> CellReader:
     """The members of a list."""
     return lambda obj: ",".join(map(str, find(obj, path) or ())) or default
@@ -107,17 +104,9 @@ def selector(path: str) -> CellReader:
     return read
 
 
-def containers(template: str, *, wide: bool = True) -> tuple[Column, ...]:
-    """The columns on the containers of a pod template's spec."""
-
-    def joined_field(field: str) -> CellReader:
-        path = f"{template}.containers"
-        return lambda obj: ",".join(item.get(field, "") for item in find(obj, path) or ())
-
-    return (
-        column("Containers", joined_field("name"), "Names of the containers.", wide=wide),
-        column("Images", joined_field("image"), "Images that the containers run.", wide=wide),
-    )
+def names_of(path: str, field: str) -> CellReader:
+    """Read one field of every object in a list."""
+    return lambda obj: ",".join(item.get(field, "") for item in find(obj, path) or ())
 
 
 def addresses(ingress: Iterable[Object]) -> list[str]:

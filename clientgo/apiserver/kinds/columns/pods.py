@@ -9,17 +9,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.apiserver.kinds.columns.columns import (
+from clientgo.apiserver.kinds.columns.readers import (
     NONE,
-    column,
     conditions,
-    containers,
     find,
     is_deleted,
-    selector,
     text,
 )
-from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
+from clientgo.apiserver.resources.columns import age_since
 from clientgo.apiserver.storage.storage import Object
 
 _OVER = ("Succeeded", "Failed")
@@ -126,51 +123,30 @@ def _ending(terminated: Object) -> str:
     return f"ExitCode:{terminated.get('exitCode', 0)}"
 
 
-def _ready(pod: Object) -> str:
+def pod_ready(pod: Object) -> str:
     spec = pod["spec"]
     sidecars = sum(map(_is_sidecar, spec.get("initContainers", ())))
     return f"{_summarize(pod).ready}/{len(spec.get('containers', ())) + sidecars}"
 
 
-def _restarts(pod: Object) -> str:
+def pod_status(pod: Object) -> str:
+    """Return the status of the pod: its phase, or the reason of a container."""
+    return _summarize(pod).reason
+
+
+def pod_restarts(pod: Object) -> str:
     summary = _summarize(pod)
     if summary.restarts and summary.last_restart:
         return f"{summary.restarts} ({age_since(summary.last_restart)} ago)"
     return str(summary.restarts)
 
 
-def _address(pod: Object) -> str:
+def pod_address(pod: Object) -> str:
     addresses: list[Any] = find(pod, "status.podIPs") or []
     return str(addresses[0]["ip"]) if addresses else text("status.podIP", NONE)(pod)
 
 
-def _readiness_gates(pod: Object) -> str:
+def pod_readiness_gates(pod: Object) -> str:
     gates = [item["conditionType"] for item in pod["spec"].get("readinessGates", ())]
     told = conditions(pod)
     return f"{sum(told.get(gate) == 'True' for gate in gates)}/{len(gates)}" if gates else NONE
-
-
-POD_COLUMNS: dict[str, tuple[Column, ...]] = {
-    "v1/pods": (
-        NAME,
-        column("Ready", _ready, "Containers that are ready, of all."),
-        column("Status", lambda pod: _summarize(pod).reason, "What the containers are about."),
-        column("Restarts", _restarts, "How often containers were restarted, and when last."),
-        AGE,
-        column("IP", _address, "Address of the pod.", wide=True),
-        column("Node", text("spec.nodeName", NONE), "Where the pod runs.", wide=True),
-        column(
-            "Nominated Node",
-            text("status.nominatedNodeName", NONE),
-            "Where room is made for the pod.",
-            wide=True,
-        ),
-        column("Readiness Gates", _readiness_gates, "Gates that are passed, of all.", wide=True),
-    ),
-    "v1/podtemplates": (
-        NAME,
-        *containers("template.spec", wide=False),
-        column("Pod Labels", selector("template.metadata.labels"), "Labels that pods get."),
-    ),
-}
-"""By API version and plural."""

@@ -1,0 +1,57 @@
+"""The columns of what says who may do what: roles, webhooks, admission policies, API services.
+
+Upstream: ``pkg/printers/internalversion/printers.go``, and kube-aggregator for API services.
+"""
+
+from __future__ import annotations
+
+from clientgo.apiserver.kinds.columns.readers import (
+    UNSET,
+    conditions,
+    find,
+)
+from clientgo.apiserver.resources.columns import CellReader
+from clientgo.apiserver.storage.storage import Object
+
+
+def binding_role(binding: Object) -> str:
+    return f"{binding['roleRef'].get('kind', '')}/{binding['roleRef'].get('name', '')}"
+
+
+def binding_subjects(kind: str) -> CellReader:
+    def read(binding: Object) -> str:
+        names = []
+        for subject in binding.get("subjects") or ():
+            if subject.get("kind") == kind:
+                namespace = subject.get("namespace")
+                names.append(f"{namespace}/{subject['name']}" if namespace else subject["name"])
+        return ", ".join(names)
+
+    return read
+
+
+def policy_param_kind(policy: Object) -> str:
+    kind = find(policy, "spec.paramKind")
+    return f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET
+
+
+def policy_param_ref(binding: Object) -> str:
+    reference = find(binding, "spec.paramRef")
+    if not reference:
+        return UNSET
+    if not reference.get("name"):
+        return "*"  # chosen by labels
+    namespace = reference.get("namespace")
+    return f"{namespace}/{reference['name']}" if namespace else str(reference["name"])
+
+
+def api_service(api_service: Object) -> str:
+    service = find(api_service, "spec.service")
+    return f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+
+
+def api_available(api_service: Object) -> str:
+    for condition in find(api_service, "status.conditions") or ():
+        if condition["type"] == "Available" and condition["status"] != "True":
+            return f"{condition['status']} ({condition.get('reason', '')})"
+    return conditions(api_service).get("Available", "Unknown")

@@ -1,0 +1,52 @@
+"""The columns of volumes, claims, and the classes and drivers behind them.
+
+Upstream: ``pkg/printers/internalversion/printers.go``.
+"""
+
+from __future__ import annotations
+
+from clientgo.apiserver.kinds.columns.readers import (
+    NONE,
+    UNSET,
+    find,
+    is_deleted,
+)
+from clientgo.apiserver.resources.columns import CellReader
+from clientgo.apiserver.storage.storage import Object
+
+_ACCESS_MODES = {
+    "ReadWriteOnce": "RWO",
+    "ReadOnlyMany": "ROX",
+    "ReadWriteMany": "RWX",
+    "ReadWriteOncePod": "RWOP",
+}
+
+_DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+
+
+def access_modes(path: str) -> CellReader:
+    return lambda obj: ",".join(_ACCESS_MODES.get(mode, mode) for mode in find(obj, path) or ())
+
+
+def volume_phase(obj: Object) -> str:
+    return "Terminating" if is_deleted(obj) else str(find(obj, "status.phase") or "")
+
+
+def volume_claim(volume: Object) -> str:
+    claim = volume["spec"].get("claimRef")
+    return f"{claim.get('namespace')}/{claim.get('name')}" if claim else ""
+
+
+def storage_class_name(storage_class: Object) -> str:
+    metadata = storage_class["metadata"]
+    is_default = metadata.get("annotations", {}).get(_DEFAULT_CLASS) == "true"
+    return f"{metadata.get('name', '')} (default)" if is_default else metadata.get("name", "")
+
+
+def driver_audiences(driver: Object) -> str:
+    requests = driver["spec"].get("tokenRequests") or ()
+    return ",".join(item.get("audience", "") for item in requests) or UNSET
+
+
+def driver_modes(driver: Object) -> str:
+    return ",".join(driver["spec"].get("volumeLifecycleModes") or ()) or NONE
