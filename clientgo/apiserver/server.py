@@ -13,6 +13,7 @@ All state is touched on the server's event loop only. A write is one synchronous
 from __future__ import annotations
 
 import asyncio
+import logging
 import shutil
 import socket
 import tempfile
@@ -39,10 +40,13 @@ from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.http.server import HttpServer
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
+from clientgo.apiserver.storage.journal import JournalError
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
 from clientgo.process import SupervisedThread
 
 T = TypeVar("T")
+
+LOG = logging.getLogger("clientgo.apiserver")
 
 _CALL_TIMEOUT = 10.0
 """Seconds that a method waits for the event loop, which is never busy for long."""
@@ -343,7 +347,10 @@ class EmbeddedAPIServer:
         await self._http.serve(listener, self._ready.set)
         await self._cluster.settle()
         self._cluster.close()
-        await self._cluster.state.storage.durable()
+        try:
+            await self._cluster.state.storage.durable()
+        except JournalError as error:
+            LOG.error("the API server stops; its last changes are lost: %s", error)
 
     def _begin_stop(self) -> None:
         self._cluster.state.watches.end_all()
