@@ -13,7 +13,6 @@ clock can wait for.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from typing import Final, Protocol
@@ -22,13 +21,16 @@ _NEVER_NS: Final = 2**63 - 1
 
 
 def nanoseconds(seconds: float) -> int:
-    """Return `seconds` as whole nanoseconds, infinity as the largest Go duration (292 years).
+    """Return `seconds` as whole nanoseconds, at most the largest Go duration (292 years).
 
     Raises ValueError for NaN.
     """
-    if math.isinf(seconds):
-        return _NEVER_NS if seconds > 0 else -_NEVER_NS
-    return round(seconds * 1e9)
+    ns = seconds * 1e9
+    if -_NEVER_NS < ns < _NEVER_NS:
+        return round(ns)
+    if ns != ns:
+        raise ValueError("a time in seconds must not be NaN")
+    return _NEVER_NS if ns > 0 else -_NEVER_NS
 
 
 class Clock(Protocol):

@@ -20,6 +20,8 @@ def test_sums_of_decimal_seconds_are_the_same_instant_in_nanoseconds() -> None:
 def test_infinity_is_the_longest_duration_that_go_knows() -> None:
     assert nanoseconds(math.inf) == 2**63 - 1
     assert nanoseconds(-math.inf) == -(2**63 - 1)
+    assert nanoseconds(1e300) == nanoseconds(2.0**63) == 2**63 - 1
+    assert nanoseconds(-1e300) == -(2**63 - 1)
 
 
 def test_a_duration_that_is_no_number_is_refused() -> None:
