@@ -28,19 +28,19 @@ from clientgo.client import NoMatchError
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import StatusError
 from clientgo.operator.errors import OperatorError
-from clientgo.operator.generation import generated_files
-from clientgo.operator.generation.declared_operator import declared_operator, kinds_in_all
-from clientgo.operator.generation.interpreter import local_makefile
-from clientgo.operator.generation.project import Project, read_project
-from clientgo.operator.generation.project_manifests import (
+from clientgo.rest import ConfigError, TransportError
+from clientgo.scaffold.declared_operator import declared_operator, kinds_in_all
+from clientgo.scaffold.interpreter import local_makefile
+from clientgo.scaffold.manifests import generated_files
+from clientgo.scaffold.manifests.project_manifests import (
     FOLDERS,
     PARTS,
     Generated,
     definition_files,
     generate,
 )
-from clientgo.operator.generation.scaffold import KindNames, create_api, create_webhook, init
-from clientgo.rest import ConfigError, TransportError
+from clientgo.scaffold.new_files import KindNames, create_api, create_webhook, init
+from clientgo.scaffold.project import Project, read_project
 
 _MENDABLE = (
     OperatorError,

@@ -23,15 +23,15 @@ from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.meta import APIResource, NotFoundError, ObjectName, Unstructured
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.generation.installing import (
+from clientgo.rest import load_config
+from clientgo.scaffold.installing import (
     ClusterView,
     NotInTimeError,
     apply,
     delete,
     install_definitions,
 )
-from clientgo.operator.generation.project import Project, read_project
-from clientgo.rest import load_config
+from clientgo.scaffold.project import Project, read_project
 from clientgo.wait import retry_on_conflict
 
 Manifest = Mapping[str, Any]

@@ -22,17 +22,17 @@ from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.logs import setup_logging
 from clientgo.meta import APIResource, ObjectName, Unstructured
-from clientgo.operator.generation.declared_operator import manager_function, project_kinds
-from clientgo.operator.generation.installing import (
+from clientgo.operator.manager import Manager
+from clientgo.operator.webhooks import WebhookOptions
+from clientgo.rest import load_config
+from clientgo.scaffold.declared_operator import manager_function, project_kinds
+from clientgo.scaffold.installing import (
     ClusterView,
     apply,
     install_definitions,
     resource_of_manifest,
 )
-from clientgo.operator.generation.project import Project, read_project
-from clientgo.operator.manager import Manager
-from clientgo.operator.webhooks import WebhookOptions
-from clientgo.rest import load_config
+from clientgo.scaffold.project import Project, read_project
 
 _OFF = "0"
 

@@ -16,21 +16,21 @@ from typing import Final, Self
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK
 from clientgo.codegen.crd import definitions_of
+from clientgo.codegen.manifests import Manifest
 from clientgo.operator.certificates.authority import make_throw_away_pair
 from clientgo.operator.certificates.serving_certificate import write_pair
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.generation.declared_operator import project_kinds
-from clientgo.operator.generation.installing import apply, delete, install_definitions
-from clientgo.operator.generation.policy_rules import Manifest
-from clientgo.operator.generation.project import Project
-from clientgo.operator.generation.webhook_configurations import (
+from clientgo.operator.manager import Manager
+from clientgo.operator.webhooks import WebhookOptions
+from clientgo.scaffold.declared_operator import project_kinds
+from clientgo.scaffold.installing import apply, delete, install_definitions
+from clientgo.scaffold.manifests.webhook_configurations import (
     ClientConfig,
     add_conversions,
     by_url,
     webhook_configurations,
 )
-from clientgo.operator.manager import Manager
-from clientgo.operator.webhooks import WebhookOptions
+from clientgo.scaffold.project import Project
 
 _HOST: Final = "127.0.0.1"
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import yaml
+
+Manifest: TypeAlias = dict[str, Any]
+"""An object as JSON values, to be written as YAML or applied."""
 
 
 def manifest_text(documents: Iterable[Mapping[str, Any]], comment: str = "") -> str:

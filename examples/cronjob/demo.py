@@ -22,9 +22,9 @@ from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.certificates.authority import make_throw_away_pair
 from clientgo.operator.certificates.serving_certificate import write_pair
-from clientgo.operator.generation.installing import apply
-from clientgo.operator.generation.webhook_configurations import by_url, webhook_configurations
 from clientgo.operator.webhooks import WebhookOptions
+from clientgo.scaffold.installing import apply
+from clientgo.scaffold.manifests.webhook_configurations import by_url, webhook_configurations
 from clientgo.testing.observer import Observer
 from examples.cronjob.api import CronJob
 from examples.cronjob.main import NAME, new_manager

@@ -29,8 +29,8 @@ from clientgo.operator import (
     controller,
 )
 from clientgo.operator.errors import AlreadyOwnedError, OwnershipError
-from clientgo.operator.generation import rbac
 from clientgo.operator.object_events import RESOURCE_EXISTS
+from clientgo.operator.permissions import rbac
 from clientgo.operator.webhooks import FieldErrors
 from clientgo.record import NoReferenceError, get_reference
 from clientgo.rest import TransportError

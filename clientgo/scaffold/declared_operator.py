@@ -1,0 +1,110 @@
+"""A project's operator as its code declares it, before it has met a cluster.
+
+Promises that finding it asks no server for anything: the manager is made with a client that leads
+nowhere, and never started.
+
+Does not promise that the project's own code does nothing when it is imported; what the scaffold
+writes does nothing.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from clientgo.codegen.own_types import import_project_module, kinds_in
+from clientgo.meta import Resource
+from clientgo.operator.errors import ConfigError
+from clientgo.operator.manager import Manager
+from clientgo.operator.permissions import PolicyRule, rules_on
+from clientgo.rest import RestConfig
+from clientgo.scaffold.manifests.inferred_rules import controller_rules
+from clientgo.scaffold.project import Project
+
+_NOWHERE: Final = RestConfig(server="https://nowhere.invalid")
+
+ManagerFunction = Callable[..., Manager]
+"""``(cluster, **settings)``: makes the operator's manager, with settings in place of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredOperator:
+    """A project and what its code says: its kinds, its manager, and what ``@rbac`` grants it."""
+
+    project: Project
+    kinds: Sequence[type[Resource]]
+    manager: Manager
+    granted: Sequence[PolicyRule]
+
+    @property
+    def rules(self) -> list[PolicyRule]:
+        """What the operator needs for its controllers, and what was granted besides."""
+        controllers = self.manager.controllers()
+        return [*(rule for c in controllers for rule in controller_rules(c)), *self.granted]
+
+    @property
+    def has_webhooks(self) -> bool:
+        """Whether the API server has to reach it."""
+        return not self.manager.webhooks.is_empty()
+
+    @property
+    def converted(self) -> list[str]:
+        """The definitions of kinds whose versions it converts, by name."""
+        return [kind.resource.group_resource for kind in self.manager.webhooks.conversions()]
+
+
+def declared_operator(project: Project) -> DeclaredOperator:
+    """Import a project's modules and ask them.
+
+    Raises ``ImportError``, :class:`~clientgo.operator.errors.DeclarationError`.
+    """
+    kinds = project_kinds(project)
+    new_manager = manager_function(project)
+    manager = new_manager(_NOWHERE, metrics="0", health="0")
+    return DeclaredOperator(project, kinds, manager, rules_on(new_manager))
+
+
+def project_kinds(project: Project) -> list[type[Resource]]:
+    """The kinds that a project declares. Raises ``ImportError`` and ``NoKindsError``."""
+    _make_importable(project)
+    return kinds_in_all([project.api])
+
+
+def kinds_in_all(modules: Iterable[str]) -> list[type[Resource]]:
+    """The kinds of modules, and of all modules in packages. Raises as ``kinds_in`` does."""
+    names: list[str] = []
+    for name in modules:
+        module = import_project_module(name)
+        if hasattr(module, "__path__"):
+            names += sorted(
+                found.name for found in pkgutil.walk_packages(module.__path__, f"{name}.")
+            )
+        else:
+            names.append(name)
+    return kinds_in(names)
+
+
+def manager_function(project: Project) -> ManagerFunction:
+    """The function that makes the project's manager. Raises ``ImportError``, ``ConfigError``."""
+    module, colon, name = project.manager.partition(":")
+    if not colon:
+        raise ConfigError(
+            f"manager = {project.manager!r}: write a module and a function of it, as "
+            f'"{project.package}.main:new_manager"'
+        )
+    _make_importable(project)
+    function: Any = getattr(import_project_module(module), name, None)
+    if not callable(function):
+        raise ConfigError(f"{module} has no function {name!r}, which operator.toml names")
+    found: ManagerFunction = function
+    return found
+
+
+def _make_importable(project: Project) -> None:
+    """A project is worked on where it is, which an installed command does not look through."""
+    root = str(project.root.resolve())
+    if root not in sys.path:
+        sys.path.insert(0, root)

@@ -1,0 +1,1 @@
+"""Manifests from an operator's code: definitions, roles, webhooks, Deployment and samples."""

@@ -1,0 +1,127 @@
+"""What runs an operator in a cluster: its Namespace and its Deployment.
+
+Promises a pod that the "restricted" pod security standard admits: no root, no privileges, no
+writable file system. What is in hand at a stop may end: the pod is given longer than the manager
+takes.
+
+Source: kubebuilder's ``config/manager``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from clientgo.codegen.manifests import Manifest
+from clientgo.operator.webhooks.object_names import WebhookObjectNames
+from clientgo.scaffold.manifests.webhook_configurations import PORT
+from clientgo.scaffold.project import Deploy, Project
+
+METRICS_PORT: Final = 8080
+HEALTH_PORT: Final = 8081
+_CERTIFICATES: Final = "/tmp/k8s-webhook-server/serving-certs"
+"""Where a webhook server looks for its certificate unless it is told otherwise."""
+_USER: Final = 65532
+_GRACE_BESIDES: Final = 10
+"""Seconds for the interpreter to come up and go down, beyond what the manager takes to stop."""
+_GRACE_WITHOUT_END: Final = 3600
+"""Seconds for a manager that waits as long as it takes."""
+
+
+def labels_of(project: Project) -> dict[str, str]:
+    """The labels by which the operator's pods are known."""
+    return {"app.kubernetes.io/name": project.name, "control-plane": "operator"}
+
+
+def namespace_manifest(project: Project) -> Manifest:
+    return {
+        "apiVersion": "v1",
+        "kind": "Namespace",
+        "metadata": {
+            "name": project.namespace,
+            "labels": {
+                "app.kubernetes.io/name": project.name,
+                "pod-security.kubernetes.io/enforce": "restricted",
+            },
+        },
+    }
+
+
+def deployment(project: Project, *, grace: float | None, has_webhooks: bool) -> Manifest:
+    """The Deployment; ``grace`` is how long a stop of the manager may take."""
+    labels = labels_of(project)
+    mounts_certificate = has_webhooks and project.deploy.certificates == "cert-manager"
+    end = _GRACE_WITHOUT_END if grace is None else int(grace) + _GRACE_BESIDES
+    pod: Manifest = {
+        "serviceAccountName": project.name,
+        "terminationGracePeriodSeconds": end,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": _USER,
+            "runAsGroup": _USER,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [
+            _container(project, has_webhooks=has_webhooks, mounts_certificate=mounts_certificate)
+        ],
+    }
+    if mounts_certificate:
+        secret = {"secretName": WebhookObjectNames.of(project.name).secret}
+        pod["volumes"] = [{"name": "webhook-cert", "secret": secret}]
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": project.name, "namespace": project.namespace, "labels": labels},
+        "spec": {
+            "replicas": project.deploy.replicas,
+            "selector": {"matchLabels": dict(labels)},
+            "template": {"metadata": {"labels": dict(labels)}, "spec": pod},
+        },
+    }
+
+
+def _container(project: Project, *, has_webhooks: bool, mounts_certificate: bool) -> Manifest:
+    ports = [
+        {"name": "metrics", "containerPort": METRICS_PORT},
+        {"name": "health", "containerPort": HEALTH_PORT},
+    ]
+    if has_webhooks:
+        ports.append({"name": "webhook", "containerPort": PORT})
+    container: Manifest = {
+        "name": "operator",
+        "image": project.image,
+        "imagePullPolicy": "IfNotPresent",
+        "env": [_own("POD_NAMESPACE", "metadata.namespace")],
+        "ports": ports,
+        "livenessProbe": _probe("/healthz", delay=15, period=20),
+        "readinessProbe": _probe("/readyz", delay=5, period=10),
+        "resources": _resources(project.deploy),
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+    }
+    if mounts_certificate:
+        container["volumeMounts"] = [
+            {"name": "webhook-cert", "mountPath": _CERTIFICATES, "readOnly": True}
+        ]
+    return container
+
+
+def _own(variable: str, field: str) -> dict[str, Any]:
+    return {"name": variable, "valueFrom": {"fieldRef": {"fieldPath": field}}}
+
+
+def _probe(path: str, *, delay: int, period: int) -> Manifest:
+    return {
+        "httpGet": {"path": path, "port": "health"},
+        "initialDelaySeconds": delay,
+        "periodSeconds": period,
+    }
+
+
+def _resources(deploy: Deploy) -> Manifest:
+    return {
+        "requests": {"cpu": deploy.cpu_request, "memory": deploy.memory_request},
+        "limits": {"cpu": deploy.cpu_limit, "memory": deploy.memory_limit},
+    }

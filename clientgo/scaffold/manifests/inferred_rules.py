@@ -1,0 +1,129 @@
+"""What an operator needs to be allowed, told from what its controllers declare.
+
+Promises what the framework does in a controller's name: reading what it watches, its finalizer, its
+status, its events, its lease; and everything on kinds that it owns. A controller that is limited to
+namespaces is granted nothing outside of them, but for sources that are not.
+
+Does not find out what a reconciler's code does besides: ``@rbac`` says that, writes to the spec of
+the primary (``Result.resource``) included.
+
+Upstream: the ``+kubebuilder:rbac`` markers, which have to be written for all of this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from clientgo.meta import APIResource
+from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
+from clientgo.operator.controller import PRIMARY, Controller
+from clientgo.operator.permissions import PolicyRule, rules_on
+from clientgo.operator.sources.kind_source import KindSource
+from clientgo.operator.webhooks.object_names import WebhookObjectNames
+
+READ: Final = ("get", "list", "watch")
+CHANGE: Final = ("patch", "update")
+MANAGE: Final = (*READ, "create", *CHANGE, "delete")
+
+
+def controller_rules(controller: Controller[Any]) -> list[PolicyRule]:
+    """What one controller needs, and what ``@rbac`` says of its reconciler."""
+    said = rules_on(type(_reconciler_of(controller)))
+    return [*_primary(controller), *_sources(controller), *said]
+
+
+def lease_rule(namespace: str) -> PolicyRule:
+    """To be elected, in the operator's own namespace."""
+    return PolicyRule(
+        groups=("coordination.k8s.io",),
+        resources=("leases",),
+        verbs=("get", "create", "update", "watch"),
+        namespace=namespace,
+    )
+
+
+def certificate_rules(operator: str, namespace: str, crds: Iterable[str]) -> list[PolicyRule]:
+    """To keep the certificate of its webhooks: its Secret, and the objects that have to trust it.
+
+    ``crds`` are the definitions with a conversion.
+    """
+    names = WebhookObjectNames.of(operator)
+
+    def secrets(*verbs: str, name: str = "") -> PolicyRule:
+        return PolicyRule(
+            groups=("",),
+            resources=("secrets",),
+            verbs=verbs,
+            names=(name,) if name else (),
+            namespace=namespace,
+        )
+
+    rules = [
+        secrets("create"),  # which names cannot restrict
+        secrets("get", "update", name=names.secret),
+        *(
+            PolicyRule(
+                groups=("admissionregistration.k8s.io",),
+                resources=(f"{kind}webhookconfigurations",),
+                verbs=("get", "update"),
+                names=(name,),
+            )
+            for kind, name in (("mutating", names.mutating), ("validating", names.validating))
+        ),
+    ]
+    if converted := tuple(crds):
+        rules.append(
+            PolicyRule(
+                groups=("apiextensions.k8s.io",),
+                resources=("customresourcedefinitions",),
+                verbs=("get", "update"),
+                names=converted,
+            )
+        )
+    return rules
+
+
+def _primary(controller: Controller[Any]) -> Iterator[PolicyRule]:
+    primary, shape = controller.primary, controller.shape
+    writes = bool(controller.finalizers) or shape.initialise is not None
+    verbs = (*READ, *CHANGE) if writes else READ
+    yield from _on(primary, "", verbs, controller.namespaces)
+    yield from _on(primary, "/finalizers", ("update",), controller.namespaces)
+    if controller.has_status:
+        yield from _on(primary, "/status", ("get", *CHANGE), controller.namespaces)
+    for namespace in sorted(controller.namespaces):
+        yield PolicyRule(
+            groups=("", "events.k8s.io"),
+            resources=("events",),
+            verbs=("create", "patch"),
+            namespace=namespace,
+        )
+
+
+def _sources(controller: Controller[Any]) -> Iterator[PolicyRule]:
+    for source in controller.sources():
+        if isinstance(source, KindSource) and source.name != PRIMARY:
+            verbs = MANAGE if source.owned else READ
+            where = source.namespaces_within(controller.namespaces)
+            yield from _on(api_resource(source.kind), "", verbs, where)
+    for dependent in controller.declaration.dependents:
+        yield from _on(api_resource(dependent.kind), "", MANAGE, controller.namespaces)
+
+
+def _on(
+    resource: APIResource, part: str, verbs: tuple[str, ...], namespaces: NamespaceSet
+) -> Iterator[PolicyRule]:
+    for namespace in sorted(namespaces if resource.namespaced else EVERYWHERE):
+        yield PolicyRule(
+            groups=(resource.group,),
+            resources=(resource.plural + part,),
+            verbs=verbs,
+            namespace=namespace,
+        )
+
+
+def _reconciler_of(controller: Controller[Any]) -> object:
+    method = controller.shape.reconcile or controller.shape.reconcile_key
+    return getattr(method, "__self__", method)

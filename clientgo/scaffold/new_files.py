@@ -1,0 +1,223 @@
+"""The files of a new project, and of a kind or webhook that is added to one.
+
+Promises that no file which is there already is changed unless one insists, with one exception that
+only adds: a line in ``main.py`` for each new part, above the comment that says so.
+
+Source: kubebuilder's ``init``, ``create api`` and ``create webhook``.
+"""
+
+from __future__ import annotations
+
+import keyword
+import re
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from clientgo.operator.errors import ConfigError, OperatorError
+from clientgo.scaffold.project import Project
+
+_PLACEHOLDER: Final = re.compile(r"\{\{(\w+)\}\}")
+_NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]*")
+_VERSION: Final = re.compile(r"v[1-9][0-9]*((alpha|beta)[1-9][0-9]*)?")
+_DOMAIN: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
+_TAKEN: Final = ("clientgo", "tests", "config")
+_IMPORTS: Final = "# imports: clientgo operator adds"
+_PARTS: Final = "    # parts: clientgo operator adds"
+
+_PROJECT: Final[Mapping[str, str]] = {
+    "operator.toml": "operator.toml",
+    "pyproject.toml": "pyproject.toml",
+    "Makefile": "Makefile",
+    "Dockerfile": "Dockerfile",
+    ".dockerignore": "dockerignore",
+    ".gitignore": "gitignore",
+    "README.md": "README.md",
+    "{package}/__init__.py": "package.py",
+    "{package}/__main__.py": "dunder_main.py",
+    "{package}/main.py": "main.py",
+    "{package}/api/__init__.py": "api.py",
+    "{package}/controllers/__init__.py": "controllers.py",
+    "tests/conftest.py": "conftest.py",
+}
+_API: Final[Mapping[str, str]] = {
+    "{package}/api/{module}.py": "kind.py",
+    "{package}/controllers/{kind}.py": "reconciler.py",
+    "tests/test_{kind}.py": "test_kind.py",
+}
+_NEW_VERSION: Final[Mapping[str, str]] = {"{package}/api/{module}.py": "kind.py"}
+_WEBHOOK: Final[Mapping[str, str]] = {
+    "{package}/webhooks/{kind}.py": "webhook.py",
+    "tests/test_{kind}_webhook.py": "test_webhook.py",
+}
+_WEBHOOKS: Final[Mapping[str, str]] = {"{package}/webhooks/__init__.py": "webhooks.py"}
+
+
+class FilesExistError(OperatorError):
+    """Files that would be written are there, with other contents."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(
+            f"{', '.join(names)}: there already, and not as they would be written; "
+            "--force overwrites them"
+        )
+        self.names = names
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindNames:
+    """What a kind is called. Raises :class:`~clientgo.operator.errors.ConfigError` for bad names.
+
+    ``group`` is a domain; ``plural`` follows from the kind by the rules of English unless given.
+    """
+
+    kind: str
+    group: str
+    version: str = "v1alpha1"
+    plural: str = ""
+
+    def __post_init__(self) -> None:
+        for what, name, pattern, example in (
+            ("kind", self.kind, _KIND, "CronJob"),
+            ("group", self.group, _DOMAIN, "batch.example.com"),
+            ("version", self.version, _VERSION, "v1alpha1"),
+        ):
+            if not pattern.fullmatch(name):
+                raise ConfigError(f"{name!r} is no {what}; write it as {example}")
+
+    @property
+    def module(self) -> str:
+        """The module of its class."""
+        return f"{self.kind.lower()}_{self.version}"
+
+    def placeholders(self) -> dict[str, str]:
+        return {
+            "Kind": self.kind,
+            "kind": self.kind.lower(),
+            "group": self.group,
+            "version": self.version,
+            "plural": self.plural or plural_of(self.kind),
+            "module": self.module,
+        }
+
+
+def plural_of(kind: str) -> str:
+    """How the objects of a kind are called together."""
+    word = kind.lower()
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{word}es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return f"{word[:-1]}ies"
+    return f"{word}s"
+
+
+def init(root: Path, name: str, *, domain: str, force: bool = False) -> list[str]:
+    """Begin a project in ``root``; returns what was written.
+
+    Raises :class:`FilesExistError`, and ``ConfigError`` for names that cannot be.
+    """
+    if not _NAME.fullmatch(name):
+        raise ConfigError(f"{name!r} is no name of an operator; write it as my-operator")
+    if name in sys.stdlib_module_names or name in _TAKEN or keyword.iskeyword(name):
+        raise ConfigError(f"a Python package cannot be called {name!r}; choose another name")
+    if not _DOMAIN.fullmatch(domain):
+        raise ConfigError(f"{domain!r} is no domain; write one of yours, as example.com")
+    said = {"name": name, "package": name.replace("-", "_"), "domain": domain}
+    return _write(root, _rendered(_PROJECT, said), force=force)
+
+
+def create_api(project: Project, names: KindNames, *, force: bool = False) -> list[str]:
+    """Add a kind with its reconciler, or another version of a kind that has one; returns what was
+    written and, if ``main.py`` is no longer as it began, what to add there.
+
+    Raises :class:`FilesExistError`.
+    """
+    said = _said(project, names)
+    has_reconciler = (project.root / _path("{package}/controllers/{kind}.py", said)).exists()
+    has_version = (project.root / _path("{package}/api/{module}.py", said)).exists()
+    is_new = has_version or not has_reconciler
+    said["storage"] = str(is_new)
+    written = _write(project.root, _rendered(_API if is_new else _NEW_VERSION, said), force=force)
+    if not is_new:
+        return written
+    reconciler = f"{names.kind}Reconciler"
+    module = f"{project.package}.controllers.{names.kind.lower()}"
+    return written + _add_to_main(
+        project, f"from {module} import {reconciler}", f"manager.register({reconciler}())"
+    )
+
+
+def create_webhook(project: Project, names: KindNames, *, force: bool = False) -> list[str]:
+    """Add webhooks for a kind; returns what :func:`create_api` does.
+
+    Raises :class:`FilesExistError`, and ``ConfigError`` if there is no such kind.
+    """
+    said = _said(project, names)
+    if not (project.root / _path("{package}/api/{module}.py", said)).exists():
+        raise ConfigError(
+            f"{project.package}/api/{names.module}.py is not there; begin with "
+            f"clientgo operator create-api {names.kind} --version {names.version}"
+        )
+    shared = {
+        name: text
+        for name, text in _rendered(_WEBHOOKS, said).items()
+        if not (project.root / name).exists()
+    }
+    written = _write(project.root, shared | _rendered(_WEBHOOK, said), force=force)
+    kind, package = names.kind.lower(), project.package
+    return written + _add_to_main(
+        project,
+        f"from {package}.webhooks import {kind} as {kind}_webhooks",
+        f"manager.webhook({kind}_webhooks.complete, {kind}_webhooks.check)",
+    )
+
+
+def _said(project: Project, names: KindNames) -> dict[str, str]:
+    return {"name": project.name, "package": project.package} | names.placeholders()
+
+
+def _rendered(templates: Mapping[str, str], said: Mapping[str, str]) -> dict[str, str]:
+    folder = files("clientgo.scaffold") / "templates"
+    return {
+        _path(target, said): _PLACEHOLDER.sub(
+            lambda found: said[found[1]], (folder / f"{template}.tmpl").read_text(encoding="utf-8")
+        )
+        for target, template in templates.items()
+    }
+
+
+def _path(target: str, said: Mapping[str, str]) -> str:
+    return target.format_map(said)
+
+
+def _write(root: Path, texts: Mapping[str, str], *, force: bool) -> list[str]:
+    """Write all or nothing."""
+    there = {
+        name: (root / name).read_text(encoding="utf-8") for name in texts if (root / name).exists()
+    }
+    edited = [name for name, text in there.items() if text != texts[name]]
+    if edited and not force:
+        raise FilesExistError(edited)
+    written = [name for name, text in texts.items() if there.get(name) != text]
+    for name in written:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(texts[name], encoding="utf-8")
+    return [f"wrote {name}" for name in written]
+
+
+def _add_to_main(project: Project, import_line: str, part_line: str) -> list[str]:
+    """Add a part to ``main.py``, or say what to add if its comments are gone."""
+    name = f"{project.package}/main.py"
+    text = (project.root / name).read_text(encoding="utf-8")
+    if part_line in text:
+        return []
+    if _IMPORTS not in text or _PARTS not in text:
+        return [f"add to {name}:", f"    {import_line}", f"    {part_line}"]
+    text = text.replace(_IMPORTS, f"{import_line}\n{_IMPORTS}")
+    text = text.replace(_PARTS, f"    {part_line}\n{_PARTS}")
+    (project.root / name).write_text(text, encoding="utf-8")
+    return [f"changed {name}: {part_line}"]
