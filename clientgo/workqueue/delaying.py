@@ -89,7 +89,9 @@ class DelayingQueue(Queue[T]):
         if delay <= 0:
             self._add_locked(item)
             return
-        due_ns = nanoseconds(self._clock.monotonic()) + nanoseconds(delay)
+        self._delay_locked(item, nanoseconds(self._clock.monotonic()) + nanoseconds(delay))
+
+    def _delay_locked(self, item: T, due_ns: int) -> None:
         first_changed = self._delays.put(item, due_ns)
         if self._waiter is None:
             self._waiter = SupervisedThread(

@@ -87,6 +87,32 @@ class PriorityQueue(RateLimitingQueue[T]):
         """Add `item` after the limiter's delay, with at least this priority, or its own."""
         self.add_after(item, self._rate_limiter.when(item), priority=priority)
 
+    def schedule(self, item: T, due: float, *, priority: int = DEFAULT_PRIORITY) -> None:
+        """Add `item` at an instant of the clock's `monotonic()`, in place of the delay that it has.
+
+        The priority replaces the item's own. An item that is ready, or that was added since it was
+        taken, needs no instant: it stays so, and its priority can only rise. Not counted as a
+        retry. Never blocks.
+        """
+        with self._lock:
+            if self._shutting_down:
+                return
+            self._cancel_delay_locked(item)
+            due_ns = nanoseconds(due)
+            if due_ns <= nanoseconds(self._clock.monotonic()) or self._needs_work_locked(item):
+                self._raise_priority_locked(item, priority)
+                self._add_locked(item)
+                return
+            self._by_priority.set_priority(item, priority)
+            self._delay_locked(item, due_ns)
+
+    def unschedule(self, item: T) -> None:
+        """Drop the delay of `item`, if it has one; what is ready stays ready."""
+        with self._lock:
+            self._cancel_delay_locked(item)
+            if not self._knows_locked(item):
+                self._by_priority.forget(item)
+
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again."""
         super().done(item)

@@ -278,6 +278,10 @@ class Queue(Generic[T]):
         time.sleep(0)  # lets another thread run, the lock's holder above all
         self._lock.acquire()
 
+    def _needs_work_locked(self, item: T) -> bool:
+        state = self._states.get(item)
+        return state is not None and state is not _PROCESSING
+
     def _add_locked(self, item: T) -> None:
         if self._shutting_down:
             return

@@ -177,3 +177,82 @@ def test_it_tells_how_many_items_of_each_priority_are_ready() -> None:
     assert queue.depths() == {5: 1, 0: 1}
     queue.done(taken)
     assert queue.depths() == {9: 1, 5: 1, 0: 1}
+
+
+def ready_after(queue: PriorityQueue[str], clock: FakeClock, seconds: float) -> list[str]:
+    """What is ready after so many seconds."""
+    clock.wait_for_waiters()
+    clock.step(seconds)
+    clock.wait_for(lambda: (queue.statistics().next_due or 1e9) > clock.monotonic())
+    return drain(queue)
+
+
+def test_a_schedule_replaces_the_delay_that_an_item_has() -> None:
+    """By an earlier instant and by a later one, with its priority."""
+    queue, clock = make_queue()
+    for item, first, second in (("later", 1.0, 8.0), ("sooner", 8.0, 1.0)):
+        queue.schedule(item, clock.monotonic() + first, priority=50)
+        queue.schedule(item, clock.monotonic() + second, priority=-50)
+    queue.schedule("ordinary", clock.monotonic() + 1.0)
+
+    assert ready_after(queue, clock, 2.0) == ["ordinary", "sooner"]
+    assert ready_after(queue, clock, 6.0) == ["later"]
+    queue.shut_down()
+
+
+def test_what_is_scheduled_for_now_is_ready() -> None:
+    queue, clock = make_queue()
+    queue.schedule("a", clock.monotonic() + 5.0)
+    queue.schedule("a", clock.monotonic(), priority=3)
+
+    assert queue.depths() == {3: 1}
+    assert queue.statistics().delayed == 0
+    queue.shut_down()
+
+
+def test_what_is_ready_needs_no_instant() -> None:
+    """Nor does what was added while a worker has it."""
+    queue, clock = make_queue()
+    queue.add("listed")
+    queue.schedule("listed", clock.monotonic() + 5.0)
+    assert queue.get() == ("listed", False)
+    queue.add("listed")
+    queue.schedule("listed", clock.monotonic() + 5.0, priority=2)
+    queue.done("listed")
+
+    assert queue.statistics().delayed == 0
+    assert queue.depths() == {2: 1}
+
+
+def test_an_item_that_is_being_processed_can_be_scheduled() -> None:
+    queue, clock = make_queue()
+    queue.add("a", priority=7)
+    queue.get()
+    queue.schedule("a", clock.monotonic() + 5.0, priority=LOW_PRIORITY)
+    queue.done("a")
+    clock.wait_for_waiters()
+    clock.step(5.0)
+    clock.wait_for(lambda: len(queue) == 1)
+
+    assert queue.depths() == {LOW_PRIORITY: 1}
+    queue.shut_down()
+
+
+def test_an_item_that_is_unscheduled_does_not_come() -> None:
+    queue, clock = make_queue()
+    queue.schedule("a", clock.monotonic() + 5.0)
+    queue.add("b")
+    for item in ("a", "b", "never seen"):
+        queue.unschedule(item)
+
+    assert queue.statistics().delayed == 0
+    assert drain(queue) == ["b"]
+    queue.shut_down()
+
+
+def test_a_schedule_after_a_shutdown_leaves_nothing_behind() -> None:
+    queue, clock = make_queue()
+    queue.shut_down()
+    queue.schedule("a", clock.monotonic() + 5.0)
+
+    assert queue.statistics().delayed == 0
