@@ -31,14 +31,21 @@ from clientgo.operator.cache import (
     namespaces_from_env,
     strip_managed_fields,
 )
-from clientgo.operator.cached_client import CachedClient
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, GenericEvent, UpdateEvent
-from clientgo.operator.cluster import Cluster
+from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.differences import merge_from
+from clientgo.operator.client.live_client import Change, LiveClient, ignore
+from clientgo.operator.client.ownership import (
+    controller_of,
+    has_owner_reference,
+    remove_owner_reference,
+    set_controller_reference,
+    set_owner_reference,
+)
 from clientgo.operator.context import Context
 from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import ControllerConfig
 from clientgo.operator.declaration import controller
-from clientgo.operator.differences import merge_from
 from clientgo.operator.errors import OperatorError, Retry, TerminalError
 from clientgo.operator.finalizers import (
     Finalizers,
@@ -46,9 +53,9 @@ from clientgo.operator.finalizers import (
     has_finalizer,
     remove_finalizer,
 )
-from clientgo.operator.live_client import Change, LiveClient, ignore
 from clientgo.operator.manager import Manager
-from clientgo.operator.manager_config import LeaderElection, ManagerConfig
+from clientgo.operator.manager.cluster import Cluster
+from clientgo.operator.manager.config import LeaderElection, ManagerConfig
 from clientgo.operator.mappers import (
     Key,
     Mapper,
@@ -60,13 +67,6 @@ from clientgo.operator.mappers import (
     owner_index,
 )
 from clientgo.operator.metrics_sink import MetricsSink
-from clientgo.operator.ownership import (
-    controller_of,
-    has_owner_reference,
-    remove_owner_reference,
-    set_controller_reference,
-    set_owner_reference,
-)
 from clientgo.operator.predicates import (
     Predicate,
     annotations_changed,

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
+from clientgo.operator.client.object_events import ObjectEvents
+from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
 from clientgo.operator.dependents.outcome import ALL_READY, DependentsOutcome
 from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError
 from clientgo.operator.key_state import NO_FAILURE, RetryInfo
-from clientgo.operator.object_events import ObjectEvents
-from clientgo.operator.ownership import set_controller_reference, set_owner_reference
 from clientgo.operator.run_fields import BoundLogger
 from clientgo.operator.run_queue import Run
 
 if TYPE_CHECKING:
-    from clientgo.operator.cached_client import CachedClient
+    from clientgo.operator.client.cached_client import CachedClient
     from clientgo.operator.controller import Controller
 
 P = TypeVar("P")

@@ -23,6 +23,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
 from clientgo.meta.timestamps import parse_time
+from clientgo.operator.client.object_writes import (
+    add_finalizers_now,
+    remove_finalizers_now,
+    write_result,
+    write_status,
+)
 from clientgo.operator.context import Context
 from clientgo.operator.errors import (
     CancelledError,
@@ -32,12 +38,6 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.failures import STATUS_RETRY, Failures, InvalidObjectError
 from clientgo.operator.finalizers import has_finalizer
-from clientgo.operator.object_writes import (
-    add_finalizers_now,
-    remove_finalizers_now,
-    write_result,
-    write_status,
-)
 from clientgo.operator.result import Result, Write
 from clientgo.operator.run_fields import RunFields, enter, leave
 from clientgo.operator.run_queue import Run

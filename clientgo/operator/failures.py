@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.meta import NotFoundError, StatusError, deep_copy, is_conflict, metadata_of
 from clientgo.meta.timestamps import parse_time
+from clientgo.operator.client.object_events import CLEANUP_ABANDONED
+from clientgo.operator.client.object_writes import remove_finalizers_now, write_status
 from clientgo.operator.context import Context
 from clientgo.operator.errors import (
     CancelledError,
@@ -29,8 +31,6 @@ from clientgo.operator.errors import (
     TerminalError,
 )
 from clientgo.operator.key_state import FailedRun, Timer
-from clientgo.operator.object_events import CLEANUP_ABANDONED
-from clientgo.operator.object_writes import remove_finalizers_now, write_status
 from clientgo.operator.result import ErrorResult
 from clientgo.operator.run_queue import Run
 from clientgo.operator.transient import retry_after

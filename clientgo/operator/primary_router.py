@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
-from clientgo.operator.differences import changed_fields
+from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.event_router import EventRouter
 from clientgo.operator.key_state import SELF_WAKES_WITHOUT_WAIT
 

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
 from clientgo.meta import Model, is_conflict
 from clientgo.meta.markers import Format
 from clientgo.meta.timestamps import format_time, parse_time
+from clientgo.operator.client.object_events import PROCESSING_ERROR, RESOURCE_EXISTS, shortened
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import AlreadyOwnedError
-from clientgo.operator.object_events import PROCESSING_ERROR, RESOURCE_EXISTS, shortened
 from clientgo.operator.status import has_status_fields, status_of
 
 if TYPE_CHECKING:

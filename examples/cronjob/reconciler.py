@@ -28,8 +28,8 @@ from clientgo.operator import (
     Result,
     controller,
 )
+from clientgo.operator.client.object_events import RESOURCE_EXISTS
 from clientgo.operator.errors import AlreadyOwnedError, OwnershipError
-from clientgo.operator.object_events import RESOURCE_EXISTS
 from clientgo.operator.permissions import rbac
 from clientgo.operator.webhooks import FieldErrors
 from clientgo.record import NoReferenceError, get_reference

@@ -26,8 +26,8 @@ from clientgo.operator import (
     TerminalError,
     retry,
 )
+from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.operator.errors import AlreadyOwnedError, ConfigError
-from clientgo.operator.object_events import ObjectEvents
 from clientgo.operator.retry import RetryState
 from clientgo.operator.status import status_of
 from tests.operator.world import Gadget, GadgetSpec, Recording, World, gadget

@@ -9,11 +9,11 @@ from typing import Any, get_type_hints
 import pytest
 
 from clientgo.operator import ALL, OWN, Manager, RateLimit, controller, retry
-from clientgo.operator.config_file import read_settings
 from clientgo.operator.controller_config import ControllerConfig, ControllerSettings
 from clientgo.operator.durations import seconds
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.manager_config import ManagerConfig, ManagerSettings
+from clientgo.operator.manager.config import ManagerConfig, ManagerSettings
+from clientgo.operator.manager.config_file import read_settings
 from clientgo.rest import ConfigError as NoClusterError
 from clientgo.rest import load_config
 from tests.operator.world import Gadget, Recording

@@ -31,7 +31,7 @@ from clientgo.operator.errors import (
     ManagerStoppedError,
     ShutdownTimeoutError,
 )
-from clientgo.operator.runnables import RunnableGroup
+from clientgo.operator.manager.runnables import RunnableGroup
 from clientgo.rest import RestConfig, limiter_of
 from clientgo.testing.actions import Action
 from tests.leftover_threads import no_thread_left

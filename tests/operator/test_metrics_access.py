@@ -12,7 +12,7 @@ from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.apiserver.requests import reviews
 from clientgo.operator import Manager
-from clientgo.operator.metrics_access import MetricsAccess
+from clientgo.operator.manager.metrics_access import MetricsAccess
 from clientgo.serving import Request, Response
 from tests.operator.pages import ask
 from tests.operator.world import World

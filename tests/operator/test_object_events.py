@@ -11,8 +11,8 @@ import pytest
 from clientgo.api.events_v1 import Event
 from clientgo.meta import Codec
 from clientgo.operator import Context
-from clientgo.operator.event_outlet import EventOutlet
-from clientgo.operator.object_events import ObjectEvents
+from clientgo.operator.client.event_recorder import EventOutlet
+from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.testing import FakeClient
 from clientgo.testing.fake_clock import FakeClock
 from tests.operator.world import Gadget, Planet, Recording, World, gadget, part

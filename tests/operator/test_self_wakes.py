@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.operator import Context, Result
-from clientgo.operator.differences import changed_fields
+from clientgo.operator.client.differences import changed_fields
 from tests.operator.world import Gadget, Recording, World, gadget
 
 ANNOTATION = "example.com/last-run"

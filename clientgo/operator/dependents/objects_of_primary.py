@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from clientgo.meta import ObjectName, annotations_of, deep_copy, labels_of, metadata_of
 from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.client.object_kind import kind_of
+from clientgo.operator.client.ownership import controller_of
 from clientgo.operator.dependents.declared_dependents import Node
 from clientgo.operator.errors import AlreadyOwnedError, OwnershipError, TerminalError
 from clientgo.operator.mappers import default_key
-from clientgo.operator.object_kind import kind_of
-from clientgo.operator.ownership import controller_of
 
 if TYPE_CHECKING:
     from clientgo.operator.context import Context

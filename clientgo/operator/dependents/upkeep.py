@@ -17,10 +17,10 @@ from typing import Any, Protocol, TypeAlias
 
 from clientgo.meta import APIResource, ObjectName, to_plain
 from clientgo.meta.patches import create_merge_patch
+from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.dependents.dependent import Dependent
 from clientgo.operator.dependents.differences import differences, lacks_owned_field
 from clientgo.operator.dependents.written_objects import WrittenObjects
-from clientgo.operator.live_client import LiveClient
 
 Write: TypeAlias = Callable[[LiveClient], Any]
 """Makes one request; returns the object as it is stored then."""

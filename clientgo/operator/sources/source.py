@@ -16,7 +16,7 @@ from clientgo.operator.change_events import ChangeEvent
 
 if TYPE_CHECKING:
     from clientgo.operator.cache.object_cache import ObjectCache
-    from clientgo.operator.cached_client import CachedClient
+    from clientgo.operator.client.cached_client import CachedClient
 
 
 class Sink(Protocol):

@@ -23,7 +23,7 @@ from clientgo.meta import ObjectName, deep_copy, metadata_of, resource_of
 from clientgo.metrics import NO_METRICS
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.scope import EVERYWHERE
-from clientgo.operator.cached_client import CachedClient
+from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import changed_config
 from clientgo.operator.cycle import Cycle

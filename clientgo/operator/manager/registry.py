@@ -18,7 +18,7 @@ from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import ControllerConfig, changed_config
 from clientgo.operator.declaration import Declaration
 from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.manager_config import ManagerConfig
+from clientgo.operator.manager.config import ManagerConfig
 
 EVERY: Final = "*"
 """In the settings by controller: those of all."""

@@ -44,7 +44,7 @@ from clientgo.operator import retry
 from clientgo.operator.cache.scope import ALL, OWN
 from clientgo.operator.durations import parse_duration, seconds
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.manager_config import LeaderElection
+from clientgo.operator.manager.config import LeaderElection
 from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.setting_names import check_names
 from clientgo.operator.webhooks.options import WebhookOptions

@@ -31,16 +31,16 @@ from clientgo.meta import (
     Unstructured,
     metadata_of,
 )
-from clientgo.operator.configured_client import ConfiguredClient
-from clientgo.operator.differences import (
+from clientgo.operator.client.configured_client import ConfiguredClient
+from clientgo.operator.client.differences import (
     as_wanted,
     merge_from,
     mutated_in_place,
     patch_for,
     to_apply,
 )
+from clientgo.operator.client.object_kind import AnyKind, kind_of
 from clientgo.operator.errors import NamespaceTerminatingError
-from clientgo.operator.object_kind import AnyKind, kind_of
 
 S = TypeVar("S")
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from clientgo.meta import NotFoundError, ObjectName
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.live_client import LiveClient, Selection
+from clientgo.operator.client.live_client import LiveClient, Selection
 
 
 class CachedClient(LiveClient):

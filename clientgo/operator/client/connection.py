@@ -11,7 +11,7 @@ from typing import Any
 from clientgo import __version__
 from clientgo.client import Client
 from clientgo.metrics import NO_METRICS, MetricsProvider
-from clientgo.operator.api_warnings import warning_once
+from clientgo.operator.client.api_warnings import warning_once
 
 
 def client_of(cluster: Any, name: str, metrics: MetricsProvider) -> Client:

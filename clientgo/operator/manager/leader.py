@@ -30,8 +30,8 @@ from clientgo.leaderelection import (
 )
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.errors import LeadershipLostError
-from clientgo.operator.lease_permissions import check_lease_permissions
-from clientgo.operator.manager_config import LeaderElection
+from clientgo.operator.manager.config import LeaderElection
+from clientgo.operator.manager.lease_permissions import check_lease_permissions
 from clientgo.process import SupervisedThread
 from clientgo.record import SeriesRecorder
 

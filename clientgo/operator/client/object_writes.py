@@ -20,7 +20,7 @@ from clientgo.meta import (
     to_plain,
 )
 from clientgo.meta.patches import create_merge_patch
-from clientgo.operator.live_client import LiveClient
+from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.result import Result, Write
 
 _REMOVAL_ATTEMPTS = 10

@@ -18,7 +18,7 @@ from typing import Final
 from clientgo.api.events_v1 import Event
 from clientgo.client import Client
 from clientgo.clock import Clock
-from clientgo.operator.event_budget import EventBudget
+from clientgo.operator.client.event_budget import EventBudget
 from clientgo.record import (
     EventSeriesSink,
     SeriesBroadcaster,

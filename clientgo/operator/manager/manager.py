@@ -32,13 +32,13 @@ from clientgo.operator.builder import ControllerBuilder
 from clientgo.operator.cache.kind_cache import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
-from clientgo.operator.cached_client import CachedClient
-from clientgo.operator.cluster import Cluster
-from clientgo.operator.config_file import read_settings
-from clientgo.operator.configured_client import ClientOptions
+from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.configured_client import ClientOptions
+from clientgo.operator.client.connection import client_of
+from clientgo.operator.client.event_recorder import EventOutlet
+from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller_config import ControllerSettings
-from clientgo.operator.controller_registry import ControllerRegistry
 from clientgo.operator.declaration import Declaration, declaration_of
 from clientgo.operator.errors import (
     AlreadyStartedError,
@@ -48,24 +48,24 @@ from clientgo.operator.errors import (
     ManagerStoppedError,
     ShutdownTimeoutError,
 )
-from clientgo.operator.event_outlet import EventOutlet
-from clientgo.operator.leader import Leader
-from clientgo.operator.live_client import LiveClient
-from clientgo.operator.manager_client import client_of
-from clientgo.operator.manager_config import ManagerConfig, ManagerSettings, changed_settings
-from clientgo.operator.manager_health import ManagerHealth
-from clientgo.operator.metrics_sink import MetricsSink
-from clientgo.operator.reconciler import shape_of
-from clientgo.operator.refreshed_metrics import RefreshedMetrics
-from clientgo.operator.runnables import (
+from clientgo.operator.manager.cluster import Cluster
+from clientgo.operator.manager.config import ManagerConfig, ManagerSettings, changed_settings
+from clientgo.operator.manager.config_file import read_settings
+from clientgo.operator.manager.health import ManagerHealth
+from clientgo.operator.manager.leader import Leader
+from clientgo.operator.manager.refreshed_metrics import RefreshedMetrics
+from clientgo.operator.manager.registry import ControllerRegistry
+from clientgo.operator.manager.runnables import (
     RunFunction,
     Runnable,
     RunnableGroup,
     run_function,
     within,
 )
-from clientgo.operator.served_kinds import check_served
-from clientgo.operator.servers import BoundAddresses, Servers, metrics_of
+from clientgo.operator.manager.served_kinds import check_served
+from clientgo.operator.manager.servers import BoundAddresses, Servers, metrics_of
+from clientgo.operator.metrics_sink import MetricsSink
+from clientgo.operator.reconciler import shape_of
 from clientgo.operator.services import Services
 from clientgo.operator.webhooks.registry import Webhooks
 from clientgo.serving import Handler
@@ -167,7 +167,7 @@ class Manager:
         """A manager with the settings of a file (TOML or YAML) and of the environment.
 
         ``settings`` win over variables (``CLIENTGO_OPERATOR_WORKERS=4``), which win over the file;
-        see :mod:`clientgo.operator.config_file`. Raises
+        see :mod:`clientgo.operator.manager.config_file`. Raises
         :class:`~clientgo.operator.errors.ConfigError`.
         """
         config = changed_settings(ManagerConfig(), {**read_settings(path, env), **settings})

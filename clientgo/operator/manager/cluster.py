@@ -25,10 +25,10 @@ from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import NO_METRICS
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import CacheScope
-from clientgo.operator.cached_client import CachedClient
-from clientgo.operator.configured_client import ClientOptions
-from clientgo.operator.event_outlet import EventOutlet
-from clientgo.operator.manager_client import client_of
+from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.configured_client import ClientOptions
+from clientgo.operator.client.connection import client_of
+from clientgo.operator.client.event_recorder import EventOutlet
 from clientgo.operator.sources.kind_source import KindSource, watch
 from clientgo.operator.sources.source import Sink, SourceContext
 

@@ -3,7 +3,7 @@
 Promises that every write is guarded, intercepted and remembered for the caches, and that every
 request ends when the client's ``stop`` is set. A client is never changed: what differs is another.
 
-Does not know what the API can do: see :class:`~clientgo.operator.live_client.LiveClient`.
+Does not know what the API can do: see :class:`~clientgo.operator.client.live_client.LiveClient`.
 
 Source: controller-runtime pkg/client (NewNamespacedClient, NewDryRunClient, WithFieldOwner), where
 each of these wraps all methods of a client again.
@@ -20,8 +20,8 @@ from typing import Any, Self, TypeVar
 from clientgo.client import Client
 from clientgo.meta import PartialObjectMetadata
 from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.client.object_kind import kind_of
 from clientgo.operator.errors import CancelledError, OperatorError
-from clientgo.operator.object_kind import kind_of
 from clientgo.rest import RequestStoppedError
 
 S = TypeVar("S")

@@ -1,0 +1,31 @@
+"""Reading and writing objects: from the caches, and at the API server.
+
+::
+
+    CachedClient ──reads──► the caches        LiveClient ──reads, writes──► the API server
+         └──────────writes─────────────────────────▲ what it answers is remembered for the caches
+"""
+
+from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.differences import merge_from
+from clientgo.operator.client.live_client import Change, LiveClient, ignore
+from clientgo.operator.client.ownership import (
+    controller_of,
+    has_owner_reference,
+    remove_owner_reference,
+    set_controller_reference,
+    set_owner_reference,
+)
+
+__all__ = [
+    "CachedClient",
+    "LiveClient",
+    "Change",
+    "merge_from",
+    "ignore",
+    "set_controller_reference",
+    "set_owner_reference",
+    "remove_owner_reference",
+    "has_owner_reference",
+    "controller_of",
+]
