@@ -25,12 +25,12 @@ import pytest
 from benchmarks.recorded_server import OBJECTS, event_line, foo, page_body, recorded_server
 from benchmarks.test_bench_informer import Stopwatch, by_app, read_list, read_watch, timed
 from clientgo.cache import DeltaFIFO, Indexer, Reflector, meta_namespace_index
-from clientgo.cache.delta_processor import DeltaProcessor
-from clientgo.cache.deltas import Deltas
-from clientgo.cache.handlers import HandlerFuncs
-from clientgo.cache.listener import Listener
-from clientgo.cache.notifications import Chunk
-from clientgo.cache.quarantine import QuarantineLog
+from clientgo.cache.informer.delta_processor import DeltaProcessor
+from clientgo.cache.informer.handlers import HandlerFuncs
+from clientgo.cache.informer.listener import Listener
+from clientgo.cache.informer.notifications import Chunk
+from clientgo.cache.queues.queue import Deltas
+from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.client import Client, ResourceListWatch
 from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Codec

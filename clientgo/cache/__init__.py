@@ -11,23 +11,62 @@ Data goes one way: a :class:`Queue` takes what the API server reports, its consu
 :class:`Indexer` and tells the event handlers, everybody else reads.
 """
 
-from clientgo.cache.controller import Controller
-from clientgo.cache.deleted_object import DeletedObject
-from clientgo.cache.delta_fifo import DeltaFIFO
-from clientgo.cache.deltas import Delta, Deltas, DeltaType, Replacement, newest, oldest
-from clientgo.cache.done_checker import DoneChecker
-from clientgo.cache.expiration_cache import ExpirationCache, ExpirationPolicy, ttl_policy
-from clientgo.cache.fifo import FIFO
-from clientgo.cache.handlers import (
+from clientgo.cache.client_go.deleted_object import DeletedObject
+from clientgo.cache.client_go.expiration_cache import ExpirationCache, ExpirationPolicy, ttl_policy
+from clientgo.cache.client_go.fifo import FIFO
+from clientgo.cache.client_go.heap import Heap
+from clientgo.cache.client_go.lazy import Lazy
+from clientgo.cache.client_go.mutation_cache import MutationCache
+from clientgo.cache.client_go.pager import ListPager
+from clientgo.cache.client_go.undelta_store import UndeltaStore
+from clientgo.cache.client_go.unshared_informer import new_informer
+from clientgo.cache.client_go.watch_list_options import watch_list_options
+from clientgo.cache.informer.controller import Controller
+from clientgo.cache.informer.handlers import (
     FilteringHandler,
     HandlerFuncs,
     ResourceEventHandler,
     last_known_state,
 )
-from clientgo.cache.heap import Heap
-from clientgo.cache.indexer import Indexer
-from clientgo.cache.informer_name import InformerIdentity, InformerName
-from clientgo.cache.keys import (
+from clientgo.cache.informer.informer_name import InformerIdentity, InformerName
+from clientgo.cache.informer.listener import HighWater, ListenerStatistics
+from clientgo.cache.informer.mutation_detector import CacheMutatedError, MutationDetector
+from clientgo.cache.informer.shared_informer import (
+    InformerStateError,
+    InformerStatistics,
+    Registration,
+    SharedIndexInformer,
+)
+from clientgo.cache.informer.sync_tracker import AsyncTracker, SingleFileTracker
+from clientgo.cache.informer.transforming_store import Transform
+from clientgo.cache.informer.wait_for_cache_sync import (
+    CacheSyncError,
+    SyncResult,
+    wait_for_cache_sync,
+)
+from clientgo.cache.queues.delta_fifo import DeltaFIFO
+from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.queues.latch import Latch
+from clientgo.cache.queues.queue import (
+    ChangeError,
+    Delta,
+    Deltas,
+    Queue,
+    QueueClosedError,
+    QueueMetrics,
+    QueueStatistics,
+    Replacement,
+    newest,
+    oldest,
+)
+from clientgo.cache.queues.queue_choice import DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE, QueueChoice
+from clientgo.cache.queues.real_fifo import RealFIFO
+from clientgo.cache.reflector.health import ReflectorStatistics
+from clientgo.cache.reflector.list_watch import ListerWatcher, ListWatch, WatchStream
+from clientgo.cache.reflector.reflector import Reflector, new_namespace_keyed_reflector
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.indexer import Indexer
+from clientgo.cache.store.keys import (
     NAMESPACE_INDEX,
     IndexFunc,
     KeyFunc,
@@ -38,31 +77,8 @@ from clientgo.cache.keys import (
     meta_namespace_index,
     meta_namespace_key,
 )
-from clientgo.cache.lazy import Lazy
-from clientgo.cache.list_watch import ListerWatcher, ListWatch, WatchStream
-from clientgo.cache.listener import HighWater, ListenerStatistics
-from clientgo.cache.listers import Lister, list_all, list_by_namespace
-from clientgo.cache.mutation_cache import MutationCache
-from clientgo.cache.mutation_detector import CacheMutatedError, MutationDetector
-from clientgo.cache.pager import ListPager
-from clientgo.cache.queue import (
-    ChangeError,
-    Queue,
-    QueueClosedError,
-    QueueMetrics,
-    QueueStatistics,
-)
-from clientgo.cache.queue_choice import DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE, QueueChoice
-from clientgo.cache.real_fifo import RealFIFO
-from clientgo.cache.reflector import Reflector, new_namespace_keyed_reflector
-from clientgo.cache.reflector_health import ReflectorStatistics
-from clientgo.cache.shared_informer import (
-    InformerStateError,
-    InformerStatistics,
-    Registration,
-    SharedIndexInformer,
-)
-from clientgo.cache.store import (
+from clientgo.cache.store.listers import Lister, list_all, list_by_namespace
+from clientgo.cache.store.store import (
     IndexConflictError,
     IndexFuncError,
     Store,
@@ -70,14 +86,7 @@ from clientgo.cache.store import (
     TransactionError,
     UnknownIndexError,
 )
-from clientgo.cache.sync_tracker import AsyncTracker, SingleFileTracker
-from clientgo.cache.thread_safe_store import ThreadSafeStore
-from clientgo.cache.tombstone import DeletedFinalStateUnknown
-from clientgo.cache.transforming_store import Transform
-from clientgo.cache.undelta_store import UndeltaStore
-from clientgo.cache.unshared_informer import new_informer
-from clientgo.cache.wait_for_cache_sync import CacheSyncError, SyncResult, wait_for_cache_sync
-from clientgo.cache.watch_list_options import watch_list_options
+from clientgo.cache.store.thread_safe_store import ThreadSafeStore
 
 __all__ = [
     # keys
@@ -109,6 +118,7 @@ __all__ = [
     "oldest",
     "newest",
     "DoneChecker",
+    "Latch",
     "ChangeError",
     "QueueClosedError",
     "QueueStatistics",

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from clientgo.cache.list_watch import WatchStream
+from clientgo.cache import WatchStream
 from clientgo.client.resource_client import ResourceClient
 from clientgo.meta import ListOptions, ObjectList
 

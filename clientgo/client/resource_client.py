@@ -20,7 +20,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from clientgo.cache.list_watch import WatchStream
+from clientgo.cache import WatchStream
 from clientgo.client.patch_kind import PatchKind
 from clientgo.meta import APIResource, Codec, ListOptions, ObjectList, Unstructured, to_plain
 from clientgo.rest import Request, RequestError, RestClient

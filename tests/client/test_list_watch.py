@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from clientgo.cache.list_watch import ListerWatcher, WatchStream
+from clientgo.cache import ListerWatcher, WatchStream
 from clientgo.client import Client, ResourceListWatch, selecting
 from clientgo.meta import APIResource, ListOptions
 from clientgo.testing.scripted_server import ScriptedServer, answer_json, watch_begin, watch_end

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache.latch import Latch
+from clientgo.cache import Latch
 from clientgo.client import Client, selecting
 from clientgo.informers import DynamicInformerFactory, MetadataInformerFactory
 from clientgo.meta import APIResource, GroupVersionResource, ObjectMeta, Unstructured

@@ -10,8 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.cache import ListerWatcher, WatchStream
-from clientgo.cache.latch import Latch
+from clientgo.cache import Latch, ListerWatcher, WatchStream
 from clientgo.meta import ListOptions, NotFoundError, ObjectList
 
 

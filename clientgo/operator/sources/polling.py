@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, Literal, overload
 
-from clientgo.cache.latch import Latch
+from clientgo.cache import Latch
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.durations import Duration, positive_seconds

@@ -1,0 +1,72 @@
+"""An informer with exactly one handler, which is called where the cache is written.
+
+Promises: the store holds a change when the handler is told of it; the handler is called for one
+change at a time, in order, in the thread that runs the controller. What it raises ends the run
+and is raised there. Does not promise to keep up: a slow handler holds the cache back. A
+:class:`~clientgo.cache.SharedIndexInformer` does not.
+
+Upstream: ``tools/cache`` NewInformer, NewIndexerInformer, NewInformerWithOptions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from clientgo.cache.informer.controller import Controller
+from clientgo.cache.informer.delta_processor import DeltaProcessor
+from clientgo.cache.informer.handlers import ResourceEventHandler
+from clientgo.cache.informer.notifications import Chunk, deliver
+from clientgo.cache.informer.transforming_store import Transform, TransformingStore
+from clientgo.cache.queues.queue_choice import DELTA_FIFO, QueueChoice
+from clientgo.cache.reflector.list_watch import ListerWatcher
+from clientgo.cache.reflector.quarantine import QuarantineLog
+from clientgo.cache.reflector.reflector import Reflector
+from clientgo.cache.store.indexer import Indexer
+from clientgo.cache.store.keys import IndexFunc
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.meta import GroupVersionKind
+
+T = TypeVar("T")
+
+
+def new_informer(
+    lister_watcher: ListerWatcher[T],
+    handler: ResourceEventHandler[T],
+    expected: type | GroupVersionKind | None = None,
+    *,
+    name: str = "informer",
+    resync_period: float = 0.0,
+    indexers: Mapping[str, IndexFunc] | None = None,
+    queue: QueueChoice = DELTA_FIFO,
+    transform: Transform | None = None,
+    clock: Clock = REAL_CLOCK,
+    **reflector_options: Any,
+) -> tuple[Indexer[T], Controller]:
+    """A cache and the controller that keeps it and tells ``handler``; nothing runs yet.
+
+    The options are those of a shared informer and of the reflector.
+    """
+    quarantine = QuarantineLog(name)
+    store: Indexer[T] = Indexer(indexers=indexers, tracks_resource_version=queue.keeps_order)
+    changes = queue.make(store, name=name, clock=clock)
+    told: Any = changes
+    if transform is not None:
+        told = TransformingStore(changes, transform, quarantine)
+    reflector = Reflector(
+        lister_watcher,
+        told,
+        name=f"{name} reflector",
+        expected=expected,
+        resync_period=resync_period,
+        quarantine=quarantine,
+        clock=clock,
+        **reflector_options,
+    )
+
+    def tell(chunk: Chunk) -> None:
+        for notification in chunk.notifications:
+            deliver(handler, notification)
+
+    processor = DeltaProcessor(store, tell, quarantine=quarantine)
+    return store, Controller(changes, reflector, processor.process, clock=clock)

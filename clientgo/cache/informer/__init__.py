@@ -1,0 +1,1 @@
+"""From a queue of changes to the store and the event handlers."""

@@ -1,0 +1,100 @@
+"""The engine of an informer: a reflector that fills a queue, and a loop that empties it.
+
+Promises: :meth:`Controller.run` drains the queue in the calling thread, blocks until it is
+stopped, and returns with the queue closed and the reflector's thread joined. A reflector that
+dies of a bug is started again.
+
+Does not promise to process what is still queued when it is stopped. A controller runs once.
+
+Differs from client-go (``tools/cache`` Controller): errors of processing are logged and counted
+instead of discarded; an error that escapes, which only the handler of an unshared informer can
+cause, ends the run and is raised.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from typing import Final
+
+from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.queues.queue import ProcessBatchFunc, Queue, QueueClosedError
+from clientgo.cache.reflector.reflector import Reflector
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.wait import StopEvent, call_when_set
+
+_log = logging.getLogger("clientgo.cache.controller")
+
+RESTART_AFTER: Final = 1.0
+"""Seconds until a reflector that died is started again."""
+
+
+class Controller:
+    """Runs ``reflector``, which writes to ``queue``, and passes its batches to ``process``.
+
+    ``processed`` is called after each batch.
+
+    Source: k8s.io/client-go/tools/cache, Controller.
+    """
+
+    def __init__(
+        self,
+        queue: Queue,
+        reflector: Reflector,
+        process: ProcessBatchFunc,
+        *,
+        processed: Callable[[], None] = lambda: None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        self._queue = queue
+        self._reflector = reflector
+        self._process = process
+        self._processed = processed
+        self._clock = clock
+
+    def run(self, stop: threading.Event) -> None:
+        """Keep going until ``stop`` is set. Blocks; raises what escapes from processing."""
+        ending = StopEvent()
+
+        def end() -> None:
+            ending.set()
+            self._queue.close()
+
+        registration = call_when_set(stop, end)
+        thread = threading.Thread(
+            target=self._run_reflector, args=(ending,), name=self._reflector.name, daemon=True
+        )
+        thread.start()
+        try:
+            while not ending.is_set():
+                self._queue.pop_batch(self._process)
+                self._processed()
+        except QueueClosedError:
+            return
+        finally:
+            end()
+            registration.cancel()
+            thread.join()
+
+    def has_synced(self) -> bool:
+        """Whether the first list has been processed."""
+        return self._queue.has_synced()
+
+    def has_synced_checker(self) -> DoneChecker:
+        """The same, to wait for."""
+        return self._queue.has_synced_checker()
+
+    def last_sync_resource_version(self) -> str:
+        """The version up to which the queue has been told everything."""
+        return self._reflector.last_sync_resource_version()
+
+    def _run_reflector(self, ending: threading.Event) -> None:
+        while not ending.is_set():
+            try:
+                self._reflector.run(ending)
+            except BaseException:  # noqa: BLE001 - supervised: the cache must not silently go stale
+                _log.exception(
+                    "%s died; it starts again in %.0f s", self._reflector.name, RESTART_AFTER
+                )
+                self._clock.sleep(RESTART_AFTER, ending)

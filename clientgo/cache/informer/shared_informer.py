@@ -1,0 +1,448 @@
+"""A cache of one kind of object that any number of handlers share.
+
+Promises: one list and watch serves all; the store is changed before a handler is told; each
+handler is told in order, in a thread of its own, and can neither block the cache nor the others. A
+handler that joins late is told of every object that is there, without a gap or a repetition. Any
+method may be called from any thread, callbacks included.
+
+Does not promise that handlers see every state of an object, only the newest one eventually; nor
+that the cache is as new as the server.
+
+Differs from client-go (``tools/cache`` SharedIndexInformer): it can tell how it is doing; it runs
+on DeltaFIFO unless it is given another queue; a failing handler, index function or transform costs
+only the object that it fails for.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Generic, TypeVar
+
+from clientgo.cache.informer.controller import Controller
+from clientgo.cache.informer.delta_processor import DeltaProcessor
+from clientgo.cache.informer.handlers import HandlerFuncs, ResourceEventHandler, handler_name
+from clientgo.cache.informer.informer_metrics import InformerMetrics
+from clientgo.cache.informer.informer_name import InformerIdentity
+from clientgo.cache.informer.listener import HighWater, Listener, ListenerStatistics
+from clientgo.cache.informer.mutation_detector import MutationDetector, mutation_detector_enabled
+from clientgo.cache.informer.notifications import Chunk, Kind, subject_of
+from clientgo.cache.informer.resync_schedule import ResyncSchedule, checked_period
+from clientgo.cache.informer.shared_processor import SharedProcessor
+from clientgo.cache.informer.transforming_store import Transform, TransformingStore
+from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.queues.latch import Latch
+from clientgo.cache.queues.queue import Deltas, Queue, QueueStatistics
+from clientgo.cache.queues.queue_choice import DELTA_FIFO, QueueChoice
+from clientgo.cache.reflector.health import ReflectorStatistics
+from clientgo.cache.reflector.list_watch import ListerWatcher
+from clientgo.cache.reflector.quarantine import QuarantineLog
+from clientgo.cache.reflector.reflector import SHORTEST_WATCH_TIMEOUT, Reflector, WatchErrorHandler
+from clientgo.cache.store.changes import DeletedFinalStateUnknown
+from clientgo.cache.store.indexer import Indexer
+from clientgo.cache.store.keys import IndexFunc
+from clientgo.cache.store.store import StoreStatistics
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.meta import GroupVersionKind
+from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.process import refuse_in_child
+from clientgo.wait import BackoffManager
+
+_log = logging.getLogger("clientgo.cache.informer")
+
+T = TypeVar("T")
+
+
+class InformerStateError(RuntimeError):
+    """A call came too late: before the start, or before the stop, it would have been right."""
+
+
+class Registration:
+    """One handler of one informer, as :meth:`SharedIndexInformer.add_event_handler` returns it."""
+
+    def __init__(self, informer: SharedIndexInformer[Any], listener: Listener) -> None:
+        self._informer = informer
+        self._listener = listener
+
+    def has_synced(self) -> bool:
+        """Whether the handler has returned for every object of the initial list."""
+        return self._listener.tracker.has_synced()
+
+    def has_synced_checker(self) -> DoneChecker:
+        """The same, to wait for."""
+        return self._listener.tracker.checker
+
+    def wait_until_idle(self, timeout: float | None = None) -> bool:
+        """Block until the handler has returned for everything that it was told so far.
+
+        Returns False after ``timeout`` seconds. Not for the handler's own callbacks.
+        """
+        return self._listener.wait_until_idle(timeout)
+
+    def statistics(self) -> ListenerStatistics:
+        return self._listener.statistics()
+
+
+@dataclass(frozen=True, slots=True)
+class InformerStatistics:
+    """An informer at one instant; queue and reflector are None before it runs."""
+
+    synced: bool
+    stopped: bool
+    store: StoreStatistics
+    queue: QueueStatistics | None
+    reflector: ReflectorStatistics | None
+    handlers: tuple[ListenerStatistics, ...]
+    quarantined: int
+
+
+class _Phase(Enum):
+    NEW = "new"
+    RUNNING = "running"
+    STOPPED = "stopped"
+
+
+class SharedIndexInformer(Generic[T]):
+    """Caches what ``lister_watcher`` lists and watches, and tells handlers what changes.
+
+    ``expected`` is the class of the objects or, for unstructured ones, their kind. ``name``
+    appears in logs, thread names and statistics. ``resync_period`` (seconds, 0: never) is how
+    often handlers are told of everything again unless they ask for another period; with 0 nobody
+    is, whatever handlers ask for. ``queue`` chooses the queue between reflector and store.
+    ``transform`` changes objects before they are cached. ``split_recreated`` tells of an object
+    that came back with another uid as of a deletion and an addition. ``on_error`` is told of
+    failures to list and watch. With an ``identity`` the informer reports metrics. What remains is
+    passed to the :class:`~clientgo.cache.Reflector`.
+
+    Making one starts nothing. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
+    """
+
+    def __init__(
+        self,
+        lister_watcher: ListerWatcher[T],
+        expected: type | GroupVersionKind | None = None,
+        *,
+        name: str = "",
+        resync_period: float = 0.0,
+        indexers: Mapping[str, IndexFunc] | None = None,
+        queue: QueueChoice = DELTA_FIFO,
+        transform: Transform | None = None,
+        split_recreated: bool = False,
+        page_size: int = 0,
+        min_watch_timeout: float = SHORTEST_WATCH_TIMEOUT,
+        stream_initial_list: bool = True,
+        delays: BackoffManager | None = None,
+        on_error: WatchErrorHandler | None = None,
+        identity: InformerIdentity | None = None,
+        metrics: MetricsProvider | None = None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        description = expected.__name__ if isinstance(expected, type) else str(expected or "")
+        self.name: Final = name or description or "informer"
+        self.indexer: Final[Indexer[T]] = Indexer(
+            indexers=indexers, tracks_resource_version=queue.keeps_order
+        )
+        self._lister_watcher = lister_watcher
+        self._queue_choice = queue
+        self._default_period = self._check_period = resync_period
+        self._transform = transform
+        self._on_error = on_error
+        self._clock = clock
+        self._metrics = InformerMetrics(metrics or default_provider(), identity)
+        self._quarantine = QuarantineLog(self.name)
+        self._processor = SharedProcessor(clock)
+        self._mutation_detector = (
+            MutationDetector(self.name, clock=clock) if mutation_detector_enabled() else None
+        )
+        self._deltas = DeltaProcessor(
+            self.indexer,
+            self._tell,
+            quarantine=self._quarantine,
+            split_recreated=split_recreated,
+        )
+        self._reflector_options: Final[dict[str, Any]] = {
+            "name": f"{self.name} reflector",
+            "description": description or self.name,
+            "expected": expected,
+            "page_size": page_size,
+            "min_watch_timeout": min_watch_timeout,
+            "stream_initial_list": stream_initial_list,
+            "delays": delays,
+            "metrics": metrics,
+            "clock": clock,
+        }
+        self._synced = DoneChecker(self.name, Latch())
+        self._numbers = itertools.count(1)
+
+        self._lock = threading.Lock()
+        """Guards the phase and what depends on it. Taken before `_distributing`."""
+        self._phase = _Phase.NEW
+        self._queue: Queue | None = None
+        self._reflector: Reflector | None = None
+        self._distributing = threading.Lock()
+        """Held while a batch goes into the store and to the handlers, so that a handler that
+        joins sees the store as of the end of a batch."""
+        advice = "make an informer in the child, after the fork"
+        refuse_in_child(
+            self, f"informer {self.name}", "_lock", "_distributing", "_synced", advice=advice
+        )
+        self.indexer.refuse_in_child(f"the cache of informer {self.name}", advice=advice)
+
+    # Running
+
+    def run(self, stop: threading.Event) -> None:
+        """Keep the cache up to date until ``stop`` is set. Blocks.
+
+        Returns when everything has ended, the handlers' calls in progress included. For those it
+        waits at most 10 s: a handler that has not returned then is named in the log, and its
+        daemon thread is left behind. An informer runs once: a second call logs a warning and
+        returns.
+        """
+        with self._lock:
+            if self._phase is not _Phase.NEW:
+                _log.warning("%s runs or has run already; it cannot be started again", self.name)
+                return
+            controller = self._start_locked()
+        with self._looking_for_mutations():
+            try:
+                controller.run(stop)
+            finally:
+                with self._lock:
+                    self._phase = _Phase.STOPPED
+                self._processor.stop()
+                self._metrics.remove()
+
+    def is_stopped(self) -> bool:
+        """Whether it has run and ended."""
+        return self._phase is _Phase.STOPPED
+
+    def has_synced(self) -> bool:
+        """Whether the first list has been applied to the store as a whole.
+
+        It says nothing about handlers; their registrations do.
+        """
+        return self._synced.is_done()
+
+    def has_synced_checker(self) -> DoneChecker:
+        """The same, to wait for."""
+        return self._synced
+
+    # Handlers
+
+    def add_event_handler(
+        self,
+        handler: ResourceEventHandler[T] | None = None,
+        *,
+        on_add: Callable[[T], object] | None = None,
+        on_update: Callable[[T, T], object] | None = None,
+        on_delete: Callable[[T | DeletedFinalStateUnknown], object] | None = None,
+        on_resync: Callable[[T, T], object] | None = None,
+        resync_period: float | None = None,
+        coalesce: bool = False,
+        high_water: HighWater | None = None,
+    ) -> Registration:
+        """Tell a handler, or functions, of every change from now on and of what is there now.
+
+        ``resync_period`` replaces the informer's, 0 for never; it is rounded up to what the
+        informer can do. ``coalesce`` sums up what waits for a slow handler per object,
+        ``high_water`` tells when too much does. Every call is a registration of its own.
+
+        Raises :class:`InformerStateError` when the informer has stopped, ``TypeError`` without a
+        handler or with one of both kinds.
+        """
+        functions = [f for f in (on_add, on_update, on_delete, on_resync) if f is not None]
+        if (handler is None) == (not functions):
+            raise TypeError(
+                "pass either a handler, or functions as on_add, on_update, on_delete, on_resync"
+            )
+        if handler is None:
+            handler = HandlerFuncs(
+                on_add=on_add, on_update=on_update, on_delete=on_delete, on_resync=on_resync
+            )
+        listener = Listener(
+            handler,
+            name=f"{self.name} handler {next(self._numbers)} ({handler_name(handler)})",
+            clock=self._clock,
+            coalesce=coalesce,
+            high_water=high_water,
+        )
+        with self._lock:
+            if self._phase is _Phase.STOPPED:
+                raise InformerStateError(
+                    f"{self.name} has stopped: {handler_name(handler)} would never be called"
+                )
+            period = self._default_period if resync_period is None else resync_period
+            schedule = self._schedule_locked(checked_period(period))
+            with self._distributing:
+                objs = self.indexer.list()
+                replay = Chunk([(Kind.ADD, obj, True) for obj in objs], initial=len(objs))
+                self._processor.add(listener, schedule, replay)
+        return Registration(self, listener)
+
+    def remove_event_handler(self, registration: Registration) -> None:
+        """Tell a handler nothing more; what waits for it is dropped.
+
+        Does not wait for the call in progress. Legal at any time, repeatedly, in the handler's own
+        calls, and without effect for a handler of another informer.
+        """
+        if not isinstance(registration, Registration):
+            raise TypeError(f"not what add_event_handler returned: {registration!r}")
+        if registration._informer is self:
+            self._processor.remove(registration._listener)
+
+    def shut_down_event_handler(self, registration: Registration) -> None:
+        """Remove a handler and wait until its call in progress has ended.
+
+        It waits at most 10 s and then names the handler in the log. In the handler's own calls it
+        does not wait: nothing can wait for itself.
+        """
+        self.remove_event_handler(registration)
+        if registration._informer is self:
+            self._processor.shut_down(registration._listener)
+
+    # Before the start
+
+    def set_transform(self, transform: Transform) -> None:
+        """Change what is cached. Raises :class:`InformerStateError` once started."""
+        with self._lock:
+            self._check_new_locked("a transform")
+            self._transform = transform
+
+    def set_watch_error_handler(self, on_error: WatchErrorHandler) -> None:
+        """Be told of failures. Raises :class:`InformerStateError` once started."""
+        with self._lock:
+            self._check_new_locked("a watch error handler")
+            self._on_error = on_error
+
+    # What is there
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc]) -> None:
+        """Register indexes, before the start or while running.
+
+        Raises :class:`InformerStateError` once stopped, and like
+        :meth:`~clientgo.cache.Indexer.add_indexers`.
+        """
+        with self._lock:
+            if self._phase is _Phase.STOPPED:
+                raise InformerStateError(f"{self.name} has stopped: no indexes can be added")
+        self.indexer.add_indexers(indexers)
+
+    def last_sync_resource_version(self) -> str:
+        """The version up to which the queue has been told everything; empty before it is."""
+        reflector = self._reflector
+        return reflector.last_sync_resource_version() if reflector is not None else ""
+
+    def is_watching(self) -> bool:
+        """Whether a watch is open that keeps the cache up to date."""
+        reflector = self._reflector
+        return reflector is not None and reflector.is_watching()
+
+    def last_error(self) -> Exception | None:
+        """What went wrong last in listing and watching, if anything ever did."""
+        reflector = self._reflector
+        return reflector.statistics().last_error if reflector is not None else None
+
+    def statistics(self) -> InformerStatistics:
+        """How it is doing, for probes and people."""
+        queue, reflector = self._queue, self._reflector
+        return InformerStatistics(
+            synced=self.has_synced(),
+            stopped=self.is_stopped(),
+            store=self.indexer.statistics(),
+            queue=queue.statistics() if queue is not None else None,
+            reflector=reflector.statistics() if reflector is not None else None,
+            handlers=tuple(listener.statistics() for listener in self._processor.listeners()),
+            quarantined=self._quarantine.count,
+        )
+
+    # Inside
+
+    def _start_locked(self) -> Controller:
+        queue = self._queue = self._queue_choice.make(
+            self.indexer, name=self.name, clock=self._clock, metrics=self._metrics.queue
+        )
+        store: Any = queue
+        if self._transform is not None:
+            store = TransformingStore(queue, self._transform, self._quarantine)
+        reflector = self._reflector = Reflector(
+            self._lister_watcher,
+            store,
+            resync_period=self._check_period,
+            should_resync=self._processor.should_resync,
+            on_error=self._on_error,
+            quarantine=self._quarantine,
+            **self._reflector_options,
+        )
+        self._phase = _Phase.RUNNING
+        self._processor.start()
+        return Controller(
+            queue, reflector, self._process, processed=self._processed, clock=self._clock
+        )
+
+    def _process(self, batch: list[Deltas], is_in_initial_list: bool) -> None:
+        try:
+            with self._distributing:
+                self._deltas.process(batch, is_in_initial_list)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 - a cache must not silently go stale
+            _log.exception("%s: processing changes failed; listing again", self.name)
+            if self._reflector is not None:
+                self._reflector.list_again(error)
+
+    def _tell(self, chunk: Chunk) -> None:
+        if self._mutation_detector is not None:
+            for notification in chunk.notifications:
+                if notification[0] is not Kind.DELETE:
+                    self._mutation_detector.add(subject_of(notification))
+        self._processor.distribute(chunk)
+
+    def _processed(self) -> None:
+        if not self._synced.is_done() and self._queue is not None and self._queue.has_synced():
+            self._synced.done.set()
+            with self._distributing:
+                self._processor.upstream_has_synced()
+        self._processor.tell_overrun()
+        self._metrics.reached(self.indexer.last_store_sync_resource_version())
+
+    @contextmanager
+    def _looking_for_mutations(self) -> Iterator[None]:
+        if self._mutation_detector is None:
+            yield
+            return
+        ended = threading.Event()
+        thread = threading.Thread(
+            target=self._mutation_detector.run,
+            args=(ended,),
+            name=f"{self.name} mutation detector",
+            daemon=True,
+        )
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+
+    def _schedule_locked(self, period: float) -> ResyncSchedule:
+        if 0 < period < self._check_period:
+            if self._phase is _Phase.NEW:
+                self._check_period = period
+                self._processor.check_period_changed(period)
+            else:
+                _log.warning(
+                    "%s: a resync period of %s s is raised to the %s s of the running informer",
+                    self.name,
+                    period,
+                    self._check_period,
+                )
+        return ResyncSchedule(period, self._check_period, self._clock)
+
+    def _check_new_locked(self, what: str) -> None:
+        if self._phase is not _Phase.NEW:
+            raise InformerStateError(f"{self.name} has started: {what} must be set before")

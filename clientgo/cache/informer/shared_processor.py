@@ -1,0 +1,121 @@
+"""Hands every notification to all handlers of an informer, and knows who is due for a resync.
+
+Promises that handlers added or removed meanwhile get all of a batch or nothing, and that the
+order of batches is the same for all. Adding and removing is legal from any thread, callbacks
+included.
+
+Upstream: ``tools/cache`` sharedProcessor.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Final
+
+from clientgo.cache.informer.listener import Listener
+from clientgo.cache.informer.notifications import Chunk
+from clientgo.cache.informer.resync_schedule import ResyncSchedule
+from clientgo.clock import Clock, nanoseconds
+
+HANDLER_TIMEOUT: Final = 10.0
+"""Seconds that a stopping informer waits for its handlers: less than the 30 s that Kubernetes
+gives a pod to terminate, so that a blocked handler leaves the rest of a program time to stop."""
+
+
+class SharedProcessor:
+    """The listeners of one informer."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._listeners: dict[Listener, ResyncSchedule] = {}
+        self._is_started = False
+        self._has_synced = False
+        self._overrun: list[Listener] = []
+        self._leaving: list[Listener] = []
+        """Removed, with a call that may still be in progress."""
+
+    def add(self, listener: Listener, schedule: ResyncSchedule, initial: Chunk) -> None:
+        """Begin to deliver to a listener, ``initial`` first. Not while :meth:`distribute` runs."""
+        with self._lock:
+            if listener.hand_over(initial):
+                self._overrun.append(listener)
+            self._listeners[listener] = schedule
+            if self._is_started:
+                listener.start()
+            if self._has_synced:
+                listener.tracker.upstream_has_synced()
+
+    def remove(self, listener: Listener) -> None:
+        """Deliver nothing more to a listener; nothing happens if it is not one of these."""
+        listener.close()
+        with self._lock:
+            if self._listeners.pop(listener, None) is not None:
+                self._leaving = [*filter(Listener.is_alive, self._leaving), listener]
+
+    def start(self) -> None:
+        """Start the threads of all listeners, those to come included."""
+        with self._lock:
+            self._is_started = True
+            for listener in self._listeners:
+                listener.start()
+
+    def stop(self) -> None:
+        """End all deliveries and wait for the calls in progress, of removed handlers too.
+
+        Waits at most :data:`HANDLER_TIMEOUT` seconds for all of them together. Handlers that have
+        not returned then are logged, and their daemon threads are left behind.
+        """
+        with self._lock:
+            listeners = [*self._listeners, *self._leaving]
+        for listener in listeners:
+            listener.close()
+        deadline = self._clock.monotonic() + HANDLER_TIMEOUT
+        for listener in listeners:
+            listener.join(deadline)
+
+    def shut_down(self, listener: Listener) -> None:
+        """Remove a listener and wait for its call in progress, as :meth:`stop` does."""
+        self.remove(listener)
+        listener.join(self._clock.monotonic() + HANDLER_TIMEOUT)
+
+    def upstream_has_synced(self) -> None:
+        """The initial list has been handed over as a whole."""
+        with self._lock:
+            self._has_synced = True
+            for listener in self._listeners:
+                listener.tracker.upstream_has_synced()
+
+    def distribute(self, chunk: Chunk) -> None:
+        """Hand notifications to all listeners; those of syncs only to those that are syncing."""
+        changes = chunk.without_syncs()
+        with self._lock:
+            for listener, schedule in self._listeners.items():
+                part = chunk if schedule.is_syncing else changes
+                if part.notifications and listener.hand_over(part):
+                    self._overrun.append(listener)
+
+    def tell_overrun(self) -> None:
+        """Tell of the listeners whose backlog has passed its mark. Calls back: hold no lock."""
+        with self._lock:
+            overrun, self._overrun = self._overrun, []
+        for listener in overrun:
+            listener.tell_high_water()
+
+    def should_resync(self) -> bool:
+        """Note who is due now; tell whether anybody is."""
+        now_ns = nanoseconds(self._clock.monotonic())
+        with self._lock:
+            due = [schedule.tick(now_ns) for schedule in self._listeners.values()]
+        return any(due)
+
+    def check_period_changed(self, check_period: float) -> None:
+        """Derive the periods of all listeners anew."""
+        with self._lock:
+            for schedule in self._listeners.values():
+                schedule.check_period_changed(check_period)
+
+    def listeners(self) -> list[Listener]:
+        """Those that are delivered to."""
+        with self._lock:
+            return list(self._listeners)

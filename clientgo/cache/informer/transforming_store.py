@@ -1,0 +1,67 @@
+"""Applies a transform to everything that a reflector writes.
+
+Promises: the transform is called once for each object, in the reflector's thread, before anybody
+else sees the object; it may change it in place. An object that it fails for is left out, logged
+once and counted, and the others go on; a deletion goes on untransformed.
+
+Differs from client-go, where the queue transforms: there a failure loses the event silently, and
+one failure in a list keeps the whole list from ever being applied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from clientgo.cache.queues.queue import Queue
+from clientgo.cache.reflector.quarantine import QuarantineLog
+from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
+
+Transform = Callable[[Any], Any]
+"""Takes an object and returns the one to cache, usually a smaller one."""
+
+
+class TransformingStore:
+    """A reflector's store in front of a queue."""
+
+    def __init__(self, queue: Queue, transform: Transform, quarantine: QuarantineLog) -> None:
+        self._queue = queue
+        self._transform = transform
+        self._quarantine = quarantine
+        self.bookmark = queue.bookmark
+        self.resync = queue.resync
+
+    def add(self, obj: Any) -> None:
+        self.apply([(DeltaType.ADDED, obj)])
+
+    def update(self, obj: Any) -> None:
+        self.apply([(DeltaType.UPDATED, obj)])
+
+    def delete(self, obj: Any) -> None:
+        self.apply([(DeltaType.DELETED, obj)])
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        transformed = []
+        for kind, obj in changes:
+            try:
+                transformed.append((kind, self._transformed(obj)))
+            except Exception as error:  # noqa: BLE001 - whatever a transform raises
+                self._report(obj, error)
+                if kind is DeltaType.DELETED:
+                    transformed.append((kind, obj))
+        self._queue.apply(transformed)
+
+    def replace(self, objs: Sequence[Any], resource_version: str) -> None:
+        transformed = []
+        for obj in objs:
+            try:
+                transformed.append(self._transformed(obj))
+            except Exception as error:  # noqa: BLE001 - whatever a transform raises
+                self._report(obj, error)
+        self._queue.replace(transformed, resource_version)
+
+    def _transformed(self, obj: Any) -> Any:
+        return obj if type(obj) is DeletedFinalStateUnknown else self._transform(obj)
+
+    def _report(self, obj: Any, error: Exception) -> None:
+        self._quarantine.report(obj, f"the transform failed: {error}")

@@ -1,0 +1,194 @@
+"""Waiting until caches, and handlers, have seen the initial list.
+
+Promises to return as soon as everything has synced, ``stop`` is set or the time is up; something
+that has synced counts even if ``stop`` is set. What did not sync is named, with the last error of
+its informer, so that a permission that is missing does not look like a slow start.
+
+Does not promise to wait for handlers when it is given informers: give it their registrations.
+
+Differs from client-go (``tools/cache`` WaitForCacheSync, WaitFor, SyncResult): one function waits
+for informers, registrations, checkers and plain functions, and polls only the functions.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final, Protocol, TypeAlias
+
+from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.queues.latch import Latch, any_set
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.wait import call_when_set
+
+_log = logging.getLogger("clientgo.cache.sync")
+
+POLL_EVERY: Final = 0.1
+"""Seconds between questions to a plain function, which cannot say when its answer changes."""
+
+
+class Syncing(Protocol):
+    """An informer, a registration, a controller or a queue."""
+
+    def has_synced_checker(self) -> DoneChecker: ...
+
+
+WaitedFor: TypeAlias = Syncing | DoneChecker | Callable[[], bool]
+
+
+class CacheSyncError(Exception):
+    """Some of what was waited for has not synced; the message names it and its last errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class SyncResult:
+    """What has synced, by name, and why the wait ended if not everything has.
+
+    True if everything has. ``last_errors`` holds what the informers that have not synced say.
+    """
+
+    synced: dict[str, bool]
+    ended_by: str = ""
+    last_errors: dict[str, Exception] = field(default_factory=dict)
+
+    def __bool__(self) -> bool:
+        return all(self.synced.values())
+
+    def as_error(self) -> CacheSyncError | None:
+        """What to raise or print if not everything has synced."""
+        if self:
+            return None
+        unsynced = sorted(name for name, synced in self.synced.items() if not synced)
+        details = [
+            f"{name} (last error: {self.last_errors[name]})" if name in self.last_errors else name
+            for name in unsynced
+        ]
+        return CacheSyncError(f"not synced, {self.ended_by}: {', '.join(details)}")
+
+    def raise_for_unsynced(self) -> None:
+        """Raise :class:`CacheSyncError` if not everything has synced."""
+        error = self.as_error()
+        if error is not None:
+            raise error
+
+
+def wait_for_cache_sync(
+    stop: threading.Event,
+    *waited_for: WaitedFor,
+    timeout: float | None = None,
+    name: str = "",
+    clock: Clock = REAL_CLOCK,
+) -> SyncResult:
+    """Block until everything has synced, ``stop`` is set or ``timeout`` seconds have passed.
+
+    A ``name`` makes the wait and its outcome show in the log at INFO. Thread-safe.
+
+    Source: k8s.io/client-go/tools/cache, WaitForCacheSync, WaitForNamedCacheSync and WaitFor.
+    """
+    items = _named_apart([_Item(number, one) for number, one in enumerate(waited_for, start=1)])
+    if name:
+        names = ", ".join(item.name for item in items)
+        _log.info("%s: waiting for caches to sync: %s", name, names)
+    ended_by = _wait(items, stop, timeout, name, clock)
+    result = SyncResult(
+        synced={item.name: item.is_synced for item in items},
+        ended_by=ended_by,
+        last_errors={
+            item.name: item.last_error
+            for item in items
+            if not item.is_synced and item.last_error is not None
+        },
+    )
+    error = result.as_error()
+    if error is not None:
+        _log.error("%s", f"{name}: {error}" if name else error)
+    elif name:
+        _log.info("%s: caches are synced", name)
+    return result
+
+
+class _Item:
+    """One thing that is waited for."""
+
+    def __init__(self, number: int, waited_for: WaitedFor) -> None:
+        self._waited_for = waited_for
+        self.is_synced = False
+        self.polls = True
+        if isinstance(waited_for, DoneChecker):
+            checker: DoneChecker | None = waited_for
+        elif hasattr(waited_for, "has_synced_checker"):
+            checker = waited_for.has_synced_checker()
+        else:
+            checker = None
+            self.name = str(getattr(waited_for, "__qualname__", f"function {number}"))
+            self._ask: Callable[[], bool] = waited_for
+        if checker is not None:
+            self.name = checker.name
+            self.polls = not isinstance(checker.done, Latch)
+            self._ask = checker.is_done
+
+    @property
+    def last_error(self) -> Exception | None:
+        last_error: Any = getattr(self._waited_for, "last_error", None)
+        error: Exception | None = last_error() if callable(last_error) else None
+        return error
+
+    def ask(self) -> bool:
+        if not self.is_synced:
+            self.is_synced = self._ask()
+        return self.is_synced
+
+
+def _named_apart(items: list[_Item]) -> list[_Item]:
+    names: set[str] = set()
+    for number, item in enumerate(items, start=1):
+        if item.name in names:
+            item.name = f"{item.name} ({number})"
+        names.add(item.name)
+    return items
+
+
+def _wait(
+    items: list[_Item], stop: threading.Event, timeout: float | None, name: str, clock: Clock
+) -> str:
+    """Wait for all; return what else ended the wait, empty if nothing did."""
+    deadline = None if timeout is None else clock.monotonic() + timeout
+    waiting = items
+    registration = call_when_set(stop, _wake)
+    try:
+        while True:
+            # Asked without the lock held: a plain function is the caller's code.
+            synced = [item for item in waiting if item.ask()]
+            waiting = [item for item in waiting if not item.is_synced]
+            for item in synced:
+                if name:
+                    _log.info("%s: %s is synced", name, item.name)
+            if not waiting:
+                return ""
+            if stop.is_set():
+                return "stopped"
+            if deadline is not None and clock.monotonic() >= deadline:
+                return f"after {timeout} s"
+            _sleep(waiting, stop, deadline, clock)
+    finally:
+        registration.cancel()
+
+
+def _sleep(
+    waiting: list[_Item], stop: threading.Event, deadline: float | None, clock: Clock
+) -> None:
+    """Sleep until a latch is set, the stop is, or it is time to ask or to give up."""
+    wake_at = deadline
+    if any(item.polls for item in waiting):
+        next_poll = clock.monotonic() + POLL_EVERY
+        wake_at = next_poll if deadline is None else min(deadline, next_poll)
+    with any_set:
+        if not stop.is_set() and not any(i.ask() for i in waiting if not i.polls):
+            clock.wait_until(any_set, wake_at)
+
+
+def _wake() -> None:
+    with any_set:
+        any_set.notify_all()

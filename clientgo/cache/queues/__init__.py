@@ -1,0 +1,1 @@
+"""What passes between a reflector and an informer: queues of changes."""

@@ -1,0 +1,182 @@
+"""What a reflector writes to and a controller reads from: a queue of changes.
+
+Promises, of every implementation: changes of one key come out in the order in which they went in;
+the lock is never held while a process function or a transformer runs; one consumer at a time is
+served, others wait; the initial list counts as synced only when its last item has been
+processed.
+
+Does not promise an order among keys: :class:`~clientgo.cache.DeltaFIFO` gathers the
+changes of a key at the place of its first one, :class:`~clientgo.cache.RealFIFO` keeps
+all in the order of arrival.
+
+Upstream: ``tools/cache`` Queue, ReflectorStore.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.store.changes import Change, DeltaType
+from clientgo.metrics import NO_METRICS, Gauge, Histogram, MetricsProvider
+from clientgo.metrics.names import INFORMER_PROCESSING_LATENCY, INFORMER_QUEUED_ITEMS
+
+
+class Delta(Struct, frozen=True, gc=False):
+    """One change of one object; for a deletion ``object`` may be a tombstone."""
+
+    type: DeltaType
+    object: Any
+
+
+Deltas: TypeAlias = list[Delta]
+"""The pending changes of one key, oldest first."""
+
+
+class Replacement(Struct, frozen=True):
+    """The content of a list: its objects in the server's order, and its resource version."""
+
+    objects: tuple[Any, ...]
+    resource_version: str
+
+
+def oldest(deltas: Deltas) -> Delta | None:
+    """The first change, or ``None`` if there is none."""
+    return deltas[0] if deltas else None
+
+
+def newest(deltas: Deltas) -> Delta | None:
+    """The last change, or ``None`` if there is none."""
+    return deltas[-1] if deltas else None
+
+
+ProcessFunc: TypeAlias = Callable[[Deltas, bool], None]
+"""Takes the changes of one key, and whether they belong to the initial list."""
+
+ProcessBatchFunc: TypeAlias = Callable[[list[Deltas], bool], None]
+"""Takes the changes of several keys, and whether they belong to the initial list."""
+
+DEFAULT_BATCH_SIZE: Final = 1000
+"""Enough to make the cost of a lock per batch vanish; few enough that readers get their turn."""
+
+
+class QueueClosedError(Exception):
+    """The queue is closed and everything in it has been taken."""
+
+
+class ChangeError(Exception):
+    """One of several changes could not be queued; those before it are, the rest is not.
+
+    ``index`` is its place among the changes, ``obj`` the object; the reason is the
+    ``__cause__``.
+    """
+
+    def __init__(self, index: int, obj: object, cause: Exception) -> None:
+        super().__init__(f"change {index} could not be queued ({obj!r:.120}): {cause}")
+        self.index = index
+        self.obj = obj
+
+
+@dataclass(frozen=True, slots=True)
+class QueueMetrics:
+    """The instruments that a queue reports to: how many entries wait, and how long each batch took.
+
+    Upstream: ``tools/cache`` FIFOMetricsProvider.
+    """
+
+    queued_items: Gauge
+    processing_latency: Histogram
+
+    @classmethod
+    def of(cls, provider: MetricsProvider, **labels: str) -> QueueMetrics:
+        """Make the instruments of one queue; ``labels`` are ``name`` of the informer, ``group``,
+        ``version`` and ``resource``."""
+        return cls(
+            provider.gauge(INFORMER_QUEUED_ITEMS, **labels),
+            provider.histogram(INFORMER_PROCESSING_LATENCY, **labels),
+        )
+
+    def remove(self) -> None:
+        """Stop exporting them."""
+        self.queued_items.remove()
+        self.processing_latency.remove()
+
+
+NO_QUEUE_METRICS: Final = QueueMetrics.of(NO_METRICS)
+"""Drops what is reported."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """A queue at one instant.
+
+    ``pending`` and ``in_flight`` count entries that wait and that are being processed (keys in a
+    DeltaFIFO, single changes in a RealFIFO); ``initial_remaining`` counts those of the initial
+    list that have not been processed.
+    """
+
+    pending: int
+    in_flight: int
+    initial_remaining: int
+    synced: bool
+    closed: bool
+
+
+class Queue(Protocol):
+    """A queue of changes between producers and one consumer. All methods are thread-safe."""
+
+    def add(self, obj: Any) -> None: ...
+
+    def update(self, obj: Any) -> None: ...
+
+    def delete(self, obj: Any) -> None: ...
+
+    def apply(self, changes: Sequence[Change]) -> None:
+        """Queue several changes under one acquisition of the lock.
+
+        Raises :class:`ChangeError` for the first that has no key or that the transformer refuses.
+        """
+
+    def replace(self, objs: Sequence[Any], resource_version: str) -> None:
+        """Queue the content of a list, and the deletion of everything that is not in it."""
+
+    def resync(self) -> None:
+        """Queue every known object once more, except those that have changes pending."""
+
+    def bookmark(self, resource_version: str) -> None:
+        """Note that everything up to ``resource_version`` has been seen, where supported."""
+
+    def pop(self, process: ProcessFunc) -> Deltas:
+        """Block until there is an entry, process it and return it.
+
+        What ``process`` raises is raised here; the entry is gone all the same. Raises
+        :class:`QueueClosedError` when the queue is closed and empty.
+        """
+
+    def pop_batch(
+        self,
+        process_batch: ProcessBatchFunc,
+        process_single: ProcessFunc | None = None,
+        limit: int = DEFAULT_BATCH_SIZE,
+    ) -> None:
+        """Like :meth:`pop`, for up to ``limit`` entries that may be processed together.
+
+        A batch of one goes to ``process_single`` where there is one. Entries of the initial list
+        and later ones never share a batch.
+        """
+
+    def close(self) -> None:
+        """Wake whoever waits; what is queued can still be taken, and producers still add."""
+
+    def is_closed(self) -> bool: ...
+
+    def has_synced(self) -> bool:
+        """Tell whether the first content, a list or a single change, has been processed."""
+
+    def has_synced_checker(self) -> DoneChecker: ...
+
+    def statistics(self) -> QueueStatistics: ...

@@ -1,0 +1,49 @@
+"""The queues that an informer can run on.
+
+``DELTA_FIFO`` gathers the changes of each object, ``REAL_FIFO`` keeps all changes in one line and
+compares lists with the store when they are processed, ``REAL_FIFO_SINGLE`` compares them when they
+are queued. What handlers are told is the same, up to the order among objects.
+
+Upstream: ``tools/cache`` newQueueFIFO and the feature gates that it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from clientgo.cache.queues.delta_fifo import DeltaFIFO
+from clientgo.cache.queues.queue import Queue
+from clientgo.cache.queues.real_fifo import RealFIFO
+from clientgo.cache.store.indexer import Indexer
+
+
+@dataclass(frozen=True, slots=True)
+class QueueChoice:
+    """``make`` makes the queue for a store; its other arguments (``name``, ``clock``, ``metrics``)
+    are keywords that the queues take.
+
+    ``keeps_order`` says that changes come out in the order of their resource versions, so that the
+    store is at every moment as of one version.
+    """
+
+    make: Callable[..., Queue]
+    keeps_order: bool
+
+
+def _delta_fifo(store: Indexer[Any], **options: Any) -> Queue:
+    return DeltaFIFO(known_objects=store, **options)
+
+
+def _real_fifo(_store: Indexer[Any], **options: Any) -> Queue:
+    return RealFIFO(emit_bookmarks=True, **options)
+
+
+def _real_fifo_single(store: Indexer[Any], **options: Any) -> Queue:
+    return RealFIFO(known_objects=store, **options)
+
+
+DELTA_FIFO: Final = QueueChoice(_delta_fifo, keeps_order=False)
+REAL_FIFO: Final = QueueChoice(_real_fifo, keeps_order=True)
+REAL_FIFO_SINGLE: Final = QueueChoice(_real_fifo_single, keeps_order=False)

@@ -1,0 +1,1 @@
+"""How a store is kept equal to the server: list, watch and what follows a failure."""

@@ -1,0 +1,65 @@
+"""Objects that are left out of a cache, said once each.
+
+Promises: each object and reason is logged once, with the object's key, and every occurrence is
+counted. Thread-safe. Does not promise to remember for ever: when too many different ones have
+been seen, it begins to say them again.
+
+Differs from client-go, where one object that cannot be decoded fails its whole list, and one that
+a transform refuses is logged each time.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any, Final
+
+from clientgo.cache.store.changes import DeletedFinalStateUnknown
+from clientgo.meta import Undecodable, has_metadata, object_key
+
+_log = logging.getLogger("clientgo.cache.reflector")
+
+REMEMBERED: Final = 1000
+"""Objects whose report is remembered; a server with more than that many is broken as a whole."""
+
+
+class QuarantineLog:
+    """Reports what an informer leaves out; ``name`` says which informer."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._reported: set[tuple[str, str]] = set()
+        self._count = 0
+
+    @property
+    def count(self) -> int:
+        """How often something was left out."""
+        return self._count
+
+    def report(self, obj: Any, reason: str) -> None:
+        """Count an object that is left out, and log it the first time."""
+        key = key_for_report(obj)
+        with self._lock:
+            self._count += 1
+            if (key, reason) in self._reported:
+                return
+            if len(self._reported) >= REMEMBERED:
+                self._reported.clear()
+            self._reported.add((key, reason))
+        _log.error(
+            "%s: left out object %s: %s; everything else goes on",
+            self._name,
+            key,
+            reason,
+            extra={"object": key},
+        )
+
+
+def key_for_report(obj: Any) -> str:
+    """The key of anything that is or was meant to be an object, for people."""
+    if isinstance(obj, DeletedFinalStateUnknown):
+        return obj.key
+    if isinstance(obj, Undecodable) or has_metadata(obj):
+        return object_key(obj) or "without a name"
+    return f"of type {type(obj).__name__}"

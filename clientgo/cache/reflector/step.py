@@ -1,0 +1,453 @@
+"""The reflector's transitions: a state, and what happened, give messages and the next state.
+
+Promises: :func:`step` is a pure function. Each transition below names, in its return type, every
+state that can follow, so that :func:`transitions` draws the machine from the code. Whoever calls
+it must deliver the messages first and enter the next state only if the store took them all;
+otherwise the state stays and :class:`~clientgo.cache.reflector.state.Refused` happens to it. So a
+version is never remembered before the store has what belongs to it.
+
+Does not promise to be quick to give up: every error leads to another attempt.
+
+Differs from client-go (``tools/cache`` Reflector): an event that the store refuses leads to a
+list instead of being lost; the list after a version was unavailable comes in pages; a watch that
+keeps expiring at the version just listed makes the next list ask for the newest state; a streamed
+list that is cut again and again, or is overdue, is given up for good; a broken connection counts
+as the end of its stream.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from clientgo.cache.reflector.reading import end_of_initial_events, final_objects, read_events
+from clientgo.cache.reflector.state import (
+    DEFAULT_PAGE_SIZE,
+    Apply,
+    Backoff,
+    Closed,
+    Failed,
+    Happening,
+    InternalErrors,
+    ListFailedError,
+    ListPage,
+    Memory,
+    Message,
+    NoVersionError,
+    Opened,
+    OpenStream,
+    OpenWatch,
+    Page,
+    Quarantine,
+    Reached,
+    Received,
+    Refused,
+    Relist,
+    Replace,
+    Settings,
+    Skip,
+    State,
+    StoreRefusedError,
+    StreamedListOverdueError,
+    StreamingList,
+    VeryShortWatchError,
+    Waited,
+    Watching,
+)
+from clientgo.meta import (
+    ListOptions,
+    StatusError,
+    is_expired,
+    is_internal_error,
+    is_too_large_resource_version,
+    is_too_many_requests,
+    metadata_of,
+    parse_resource_version,
+)
+
+SHORTEST_WATCH: Final = 1.0
+"""Seconds; a watch that ends sooner, without an event, was refused rather than served."""
+
+INTERNAL_ERRORS_FORGOTTEN_AFTER: Final = 60.0
+"""Seconds without an internal error after which the next one begins a new run."""
+
+MOST_EXPIRIES: Final = 8
+"""Watches in a row that expire before their first event, some two minutes of them, before the
+next list no longer asks for a version that the server itself names but does not have."""
+
+MOST_CUT_STREAMS: Final = 3
+"""Streamed lists in a row that end before their end marker, before lists are used instead."""
+
+S = TypeVar("S", covariant=True)
+
+
+class Step(Struct, Generic[S], frozen=True):
+    """The next state, and what to tell the store and the log before entering it."""
+
+    next: S
+    messages: Sequence[Message] = ()
+
+
+class ImpossibleHappeningError(Exception):
+    """Something happened that cannot happen in this state: a bug of whoever drives the machine."""
+
+
+_Transition = Callable[[Settings, Any, Any], Step[State]]
+_transitions: dict[tuple[type, type], _Transition] = {}
+
+
+def step(settings: Settings, state: State, happening: Happening) -> Step[State]:
+    """What follows from ``happening`` in ``state``. Pure; thread-safe; never blocks."""
+    transition = _transitions.get((type(state), type(happening)))
+    if transition is None:
+        raise ImpossibleHappeningError(f"{happening!r:.200} cannot happen in {state!r:.200}")
+    return transition(settings, state, happening)
+
+
+def begin(settings: Settings, memory: Memory) -> ListPage | OpenStream:
+    """The state in which a cycle of list and watch begins."""
+    if settings.stream_initial_list and memory.streams:
+        return OpenStream(memory)
+    return _first_page(settings, memory)
+
+
+def transitions() -> list[tuple[str, str, str]]:
+    """Every (state, happening, next state) of the machine, read from its code."""
+    drawn = []
+    for (state, happening), transition in _transitions.items():
+        (following,) = get_args(get_type_hints(transition)["return"])
+        targets = get_args(following) or (following,)
+        drawn += [(state.__name__, happening.__name__, target.__name__) for target in targets]
+    return drawn
+
+
+def watch_options(state: OpenWatch | OpenStream) -> ListOptions:
+    """The options of the watch that ``state`` waits for, without its timeout."""
+    memory = state.memory
+    if isinstance(state, OpenWatch):
+        return ListOptions(resource_version=memory.version, allow_watch_bookmarks=True)
+    return ListOptions(
+        resource_version="" if memory.unavailable else memory.version,
+        resource_version_match="NotOlderThan",
+        allow_watch_bookmarks=True,
+        send_initial_events=True,
+    )
+
+
+F = TypeVar("F", bound=_Transition)
+
+
+def _on(state: type[State], happening: type[Happening]) -> Callable[[F], F]:
+    def register(transition: F) -> F:
+        _transitions[state, happening] = transition
+        return transition
+
+    return register
+
+
+# Lists
+
+
+def _first_page(settings: Settings, memory: Memory, *, newest: bool = False) -> ListPage:
+    version = "" if memory.unavailable else memory.version or "0"
+    if settings.page_size:
+        limit = settings.page_size
+    elif memory.always_page or version in ("", "0"):
+        limit = DEFAULT_PAGE_SIZE
+    else:
+        # A concrete version is answered from the watch cache, which does not page.
+        limit = 0
+    return ListPage(memory, ListOptions(resource_version=version, limit=limit), newest=newest)
+
+
+@_on(ListPage, Page)
+def _page_came(_settings: Settings, state: ListPage, happening: Page) -> Step[ListPage | OpenWatch]:
+    pages = (*state.pages, happening.content)
+    messages = [Quarantine(obj) for obj in happening.content.undecodable]
+    token = happening.content.metadata.continue_
+    if token:
+        # A continue token implies the version; a server refuses both together.
+        options = ListOptions(limit=state.options.limit, continue_=token)
+        return Step(replace(state, options=options, pages=pages), messages)
+    version = pages[0].metadata.resource_version
+    asked_cache = _asked_version(state) == "0"
+    memory = replace(
+        state.memory,
+        version=version,
+        unavailable=False,
+        always_page=state.memory.always_page or (asked_cache and _was_paged(state)),
+    )
+    objects = (
+        pages[0].items if len(pages) == 1 else list(chain.from_iterable(p.items for p in pages))
+    )
+    return Step(OpenWatch(memory), [*messages, Replace(objects, version)])
+
+
+def _asked_version(state: ListPage) -> str:
+    return "" if state.memory.unavailable else state.memory.version or "0"
+
+
+def _is_not_a_number(version: str) -> bool:
+    """Return True for a version that the server may have refused for its form."""
+    return bool(version) and parse_resource_version(version) is None
+
+
+def _was_paged(state: ListPage) -> bool:
+    return bool(state.pages) or state.in_one_piece
+
+
+@_on(ListPage, Failed)
+def _list_failed(settings: Settings, state: ListPage, happening: Failed) -> Step[ListPage | Relist]:
+    error = happening.error
+    if state.pages and isinstance(error, StatusError) and error.reason == "Expired":
+        options = ListOptions(resource_version=_asked_version(state))
+        return Step(replace(state, options=options, pages=(), in_one_piece=True))
+    refused = _is_unavailable(error) or _is_not_a_number(_asked_version(state))
+    if refused and not state.newest:
+        memory = replace(state.memory, unavailable=True)
+        return Step(_first_page(settings, memory, newest=True))
+    failed = ListFailedError(f"failed to list {settings.description}: {error}")
+    failed.__cause__ = error
+    return Step(Relist(state.memory, failed))
+
+
+@_on(ListPage, Refused)
+def _list_refused(_settings: Settings, state: ListPage, happening: Refused) -> Step[Relist]:
+    return Step(Relist(state.memory, _store_refused("a list", happening.error)))
+
+
+# Watches
+
+
+@_on(OpenWatch, Opened)
+def _watch_opened(_settings: Settings, state: OpenWatch, happening: Opened) -> Step[Watching]:
+    memory = state.memory
+    return Step(Watching(memory, happening.at, initial_adds=memory.version in ("", "0")))
+
+
+@_on(OpenWatch, Failed)
+def _watch_refused(
+    _settings: Settings, state: OpenWatch, happening: Failed
+) -> Step[Backoff | Relist]:
+    if _is_overloaded(happening.error):
+        return Step(Backoff(state.memory, state, happening.error))
+    return Step(Relist(state.memory, happening.error))
+
+
+@_on(Watching, Received)
+def _events_came(
+    settings: Settings, state: Watching, happening: Received
+) -> Step[Watching | OpenWatch | Backoff | Relist]:
+    reading = read_events(settings.expected, happening.events)
+    memory, messages = state.memory, reading.messages
+    initial_adds = state.initial_adds and reading.only_adds
+    if reading.accepted and not initial_adds:
+        memory = replace(memory, expiries=0)
+        if _can_resume_from(reading.version, memory.version):
+            memory = replace(memory, version=reading.version)
+            messages.append(Reached(reading.version))
+    watching = Watching(memory, state.since, state.accepted + reading.accepted, initial_adds)
+    if reading.error is None:
+        return Step(watching, messages)
+    following = _after_failed_watch(settings, watching, reading.error, happening.at)
+    return Step(following, messages)
+
+
+def _can_resume_from(version: str, known: str) -> bool:
+    """Return True if the next watch may start at the version of an event.
+
+    An empty version would start it at the newest state and lose the deletions before that. A
+    server that counts its versions refuses one that is not a number. After such an event the
+    watch resumes from the version before it and receives a few events twice. A version that
+    decreases is safe for the same reason.
+    """
+    if parse_resource_version(version) is not None:
+        return True
+    return bool(version) and parse_resource_version(known) is None
+
+
+@_on(Watching, Closed)
+def _watch_closed(
+    settings: Settings, state: Watching, happening: Closed
+) -> Step[OpenWatch | Backoff | Relist]:
+    if state.accepted == 0 and happening.at - state.since < SHORTEST_WATCH:
+        error = VeryShortWatchError("the watch ended within a second without an event")
+        return Step(_after_failed_watch(settings, state, error, happening.at))
+    if not state.memory.version:
+        unknown = NoVersionError("the server sent no resource version to resume the watch from")
+        return Step(Relist(state.memory, unknown, expected=True))
+    return Step(OpenWatch(state.memory))
+
+
+@_on(Watching, Failed)
+def _watch_failed(
+    settings: Settings, state: Watching, happening: Failed
+) -> Step[OpenWatch | Backoff | Relist]:
+    if isinstance(happening.error, OSError):
+        return _watch_closed(settings, state, Closed(happening.at))
+    return Step(_after_failed_watch(settings, state, happening.error, happening.at))
+
+
+@_on(Watching, Refused)
+def _events_refused(_settings: Settings, state: Watching, happening: Refused) -> Step[Relist]:
+    return Step(Relist(state.memory, _store_refused("an event", happening.error)))
+
+
+def _after_failed_watch(
+    settings: Settings, state: Watching, error: Exception, at: float
+) -> OpenWatch | Backoff | Relist:
+    """Where an established watch that failed leads, by its error."""
+    memory = state.memory
+    if is_too_many_requests(error):
+        return Backoff(memory, OpenWatch(memory), error)
+    if is_internal_error(error):
+        errors = _one_more(memory.internal_errors, at)
+        if 0 < settings.internal_error_window >= errors.last - errors.first:
+            return OpenWatch(replace(memory, internal_errors=errors))
+        return Relist(replace(memory, internal_errors=None), error)
+    if is_expired(error):
+        expiries = memory.expiries + 1
+        unavailable = memory.unavailable or expiries >= MOST_EXPIRIES
+        memory = replace(memory, expiries=expiries, unavailable=unavailable)
+        return Relist(memory, error, expected=True)
+    return Relist(memory, error)
+
+
+def _one_more(errors: InternalErrors | None, at: float) -> InternalErrors:
+    if errors is None or at - errors.last >= INTERNAL_ERRORS_FORGOTTEN_AFTER:
+        return InternalErrors(at, at)
+    return InternalErrors(errors.first, at)
+
+
+# Streamed lists
+
+
+@_on(OpenStream, Opened)
+def _stream_opened(
+    _settings: Settings, state: OpenStream, happening: Opened
+) -> Step[StreamingList]:
+    return Step(StreamingList(state.memory, happening.at))
+
+
+@_on(OpenStream, Failed)
+def _stream_refused(
+    settings: Settings, state: OpenStream, happening: Failed
+) -> Step[Backoff | OpenStream | ListPage]:
+    return Step(_after_failed_stream(settings, state.memory, happening.error))
+
+
+@_on(StreamingList, Received)
+def _initial_events_came(
+    settings: Settings, state: StreamingList, happening: Received
+) -> Step[StreamingList | Watching | OpenWatch | OpenStream | Backoff | ListPage | Relist]:
+    end = end_of_initial_events(happening.events)
+    reading = read_events(
+        settings.expected, happening.events if end is None else happening.events[:end]
+    )
+    told = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
+    changes = (*state.changes, *(m.changes for m in reading.messages if isinstance(m, Apply)))
+    if reading.error is not None:
+        return Step(_after_failed_stream(settings, state.memory, reading.error), told)
+    if end is None:
+        accepted = state.accepted + reading.accepted
+        return Step(replace(state, accepted=accepted, changes=changes), told)
+    version = metadata_of(happening.events[end].object).resource_version
+    memory = replace(state.memory, version=version, unavailable=False, cut_streams=0)
+    watching = Watching(memory, happening.at)
+    rest = happening.events[end + 1 :]
+    then = _events_came(settings, watching, Received(rest, happening.at))
+    return Step(then.next, [*told, Replace(final_objects(changes), version), *then.messages])
+
+
+@_on(StreamingList, Closed)
+def _stream_closed(
+    settings: Settings, state: StreamingList, happening: Closed
+) -> Step[OpenStream | ListPage]:
+    if state.accepted == 0 and happening.at - state.since < SHORTEST_WATCH:
+        return Step(_first_page(settings, state.memory))
+    memory = replace(state.memory, cut_streams=state.memory.cut_streams + 1)
+    if memory.cut_streams >= MOST_CUT_STREAMS:
+        return Step(_first_page(settings, replace(memory, streams=False)))
+    return Step(OpenStream(memory))
+
+
+@_on(StreamingList, Failed)
+def _stream_failed(
+    settings: Settings, state: StreamingList, happening: Failed
+) -> Step[Backoff | OpenStream | ListPage]:
+    if isinstance(happening.error, StreamedListOverdueError):
+        return Step(_first_page(settings, replace(state.memory, streams=False)))
+    if isinstance(happening.error, OSError):
+        return _stream_closed(settings, state, Closed(happening.at))
+    return Step(_after_failed_stream(settings, state.memory, happening.error))
+
+
+@_on(StreamingList, Refused)
+def _streamed_list_refused(
+    settings: Settings, state: StreamingList, _happening: Refused
+) -> Step[ListPage]:
+    return Step(_first_page(settings, state.memory))
+
+
+def _after_failed_stream(
+    settings: Settings, memory: Memory, error: Exception
+) -> Backoff | OpenStream | ListPage:
+    """Where a streamed list that failed, or could not be opened, leads, by its error."""
+    if _is_overloaded(error):
+        return Backoff(memory, OpenStream(memory), error)
+    if _is_unavailable(error) and memory.unavailable:
+        # The newest state was asked for already: asking again at once would spin.
+        return Backoff(memory, OpenStream(memory), error)
+    if _is_unavailable(error):
+        return OpenStream(replace(memory, unavailable=True))
+    return _first_page(settings, memory)
+
+
+# Pauses
+
+
+@_on(Backoff, Waited)
+def _ask_again(
+    _settings: Settings, state: Backoff, _happening: Waited
+) -> Step[OpenWatch | OpenStream]:
+    return Step(state.then)
+
+
+@_on(Relist, Waited)
+def _begin_anew(
+    settings: Settings, state: Relist, _happening: Waited
+) -> Step[ListPage | OpenStream]:
+    return Step(begin(settings, state.memory))
+
+
+# Errors
+
+
+def _is_overloaded(error: Exception) -> bool:
+    return is_too_many_requests(error) or is_connection_refused(error)
+
+
+def _is_unavailable(error: Exception) -> bool:
+    return is_expired(error) or is_too_large_resource_version(error)
+
+
+def is_connection_refused(error: BaseException | None) -> bool:
+    """Nothing listens at the server's address, wherever in the chain of causes that is said."""
+    while error is not None:
+        if isinstance(error, ConnectionRefusedError):
+            return True
+        if isinstance(error, OSError) and error.errno == errno.ECONNREFUSED:
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
+def _store_refused(what: str, error: Exception) -> StoreRefusedError:
+    refused = StoreRefusedError(f"the store refused {what}: {error}")
+    refused.__cause__ = error
+    return refused

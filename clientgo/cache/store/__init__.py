@@ -1,0 +1,1 @@
+"""Where objects are kept and read: keys, indexes, the indexer, listers."""

@@ -1,0 +1,128 @@
+"""One index: the stored objects by the values that a function gives for them.
+
+Promises that what the function gave when an object was stored is remembered, so that an object
+which somebody changed in place leaves no trace behind when it goes; a value without objects is
+forgotten at once. Not thread-safe: its store's lock guards it.
+
+Differs from client-go (``tools/cache`` storeIndex), which keeps sets of keys and asks the
+function again. Here a value maps keys to objects, so that a query is one copy of a dict's values;
+a dict with text as keys is no larger than a set of it, and the garbage collector leaves it alone.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from clientgo.cache.store.keys import IndexFunc
+from clientgo.cache.store.store import IndexFuncError
+
+IndexValues: TypeAlias = str | tuple[str, ...]
+"""The values of one object: itself if there is exactly one, which is the usual case."""
+
+NO_VALUES: Final = ()
+
+
+class Index:
+    """The objects of a store by index value."""
+
+    __slots__ = ("_by_value", "_function", "_values", "name", "ready")
+
+    def __init__(self, name: str, function: IndexFunc, *, ready: bool = True) -> None:
+        self.name = name
+        self.ready = ready
+        """Whether it covers everything in the store, so that it can be queried."""
+        self._function = function
+        self._by_value: defaultdict[str, dict[str, Any]] = defaultdict(dict)
+        self._values: dict[str, IndexValues] = {}
+
+    @property
+    def function(self) -> IndexFunc:
+        return self._function
+
+    def column(self, keys: Sequence[str], objs: Sequence[Any]) -> list[IndexValues]:
+        """Ask the function for each object; one that is ``None`` has no values.
+
+        Raises :class:`~clientgo.cache.IndexFuncError`.
+        """
+        function = self._function
+        column: list[IndexValues] = []
+        append = column.append
+        try:
+            for obj in objs:
+                if obj is None:
+                    append(NO_VALUES)
+                    continue
+                values = function(obj)
+                if type(values) is list and len(values) == 1 and type(values[0]) is str:
+                    append(values[0])
+                else:
+                    append(_distinct(values))
+        except (Exception, SystemExit) as error:
+            raise IndexFuncError(self.name, keys[len(column)], error) from error
+        return column
+
+    def values_of(self, obj: Any) -> tuple[str, ...]:
+        """Ask the function for one object, stored or not; raises what it raises."""
+        return _as_tuple(_distinct(self._function(obj)))
+
+    def update(
+        self, keys: Sequence[str], objs: Sequence[Any], column: Sequence[IndexValues]
+    ) -> None:
+        """Store objects under their values, in order; what has no values is not in the index."""
+        by_value, known = self._by_value, self._values
+        for key, obj, values in zip(keys, objs, column, strict=True):
+            # Most objects have one value, the same one for all their life.
+            if type(values) is str and known.setdefault(key, values) == values:
+                by_value[values][key] = obj
+            else:
+                self._move(key, obj, values)
+
+    def objects(self, value: str) -> Mapping[str, Any]:
+        """The objects with a value, by key."""
+        return self._by_value.get(value, _NO_OBJECTS)
+
+    def values(self) -> list[str]:
+        """The values that objects have, each once."""
+        return list(self._by_value)
+
+    def __len__(self) -> int:
+        return len(self._by_value)
+
+    def empty_copy(self) -> Index:
+        """An index by the same function, without objects."""
+        return Index(self.name, self._function, ready=self.ready)
+
+    def _move(self, key: str, obj: Any, values: IndexValues) -> None:
+        by_value = self._by_value
+        kept = _as_tuple(values)
+        for value in _as_tuple(self._values.get(key, NO_VALUES)):
+            if value not in kept:
+                objects = by_value[value]
+                del objects[key]
+                if not objects:
+                    del by_value[value]
+        for value in kept:
+            by_value[value][key] = obj
+        if kept:
+            self._values[key] = values
+        else:
+            self._values.pop(key, None)
+
+
+_NO_OBJECTS: Final[Mapping[str, Any]] = {}
+
+
+def _as_tuple(values: IndexValues) -> tuple[str, ...]:
+    return values if isinstance(values, tuple) else (values,)
+
+
+def _distinct(values: Iterable[str]) -> IndexValues:
+    if isinstance(values, str):
+        raise TypeError(f"an index function returns a list of values, not the text {values!r}")
+    distinct = tuple(dict.fromkeys(values))
+    for value in distinct:
+        if not isinstance(value, str):
+            raise TypeError(f"an index value is text, not {value!r}")
+    return distinct[0] if len(distinct) == 1 else distinct

@@ -1,0 +1,126 @@
+"""Reading a cache the way that one reads the API: list by selector, get by name.
+
+Promises never to contact the server, and to list one instant. Does not promise an order, nor that
+anything is there before the cache has synced. What comes out is what is cached: it is shared, and
+:func:`~clientgo.meta.deep_copy` makes a copy to change.
+
+Differs from client-go (``tools/cache`` listers, ``listers`` ResourceIndexer): one generic class
+serves every type and both scopes, and "not found" says in which namespace.
+"""
+
+from __future__ import annotations
+
+import builtins
+import logging
+from typing import Generic, Protocol, TypeVar
+
+from clientgo.cache.store.keys import NAMESPACE_INDEX, meta_namespace_index
+from clientgo.cache.store.store import UnknownIndexError
+from clientgo.meta import APIResource, NotFoundError, ObjectName, Selector, StatusError, labels_of
+
+T = TypeVar("T")
+
+_log = logging.getLogger("clientgo.cache")
+
+
+class ListedStore(Protocol[T]):
+    """A store, as far as a lister reads it."""
+
+    def list(self) -> builtins.list[T]: ...
+
+    def get_by_key(self, key: str) -> T | None: ...
+
+    def by_index(self, name: str, value: str) -> builtins.list[T]: ...
+
+
+class Lister(Generic[T]):
+    """Objects of one resource from a cache; of one namespace if ``namespace`` is not empty.
+
+    ::
+
+        lister = Lister(indexer, resource_of(Foo))
+        lister.list(parse_label_selector("app=web"))
+        lister.namespace("default").get("foo-1")
+
+    Thread-safe; no call blocks longer than copying the result takes.
+    """
+
+    __slots__ = ("_namespace", "_resource", "_store")
+
+    def __init__(self, store: ListedStore[T], resource: APIResource, namespace: str = "") -> None:
+        self._store = store
+        self._resource = resource
+        self._namespace = namespace
+
+    def namespace(self, namespace: str) -> Lister[T]:
+        """The lister of one namespace; of all, if ``namespace`` is empty."""
+        return Lister(self._store, self._resource, namespace)
+
+    def list(self, selector: Selector | None = None) -> builtins.list[T]:
+        """The objects that the label selector matches, all without one.
+
+        Raises :class:`~clientgo.meta.NoMetadataError` if an object without metadata is met while
+        labels are compared.
+        """
+        return list_by_namespace(self._store, self._namespace, selector)
+
+    def get(self, name: str) -> T:
+        """The object of that name.
+
+        Without a namespace, it is that of a cluster-scoped object. Raises
+        :class:`~clientgo.meta.NotFoundError`.
+        """
+        obj = self._store.get_by_key(str(ObjectName(self._namespace, name)))
+        if obj is None:
+            raise self._not_found(name)
+        return obj
+
+    def _not_found(self, name: str) -> StatusError:
+        where = f" in namespace {self._namespace!r}" if self._namespace else ""
+        return NotFoundError.of(
+            f'{self._resource.group_resource} "{name}" not found{where}',
+            name=name,
+            kind=self._resource.plural,
+            group=self._resource.group,
+        )
+
+
+def list_all(store: ListedStore[T], selector: Selector | None = None) -> list[T]:
+    """The stored objects that a label selector matches.
+
+    Labels are read only if they matter, and the store is left alone if nothing can match.
+    """
+    if selector is not None and selector.matches_nothing:
+        return []
+    return _matching(store.list(), selector)
+
+
+def list_by_namespace(
+    store: ListedStore[T], namespace: str, selector: Selector | None = None
+) -> list[T]:
+    """The stored objects of a namespace, or of all if it is empty, that a selector matches.
+
+    Uses the index :data:`~clientgo.cache.NAMESPACE_INDEX`; without it, looks at everything
+    and logs a warning.
+    """
+    if not namespace:
+        return list_all(store, selector)
+    if selector is not None and selector.matches_nothing:
+        return []
+    try:
+        objs = store.by_index(NAMESPACE_INDEX, namespace)
+    except UnknownIndexError:
+        _log.warning(
+            "Listing namespace %r looks at every object: register the index %r",
+            namespace,
+            NAMESPACE_INDEX,
+        )
+        objs = [obj for obj in store.list() if namespace in meta_namespace_index(obj)]
+    return _matching(objs, selector)
+
+
+def _matching(objs: list[T], selector: Selector | None) -> list[T]:
+    if selector is None or selector.empty:
+        return objs
+    matches = selector.matches
+    return [obj for obj in objs if matches(labels_of(obj))]

@@ -1,0 +1,108 @@
+"""What a store of objects can do, and the errors that stores raise.
+
+Upstream: ``tools/cache`` Store, TransactionError.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class Store(Protocol[T]):
+    """Objects by key. All methods are thread-safe.
+
+    What a store hands out is what it holds, never a copy, and must not be changed. Writes raise
+    :class:`~clientgo.cache.KeyFuncError` for an object without a key.
+    """
+
+    def add(self, obj: T) -> None:
+        """Store an object, whether its key is new or not."""
+
+    def update(self, obj: T) -> None:
+        """The same as :meth:`add`."""
+
+    def delete(self, obj: Any) -> None:
+        """Remove what has the key of an object or tombstone; nothing happens if there is none."""
+
+    def list(self) -> builtins.list[T]:
+        """All objects at one instant, in no particular order."""
+
+    def list_keys(self) -> builtins.list[str]:
+        """All keys at one instant, in no particular order."""
+
+    def get(self, obj: Any) -> T | None:
+        """What is stored under the key of ``obj``, or ``None``."""
+
+    def get_by_key(self, key: str) -> T | None:
+        """What is stored under a key, or ``None``."""
+
+    def replace(self, objs: Sequence[T], resource_version: str) -> None:
+        """Make ``objs`` the whole content, at once for every reader; on failure change nothing."""
+
+    def resync(self) -> None:
+        """Nothing, for a store that is no queue."""
+
+    def bookmark(self, resource_version: str) -> None:
+        """Note that the content is as of ``resource_version``."""
+
+    def last_store_sync_resource_version(self) -> str:
+        """The resource version that the content is as of; empty if it is not known."""
+
+
+class UnknownIndexError(LookupError):
+    """There is no index of that name."""
+
+    def __init__(self, name: str, existing: Sequence[str]) -> None:
+        known = ", ".join(sorted(existing)) or "none"
+        super().__init__(f"there is no index {name!r} (indexes: {known}); register it first")
+        self.name = name
+
+
+class IndexConflictError(ValueError):
+    """An index of that name exists already; nothing was registered."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        super().__init__(f"indexes exist already: {', '.join(sorted(names))}; choose other names")
+        self.names = tuple(names)
+
+
+class IndexFuncError(ValueError):
+    """An index function failed for an object; the call that needed it changed nothing.
+
+    The function's own error is the ``__cause__``.
+    """
+
+    def __init__(self, index: str, key: str, cause: BaseException) -> None:
+        super().__init__(f"index {index!r} failed for {key!r}, nothing was changed: {cause}")
+        self.index = index
+        self.key = key
+
+
+class TransactionError(Exception):
+    """Some operations of a transaction failed; the others took effect.
+
+    ``succeeded`` holds the indices of those, ``total`` is the number of all, ``errors`` says why
+    the rest failed.
+    """
+
+    def __init__(self, succeeded: Sequence[int], total: int, errors: Sequence[Exception]) -> None:
+        super().__init__(
+            f"{len(errors)} of {total} operations failed: {'; '.join(map(str, errors))}"
+        )
+        self.succeeded = tuple(succeeded)
+        self.total = total
+        self.errors = tuple(errors)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreStatistics:
+    """A store at one instant: how many objects, and how many values each index has."""
+
+    objects: int
+    index_values: dict[str, int]
+    resource_version: str

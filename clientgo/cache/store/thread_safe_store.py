@@ -1,0 +1,257 @@
+"""Objects by explicit key, with indexes over them; what a cache is made of.
+
+Promises: a query sees one instant, and all indexes agree with the objects at every instant; a
+write whose index function fails changes nothing; index functions run before the lock is
+acquired, so they may take their time and may even read the store.
+
+Does not promise an order of what it lists, nor to protect what it holds: objects are handed out as
+they are and must not be changed.
+
+Differs from client-go (``tools/cache`` ThreadSafeStore): index values are computed before anything
+is changed, and remembered; several writes are one call with one acquisition of the lock; ``None``
+stands for "absent", so it cannot be stored.
+"""
+
+from __future__ import annotations
+
+import builtins
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
+
+from clientgo.cache.store.index import Index
+from clientgo.cache.store.keys import IndexFunc
+from clientgo.cache.store.resource_versions import gauge_value, has_reached
+from clientgo.cache.store.store import IndexConflictError, StoreStatistics, UnknownIndexError
+from clientgo.metrics import Gauge
+
+T = TypeVar("T")
+
+
+class ThreadSafeStore(Generic[T]):
+    """Objects and indexes under one lock.
+
+    Reads of a single key need no lock at all: a look-up in a dict is atomic, also in builds of
+    CPython without a global lock. ``version_gauge`` is set to the resource version whenever that is
+    noted, as far as a float can hold it exactly.
+    """
+
+    def __init__(
+        self,
+        indexers: Mapping[str, IndexFunc] | None = None,
+        *,
+        version_gauge: Gauge | None = None,
+    ) -> None:
+        self._version_gauge = version_gauge
+        self._lock = threading.Lock()
+        self._version_noted = threading.Condition(self._lock)
+        self._items: dict[str, T] = {}
+        self._resource_version = ""
+        self._indexes: dict[str, Index] = {
+            name: Index(name, function) for name, function in (indexers or {}).items()
+        }
+        """Replaced, never changed, so that its identity tells a writer whether it prepared well."""
+
+    def add(self, key: str, obj: T) -> None:
+        """Store an object. Raises :class:`~clientgo.cache.IndexFuncError`."""
+        self.apply([key], [obj])
+
+    def update(self, key: str, obj: T) -> None:
+        """The same as :meth:`add`."""
+        self.apply([key], [obj])
+
+    def delete(self, key: str) -> None:
+        """Remove an object; nothing happens if there is none."""
+        self.apply([key], [None])
+
+    def apply(
+        self,
+        keys: Sequence[str],
+        objs: Sequence[T | None],
+        resource_version: str | None = None,
+    ) -> builtins.list[T | None]:
+        """Store, or where the object is ``None`` remove, in order, under one lock acquisition.
+
+        Returns what each write found stored under its key. ``resource_version`` is noted unless
+        it is ``None``. Raises :class:`~clientgo.cache.IndexFuncError`; then nothing has
+        changed.
+        """
+        while True:
+            indexes = self._indexes
+            columns = [index.column(keys, objs) for index in indexes.values()]
+            with self._lock:
+                if indexes is self._indexes:
+                    found = self._write_locked(keys, objs)
+                    for index, column in zip(indexes.values(), columns, strict=True):
+                        index.update(keys, objs, column)
+                    if resource_version is not None:
+                        self._note_version_locked(resource_version)
+                    return found
+
+    def check(self, key: str, obj: T) -> None:
+        """Raise :class:`~clientgo.cache.IndexFuncError` if the object can't be indexed."""
+        for index in self._indexes.values():
+            index.column([key], [obj])
+
+    def replace(self, items: Mapping[str, T], resource_version: str) -> None:
+        """Make ``items`` the whole content, at once for every reader.
+
+        Raises :class:`~clientgo.cache.IndexFuncError`; then nothing has changed.
+        """
+        new_items = dict(items)
+        keys, objs = list(new_items), list(new_items.values())
+        while True:
+            indexes = self._indexes
+            rebuilt = {name: index.empty_copy() for name, index in indexes.items()}
+            for index in rebuilt.values():
+                index.update(keys, objs, index.column(keys, objs))
+            with self._lock:
+                if indexes is self._indexes:
+                    self._items, self._indexes = new_items, rebuilt
+                    self._note_version_locked(resource_version)
+                    return
+
+    def get(self, key: str) -> T | None:
+        """What is stored under a key, or ``None``."""
+        return self._items.get(key)
+
+    def list(self) -> builtins.list[T]:
+        """All objects at one instant."""
+        with self._lock:
+            return list(self._items.values())
+
+    def list_keys(self) -> builtins.list[str]:
+        """All keys at one instant."""
+        with self._lock:
+            return list(self._items)
+
+    def index(self, name: str, obj: Any) -> builtins.list[T]:
+        """The stored objects that share a value with ``obj``, each once.
+
+        Raises :class:`~clientgo.cache.UnknownIndexError`, or
+        :class:`~clientgo.cache.IndexFuncError` if the function fails for ``obj``.
+        """
+        values = self._index(name).values_of(obj)
+        with self._lock:
+            index = self._index(name)
+            found: dict[str, T] = {}
+            for value in values:
+                found.update(index.objects(value))
+            return list(found.values())
+
+    def by_index(self, name: str, value: str) -> builtins.list[T]:
+        """The stored objects with a value. Raises
+        :class:`~clientgo.cache.UnknownIndexError`."""
+        with self._lock:
+            return list(self._index(name).objects(value).values())
+
+    def index_keys(self, name: str, value: str) -> builtins.list[str]:
+        """The sorted keys of the objects with a value. Raises
+        :class:`~clientgo.cache.UnknownIndexError`."""
+        with self._lock:
+            keys = list(self._index(name).objects(value))
+        return sorted(keys)
+
+    def list_index_func_values(self, name: str) -> builtins.list[str]:
+        """The values that at least one object has; empty, too, for an index that is unknown."""
+        with self._lock:
+            index = self._indexes.get(name)
+            return index.values() if index is not None and index.ready else []
+
+    def get_indexers(self) -> dict[str, IndexFunc]:
+        """The index functions by name; the caller's own copy."""
+        return {name: index.function for name, index in self._indexes.items() if index.ready}
+
+    def add_indexers(self, indexers: Mapping[str, IndexFunc]) -> None:
+        """Register indexes; when the call returns they cover everything stored.
+
+        Writers go on meanwhile. Raises :class:`~clientgo.cache.IndexConflictError` if one
+        of the names is taken, :class:`~clientgo.cache.IndexFuncError` if a function fails
+        for a stored object; then nothing is registered.
+        """
+        with self._lock:
+            if taken := [name for name in indexers if name in self._indexes]:
+                raise IndexConflictError(taken)
+            # From here on writers maintain the indexes; queries find them once they are ready.
+            self._indexes = self._indexes | {
+                name: Index(name, function, ready=False) for name, function in indexers.items()
+            }
+            keys, objs = list(self._items), list(self._items.values())
+            added = [self._indexes[name] for name in indexers]
+        try:
+            columns = [index.column(keys, objs) for index in added]
+        except BaseException:
+            self._remove_indexes(indexers)
+            raise
+        with self._lock:
+            current = [self._items.get(key) is obj for key, obj in zip(keys, objs, strict=True)]
+            for name, column in zip(indexers, columns, strict=True):
+                index = self._indexes[name]
+                index.update(
+                    [key for key, same in zip(keys, current, strict=True) if same],
+                    [obj for obj, same in zip(objs, current, strict=True) if same],
+                    [values for values, same in zip(column, current, strict=True) if same],
+                )
+                index.ready = True
+
+    def bookmark(self, resource_version: str) -> None:
+        """Note that the content is as of ``resource_version``."""
+        with self._lock:
+            self._note_version_locked(resource_version)
+
+    def last_store_sync_resource_version(self) -> str:
+        """What the last write, replacement or bookmark noted."""
+        return self._resource_version
+
+    def wait_until_version(self, resource_version: str, timeout: float) -> bool:
+        """Block until what was noted last is as new as ``resource_version``.
+
+        Returns False after ``timeout`` real seconds. Raises ``ValueError`` for a version that is
+        no number.
+        """
+        with self._version_noted:
+            return self._version_noted.wait_for(
+                lambda: has_reached(self._resource_version, resource_version), timeout
+            )
+
+    def statistics(self) -> StoreStatistics:
+        with self._lock:
+            return StoreStatistics(
+                objects=len(self._items),
+                index_values={name: len(index) for name, index in self._indexes.items()},
+                resource_version=self._resource_version,
+            )
+
+    def _write_locked(
+        self, keys: Sequence[str], objs: Sequence[T | None]
+    ) -> builtins.list[T | None]:
+        items = self._items
+        found: builtins.list[T | None] = []
+        append = found.append
+        for key, obj in zip(keys, objs, strict=True):
+            if obj is None:
+                append(items.pop(key, None))
+            else:
+                append(items.get(key))
+                items[key] = obj
+        return found
+
+    def _note_version_locked(self, resource_version: str) -> None:
+        self._resource_version = resource_version
+        self._version_noted.notify_all()
+        if self._version_gauge is not None:
+            value = gauge_value(resource_version)
+            if value is not None:
+                self._version_gauge.set(value)
+
+    def _index(self, name: str) -> Index:
+        index = self._indexes.get(name)
+        if index is None or not index.ready:
+            raise UnknownIndexError(name, list(self._indexes))
+        return index
+
+    def _remove_indexes(self, names: Mapping[str, IndexFunc]) -> None:
+        with self._lock:
+            self._indexes = {
+                name: index for name, index in self._indexes.items() if name not in names
+            }

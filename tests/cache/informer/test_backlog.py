@@ -1,0 +1,98 @@
+"""What waits for a handler."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientgo.cache import DeletedFinalStateUnknown
+from clientgo.cache.informer.backlog import Backlog, CoalescingBacklog
+from clientgo.cache.informer.notifications import Chunk, Kind, Notification, deliver
+from tests.cache.builders import foo
+from tests.cache.running import Told
+
+
+def add(name: str, rv: int, *, initial: bool = False) -> Notification:
+    return (Kind.ADD, foo(name, rv), initial)
+
+
+def update(name: str, old: int, new: int) -> Notification:
+    return (Kind.UPDATE, foo(name, old), foo(name, new))
+
+
+def delete(name: str, rv: int) -> Notification:
+    return (Kind.DELETE, foo(name, rv), None)
+
+
+def told(backlog: Backlog) -> list[str]:
+    handler = Told()
+    for chunk in backlog.take():
+        for notification in chunk.notifications:
+            deliver(handler, notification)
+    return handler.notes
+
+
+def coalesced(*notifications: Notification) -> list[str]:
+    backlog = CoalescingBacklog()
+    for notification in notifications:
+        backlog.append(Chunk([notification]))
+    return told(backlog)
+
+
+def test_without_coalescing_everything_is_kept_in_order() -> None:
+    """LIS-01."""
+    backlog = Backlog()
+    backlog.append(Chunk([add("a", 1), update("a", 1, 2)]))
+    backlog.append(Chunk([delete("a", 2)]))
+    assert backlog.size == 3
+    assert told(backlog) == ["+a@1", "a@1→a@2", "-a@2"]
+    assert (backlog.size, bool(backlog)) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("notifications", "expected"),
+    [
+        ([update("a", 1, 2), update("a", 2, 3)], ["a@1→a@3"]),
+        ([add("a", 1), update("a", 1, 2)], ["+a@2"]),
+        ([add("a", 1, initial=True), update("a", 1, 2)], ["+a@2!"]),
+        ([add("a", 1), delete("a", 2)], []),
+        ([update("a", 1, 2), delete("a", 3)], ["-a@3"]),
+        ([delete("a", 2), add("a", 3)], ["-a@2", "+a@3"]),
+        ([delete("a", 2), add("a", 3), update("a", 3, 4)], ["-a@2", "+a@4"]),
+        ([delete("a", 2), add("a", 3), delete("a", 4)], ["-a@4"]),
+        ([update("a", 1, 2), delete("a", 3), add("a", 4)], ["a@1→a@4"]),
+        ([add("a", 1), delete("a", 2), add("a", 3)], ["+a@3"]),
+        ([add("a", 1), add("b", 2), update("a", 1, 3)], ["+a@3", "+b@2"]),
+    ],
+)
+def test_what_waits_for_an_object_is_summed_up(
+    notifications: list[Any], expected: list[str]
+) -> None:
+    """Issue: a slow handler has a bounded backlog."""
+    assert coalesced(*notifications) == expected
+
+
+def test_a_resync_stays_one_unless_something_changed() -> None:
+    """FIELD-11."""
+    resync: Notification = (Kind.SYNC, foo("a", 2), foo("a", 2))
+    for before, expected in (([resync], Kind.SYNC), ([update("a", 1, 2)], Kind.UPDATE)):
+        backlog = CoalescingBacklog()
+        backlog.append(Chunk([*before, resync]))
+        (chunk,) = backlog.take()
+        assert [kind for kind, _, _ in chunk.notifications] == [expected]
+
+
+def test_a_tombstone_is_summed_up_with_the_object_that_it_stands_for() -> None:
+    gone: Notification = (Kind.DELETE, DeletedFinalStateUnknown("ns/a", foo("a", 2)), None)
+    assert coalesced(update("a", 1, 2), gone) == ["†a@2"]
+
+
+def test_initial_objects_that_vanished_still_count_as_handled() -> None:
+    """LIS-02: or the registration would never sync."""
+    backlog = CoalescingBacklog()
+    backlog.append(Chunk([add("a", 1, initial=True)], initial=1))
+    backlog.append(Chunk([delete("a", 2)]))
+    assert bool(backlog)
+    (chunk,) = backlog.take()
+    assert (chunk.notifications, chunk.initial) == ([], 1)
