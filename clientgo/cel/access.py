@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from clientgo.cel.errors import CelEvaluationError, NoSuchOverloadError
-from clientgo.cel.values import ABSENT, Optional
+from clientgo.cel.values import ABSENT, Optional, has_key
 
 
 def truth(value: Any) -> bool:
@@ -76,10 +76,9 @@ def element(container: Any, key: Any) -> Any:
             raise CelEvaluationError(f"index out of bounds: {int(key)}")
         return container[int(key)]
     if isinstance(container, dict):
-        try:
+        if has_key(container, key):
             return container[key]
-        except (KeyError, TypeError):
-            raise CelEvaluationError(f"no such key: {key}") from None
+        raise CelEvaluationError(f"no such key: {key}")
     raise NoSuchOverloadError("no such overload")
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from clientgo.cel import types
 from clientgo.cel.access import (
@@ -30,11 +30,13 @@ from clientgo.cel.errors import (
     CelCompileError,
     CelError,
     CelEvaluationError,
+    CelProgramError,
     NoSuchOverloadError,
 )
-from clientgo.cel.functions import FunctionTable, Overload, dispatch, resolve
+from clientgo.cel.functions import Overload, dispatch, resolve
+from clientgo.cel.library import CheckedCall, Library
 from clientgo.cel.loops import loop_evaluator
-from clientgo.cel.scope import Scope
+from clientgo.cel.scope import Budget, Scope
 from clientgo.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -51,7 +53,7 @@ from clientgo.cel.syntax.nodes import (
     OptionalMap,
     Select,
 )
-from clientgo.cel.types import BOOL, DYN, INT, NAMED_TYPES, STRING, TYPE, CelType, ObjectType
+from clientgo.cel.types import BOOL, DYN, INT, OPEN, STRING, TYPE, CelType, ObjectType
 from clientgo.cel.values import ABSENT, Optional
 
 Evaluator = Callable[[Scope], Any]
@@ -63,19 +65,37 @@ class Compiled:
 
     type: CelType
     evaluate: Evaluator
+    constant: bool = False
+    """Whether the value depends on no variable and is computed already."""
 
 
 class Compiler:
     """Compiles one expression; `used` collects the declared variables that it refers to."""
 
-    def __init__(
-        self, source: str, variables: Mapping[str, CelType], functions: FunctionTable
-    ) -> None:
+    def __init__(self, source: str, variables: Mapping[str, CelType], library: Library) -> None:
         self._source = source
         self._variables = dict(variables)
+        self._given = dict(variables)
         self._declared = frozenset(variables)
-        self._functions = functions
+        self._library = library
+        self._formats = 0
+        """In how many calls of ``format``, whose values may be of any types, the compiler is."""
+        self._late: list[CelCompileError] = []
+        self._element_types: dict[int, list[CelType]] = {}
+        """Of every list literal, by the id of its node."""
         self.used: set[str] = set()
+
+    def compile_whole(self, node: Node) -> Compiled:
+        """Compile an expression.
+
+        Raises:
+            CelCompileError: a name is unknown, types do not fit, or a literal is refused.
+        """
+        compiled = self.compile(node)
+        # As upstream, literals are looked at once all types fit, and what is constant after that.
+        for error in sorted(self._late, key=lambda error: isinstance(error, CelProgramError)):
+            raise error
+        return compiled
 
     def compile(self, node: Node) -> Compiled:
         """Compile a node and all below it.
@@ -86,7 +106,7 @@ class Compiler:
         match node:
             case Literal():
                 value = node.value
-                return Compiled(node.type, lambda _: value)
+                return Compiled(node.type, lambda _: value, constant=True)
             case Identifier():
                 return self._identifier(node)
             case Select():
@@ -123,28 +143,37 @@ class Compiler:
 
     def _identifier(self, node: Identifier) -> Compiled:
         name = node.name
-        if name in self._variables:
-            if name in self._declared:
-                self.used.add(name)
+        if not node.absolute and name in self._variables and name not in self._declared:
             return Compiled(self._variables[name], lambda scope: scope.names[name])
-        if name in NAMED_TYPES:
-            named = NAMED_TYPES[name]
-            return Compiled(TYPE, lambda _: named)
+        return self._named(name) or self._undeclared(name, node)
+
+    def _named(self, name: str) -> Compiled | None:
+        """Return the variable or type of a name, which can have dots."""
+        if name in self._given:
+            self.used.add(name)
+            if name in self._declared:
+                return Compiled(self._given[name], lambda scope: scope.names[name])
+            return Compiled(self._given[name], lambda scope: scope.variables[name])
+        named = self._library.types.get(name)
+        return Compiled(TYPE, lambda _: named) if named is not None else None
+
+    def _undeclared(self, name: str, node: Node) -> NoReturn:
         raise self._error(f"undeclared reference to '{name}' (in container '')", node)
 
     def _qualified_name(self, node: Node) -> str | None:
-        """Return the dotted name that a node spells, if that starts with no variable."""
+        """Return the dotted name that a node spells, if that starts with no loop variable."""
         if isinstance(node, Identifier):
-            return None if node.name in self._variables else node.name
+            is_local = node.name in self._variables and node.name not in self._declared
+            return None if is_local and not node.absolute else node.name
         if isinstance(node, Select) and not node.optional:
             prefix = self._qualified_name(node.operand)
             return None if prefix is None else f"{prefix}.{node.field}"
         return None
 
     def _select(self, node: Select) -> Compiled:
-        named = NAMED_TYPES.get(self._qualified_name(node) or "")
-        if named is not None:
-            return Compiled(TYPE, lambda _: named)
+        qualified = self._qualified_name(node)
+        if qualified is not None and (named := self._named(qualified)) is not None:
+            return named
         operand = self.compile(node.operand)
         result = self._field_type(operand.type, node.field, node)
         evaluate, field = operand.evaluate, node.field
@@ -201,14 +230,16 @@ class Compiler:
         name, arguments, is_method = node.function, node.arguments, node.target is not None
         if node.target is not None:
             namespace = self._qualified_name(node.target)
-            if namespace is not None and (f"{namespace}.{name}", False) in self._functions:
+            if namespace is not None and (f"{namespace}.{name}", False) in self._library.functions:
                 name, is_method = f"{namespace}.{name}", False
             else:
                 arguments = (node.target, *arguments)
-        candidates = self._functions.get((name, is_method))
+        candidates = self._library.functions.get((name, is_method))
         if candidates is None:
-            raise self._error(f"undeclared reference to '{name}' (in container '')", node)
+            self._undeclared(name, node)
+        self._formats += name == "format"
         compiled = [self.compile(argument) for argument in arguments]
+        self._formats -= name == "format"
         argument_types = [argument.type for argument in compiled]
         fitting, result = resolve(candidates, argument_types)
         if result is None:
@@ -216,13 +247,36 @@ class Compiler:
             applied = f"{argument_types[0]}.({shown})" if is_method else f"({shown})"
             problem = f"found no matching overload for '{name}' applied to '{applied}'"
             raise self._error(problem, node)
+        self._check_literals(name, node)
         evaluators = [argument.evaluate for argument in compiled]
         known = len(fitting) == 1 and not any(map(_is_dynamic, argument_types))
         call = fitting[0].call if known else _choosing(fitting)
         cost = COSTS.get(name)
         if cost is not None:
             return Compiled(result, _counted_call(call, cost, evaluators))
-        return Compiled(result, _direct_call(call, evaluators))
+        evaluate = _direct_call(call, evaluators)
+        if name in _FOLDED and len(compiled) == 1 and compiled[0].constant:
+            return self._folded(Compiled(result, evaluate), node)
+        return Compiled(result, evaluate)
+
+    def _check_literals(self, name: str, node: Call) -> None:
+        check = self._library.checks.get(name)
+        if check is None:
+            return
+        kinds = self._element_types.get(id(node.arguments[-1]), []) if node.arguments else []
+        problem = check(CheckedCall(node.target, node.arguments, kinds))
+        if problem is not None:
+            error = CelProgramError if name in _PLANNED else CelCompileError
+            self._late.append(error(problem[0], self._source, (problem[1] or node).offset))
+
+    def _folded(self, call: Compiled, node: Node) -> Compiled:
+        """Return a call whose arguments are constant as the constant that it gives."""
+        try:
+            value = call.evaluate(Scope({}, Budget()))
+        except CelEvaluationError as error:
+            self._late.append(CelProgramError(str(error), self._source, node.offset))
+            return call
+        return Compiled(call.type, lambda _: value, constant=True)
 
     def _logical(self, node: Logical) -> Compiled:
         left, right = self._expect(BOOL, node.left), self._expect(BOOL, node.right)
@@ -247,9 +301,12 @@ class Compiler:
         for part, node in parts:
             joined = part if result is None else types.join(result, part)
             if joined is None:
-                raise self._error(f"expected type '{result}' but found '{part}'", node)
+                if not self._formats:
+                    problem = f"expected type '{result}' but found '{part}'"
+                    self._late.append(self._error(problem, node))
+                return DYN
             result = joined
-        return DYN if result is None else result
+        return OPEN if result is None else result
 
     def _element_value(self, node: Node, *, optional: bool) -> tuple[CelType, Evaluator]:
         if not optional:
@@ -265,6 +322,7 @@ class Compiler:
             for element in node.elements
         ]
         nodes = [element.value for element in node.elements]
+        self._element_types[id(node)] = [part for part, _ in values]
         item = self._joined(list(zip([part for part, _ in values], nodes, strict=True)))
         evaluators = [evaluate for _, evaluate in values]
         if not any(element.optional for element in node.elements):
@@ -389,6 +447,12 @@ class Compiler:
         return Compiled(result, evaluate)
 
 
+_FOLDED = frozenset(
+    {"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"}
+)
+"""Functions that are called when the expression is compiled if their argument is constant."""
+_PLANNED = frozenset({"find", "findAll"})
+"""Functions whose literal arguments are looked at last."""
 _PREDICATES = frozenset({Loop.ALL, Loop.EXISTS, Loop.EXISTS_ONE, Loop.FILTER})
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from clientgo.cel.compiler import Compiler, Evaluator
 from clientgo.cel.errors import BudgetExceededError, CelCompileError
-from clientgo.cel.library import standard_functions
+from clientgo.cel.library import standard_library
 from clientgo.cel.scope import Budget, Scope
 from clientgo.cel.syntax.parser import parse
 from clientgo.cel.types import CelType
@@ -57,9 +57,9 @@ class Environment:
         Raises:
             CelCompileError: it is malformed, uses an unknown name, or its types do not fit.
         """
-        compiler = Compiler(source, self._variables, standard_functions())
+        compiler = Compiler(source, self._variables, standard_library())
         try:
-            compiled = compiler.compile(parse(source))
+            compiled = compiler.compile_whole(parse(source))
         except RecursionError:
             raise CelCompileError("expression recursion limit exceeded", source, 0) from None
         return Program(source, compiled.type, frozenset(compiler.used), compiled.evaluate)

@@ -15,8 +15,12 @@ class CelError(ValueError):
 class CelCompileError(CelError):
     """The expression is malformed or its types do not fit; the text points at the place."""
 
+    stage = "compilation failed"
+    """What a real server calls the failure."""
+
     def __init__(self, problem: str, source: str, offset: int) -> None:
         self.problem = problem
+        self.offset = offset
         line_start = source.rfind("\n", 0, offset) + 1
         line_number = source.count("\n", 0, offset) + 1
         line = source[line_start:].partition("\n")[0]
@@ -24,6 +28,16 @@ class CelCompileError(CelError):
         super().__init__(
             f"ERROR: <input>:{line_number}:{column + 1}: {problem}\n | {line}\n | {'.' * column}^"
         )
+
+
+class CelProgramError(CelCompileError):
+    """A part of the expression that does not depend on variables has no value."""
+
+    stage = "program instantiation failed"
+
+    def __init__(self, problem: str, source: str, offset: int) -> None:
+        super().__init__(problem, source, offset)
+        self.args = (problem,)
 
 
 class CelEvaluationError(CelError):

@@ -47,12 +47,19 @@ class Budget:
 class Scope:
     """The variables in sight. An inner scope is changed only by the loop that made it."""
 
-    __slots__ = ("budget", "names")
+    __slots__ = ("budget", "names", "variables")
 
-    def __init__(self, names: Mapping[str, Any], budget: Budget) -> None:
+    def __init__(
+        self,
+        names: Mapping[str, Any],
+        budget: Budget,
+        variables: Mapping[str, Any] | None = None,
+    ) -> None:
         self.names = dict(names)
         self.budget = budget
+        self.variables = names if variables is None else variables
+        """Those of the expression, without those of its macros."""
 
     def inner(self) -> Scope:
         """Return a scope for the body of a loop."""
-        return Scope(self.names, self.budget)
+        return Scope(self.names, self.budget, self.variables)

@@ -10,7 +10,7 @@ Does not promise: subtyping, which CEL does not have; `DYN` fits everything, che
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +20,8 @@ class CelType:
     name: str
     parameters: tuple[CelType, ...] = ()
     is_variable: bool = False
+    is_open: bool = field(default=False, compare=False)
+    """Whether the type is dynamic only until something else says what it is."""
 
     def __str__(self) -> str:
         if not self.parameters:
@@ -33,8 +35,13 @@ class ObjectType(CelType):
 
     fields: Mapping[str, CelType] | None = None
 
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
 
 DYN = CelType("dyn")
+OPEN = CelType("dyn", is_open=True)
+"""What an empty list holds: dynamic, unless another element or argument says what it is."""
 NULL = CelType("null_type")
 BOOL = CelType("bool")
 INT = CelType("int")
@@ -109,7 +116,7 @@ def unify(parameter: CelType, argument: CelType, bindings: Bindings) -> bool:
 def substitute(pattern: CelType, bindings: Bindings) -> CelType:
     """Return `pattern` with its type variables replaced; an unbound one can be anything."""
     if pattern.is_variable:
-        return bindings.get(pattern.name, DYN)
+        return bindings.get(pattern.name, OPEN)
     if not pattern.parameters:
         return pattern
     return CelType(pattern.name, tuple(substitute(part, bindings) for part in pattern.parameters))
@@ -117,7 +124,9 @@ def substitute(pattern: CelType, bindings: Bindings) -> CelType:
 
 def join(left: CelType, right: CelType) -> CelType | None:
     """Return the type of a value that is of either type; None if the two exclude each other."""
-    if left == right:
+    if left.is_open:
+        return right
+    if right.is_open or (left == right and not left.parameters):
         return left
     if DYN in (left, right):
         return DYN

@@ -9,6 +9,7 @@ Does not promise: checks of range for an int or float that arrives from outside.
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -21,6 +22,7 @@ INT_RANGE: Final = range(-(2**63), 2**63)
 UINT_RANGE: Final = range(2**64)
 _SECOND: Final = 10**9
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_TIMESTAMP_RANGE: Final = range(-62_135_596_800 * _SECOND, 253_402_300_800 * _SECOND)
 _RFC3339 = re.compile(
     r"(\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2})(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d{2}:\d{2})", re.ASCII
 )
@@ -57,11 +59,22 @@ class Timestamp:
     nanoseconds: int
 
     @classmethod
+    def checked(cls, nanoseconds: int) -> Timestamp:
+        """Return a time.
+
+        Raises:
+            CelEvaluationError: it is not in the years 1 to 9999.
+        """
+        if nanoseconds not in _TIMESTAMP_RANGE:
+            raise CelEvaluationError("timestamp overflow")
+        return cls(nanoseconds)
+
+    @classmethod
     def parse(cls, text: str) -> Timestamp:
         """Read a time in RFC 3339.
 
         Raises:
-            ValueError: it is not such a time.
+            ValueError: it is not such a time, or not in the years 1 to 9999.
         """
         match = _RFC3339.fullmatch(text)
         if match is None:
@@ -69,7 +82,7 @@ class Timestamp:
         zone = "+00:00" if match[3] in "Zz" else match[3]
         moment = datetime.datetime.fromisoformat(match[1].upper() + zone)
         seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
-        return cls(seconds * _SECOND + int((match[2] or "0").ljust(9, "0")))
+        return cls.checked(seconds * _SECOND + int((match[2] or "0").ljust(9, "0")))
 
     def in_zone(self, zone: datetime.tzinfo = datetime.UTC) -> datetime.datetime:
         """Return the calendar time, cut to seconds."""
@@ -158,16 +171,31 @@ def is_number(value: Any) -> bool:
 def equal(left: Any, right: Any) -> bool:
     """Compare two values as ``==`` does: numbers by value, everything else within its type."""
     if is_number(left) and is_number(right):
-        return bool(left == right)
+        if isinstance(left, float) is isinstance(right, float):
+            return bool(left == right)
+        return float(left) == float(right)  # as upstream, whose large integers lose digits here
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and _equal_lists(left, right)
     if isinstance(left, dict) and isinstance(right, dict):
-        return left.keys() == right.keys() and all(
-            equal(member, right[name]) for name, member in left.items()
+        return len(left) == len(right) and all(
+            has_key(right, name) and equal(member, right[name]) for name, member in left.items()
         )
     if isinstance(left, Optional) and isinstance(right, Optional):
         return left.present == right.present and equal(left.value, right.value)
     return type(left) is type(right) and bool(left == right)
+
+
+def has_key(members: dict[Any, Any], key: Any) -> bool:
+    """Return True if a map has a key. Unlike in Python, true is not 1."""
+    try:
+        if key not in members:
+            return False
+    except TypeError:
+        return False
+    if key not in (0, 1):
+        return True
+    is_bool = isinstance(key, bool)
+    return any(isinstance(name, bool) is is_bool for name in members if name == key)
 
 
 def contains(items: list[Any], wanted: Any) -> bool:
@@ -201,10 +229,15 @@ def compare(left: Any, right: Any) -> int:
     """Return -1, 0 or 1 for values that have an order.
 
     Raises:
+        CelEvaluationError: one is not a number (NaN).
         NoSuchOverloadError: they have none.
     """
-    comparable = is_number(left) and is_number(right)
-    if not comparable and (type(left) is not type(right) or not hasattr(left, "__lt__")):
+    if is_number(left) and is_number(right):
+        if isinstance(left, float) or isinstance(right, float):
+            left, right = float(left), float(right)
+            if math.isnan(left) or math.isnan(right):
+                raise CelEvaluationError("NaN values cannot be ordered")
+    elif type(left) is not type(right) or not hasattr(left, "__lt__"):
         raise NoSuchOverloadError("no such overload")
     try:
         return int(left > right) - int(left < right)

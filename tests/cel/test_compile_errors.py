@@ -38,6 +38,19 @@ PROBLEMS = [
     ("true ? 1 : 'a'", "found no matching overload for '_?_:_' applied to '(bool, int, string)'"),
     ("[1, 'a']", "expected type 'int' but found 'string'"),
     ("{'a': 1, 'b': 'c'}", "expected type 'int' but found 'string'"),
+    ("'%s'.format([[1, 'a']]) == [1, 'a'][0]", "expected type 'int' but found 'string'"),
+    ("duration('x') == duration('1s')", "invalid duration argument"),
+    ("timestamp('x') < timestamp(0)", "invalid timestamp argument"),
+    ("self.s.matches('(')", "invalid matches argument"),
+    ("self.s.find('(') == ''", "error parsing regexp: missing closing ): `(`"),
+    ("uint(-1) == 1u", "unsigned integer overflow"),
+    ("int(string('x')) == 1", "type conversion error from 'string' to 'int'"),
+    ("self.nope && duration('x') == self.n", "undefined field 'nope'"),
+    ("'%d'.format([1.5])", "error during formatting: decimal clause can only be used on integers"),
+    ("'%d'.format([])", "index 0 out of range"),
+    ("'%d'.format([1, 2])", "too many arguments supplied to string.format (expected 1, got 2)"),
+    ("'%z'.format([1])", 'could not parse formatting clause: unrecognized formatting clause "z"'),
+    ("'%.9999f'.format([1.0])", "could not parse formatting clause: error while parsing precision"),
     ("self.l.all(i, i)", "expected type 'bool' but found 'int'"),
     (
         "self.n.all(i, true)",
@@ -50,6 +63,8 @@ PROBLEMS = [
     ("has(self.zz)", "undefined field 'zz'"),
     ("self.m.all(k, k > 1)", "found no matching overload for '_>_' applied to '(string, int)'"),
     ("9223372036854775808", "invalid int literal: 9223372036854775808"),
+    ("9" * 5000, "invalid int literal: 999"),
+    ("9" * 5000 + "u", "invalid uint literal: 999"),
     ("for", "Syntax error: reserved identifier: for"),
     ("1 +", "Syntax error: mismatched input '<EOF>' expecting "),
     ("(1", "Syntax error: mismatched input '<EOF>' expecting ')'"),
@@ -79,3 +94,18 @@ def test_an_error_points_at_its_place() -> None:
     assert str(caught.value) == (
         "ERROR: <input>:2:7: undefined field 'zz'\n |   self.zz > 1\n | ......^"
     )
+
+
+def test_what_is_constant_and_has_no_value_fails_where_the_program_is_made() -> None:
+    with pytest.raises(CelCompileError) as caught:
+        Environment({"self": SELF}).compile("self.n == 1 || uint(-1) == 1u")
+
+    assert str(caught.value) == "unsigned integer overflow"
+    assert caught.value.stage == "program instantiation failed"
+
+
+def test_objects_of_two_types_have_no_type_in_common() -> None:
+    other = ObjectType("object", fields={"n": INT})
+
+    with pytest.raises(CelCompileError, match="no matching overload for '_==_'"):
+        Environment({"self": SELF, "other": other}).compile("self == other")

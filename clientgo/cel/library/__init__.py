@@ -1,6 +1,6 @@
 """The functions that an expression may call: CEL's own and those of Kubernetes.
 
-Promises: `standard_functions` has what the API server of 1.36 offers in validation rules.
+Promises: `standard_library` has what the API server of 1.36 offers in validation rules.
 
 Does not promise: the authorizer, which needs a server that authorises.
 """
@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from clientgo.cel.functions import FunctionTable, Overload
 from clientgo.cel.library import (
@@ -24,6 +26,10 @@ from clientgo.cel.library import (
     times,
     urls,
 )
+from clientgo.cel.library.checks import CHECKS, Check, CheckedCall
+from clientgo.cel.types import NAMED_TYPES, CelType
+
+__all__ = ["CheckedCall", "Library", "standard_library"]
 
 _LIBRARIES = (
     operators,
@@ -40,11 +46,23 @@ _LIBRARIES = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Library:
+    """What an expression can use besides its variables."""
+
+    functions: FunctionTable
+    types: Mapping[str, CelType]
+    """The types that an expression can name."""
+    checks: Mapping[str, Check]
+    """Checks of literal arguments, by the name of the function or method."""
+
+
 @functools.cache
-def standard_functions() -> FunctionTable:
-    """Return all functions, by name and whether they are methods."""
+def standard_library() -> Library:
+    """Return the library of Kubernetes."""
     table: defaultdict[tuple[str, bool], list[Overload]] = defaultdict(list)
     for library in _LIBRARIES:
         for overload in library.OVERLOADS:
             table[overload.name, overload.is_method].append(overload)
-    return dict(table)
+    named = {kind.name: kind for kind in (network.IP, network.CIDR)}
+    return Library(dict(table), {**NAMED_TYPES, **named}, CHECKS)

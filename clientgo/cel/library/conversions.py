@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from typing import Any
@@ -20,12 +21,27 @@ from clientgo.cel.types import (
     TYPE,
     UINT,
 )
-from clientgo.cel.values import Duration, Timestamp, Uint, checked_int, checked_uint, type_of
+from clientgo.cel.values import (
+    INT_RANGE,
+    UINT_RANGE,
+    Duration,
+    Timestamp,
+    Uint,
+    checked_int,
+    checked_uint,
+    type_of,
+)
 from clientgo.text import go_format
 from clientgo.text.durations import parse_go_duration
 
 _INTEGER = re.compile(r"[-+]?[0-9]+")
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?|[-+]?Inf|NaN")
+_UNSIGNED = re.compile(r"[0-9]+")
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+_NOT_FINITE = re.compile(r"[-+]?inf(?:inity)?|nan", re.IGNORECASE)
+_HEXADECIMAL = re.compile(
+    r"[-+]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[-+]?[0-9]+", re.IGNORECASE
+)
+_INT_BOUND = float(INT_RANGE.start)  # which itself counts as an overflow, as upstream
 _BOOLEANS = {
     **dict.fromkeys(("1", "t", "true", "TRUE", "True", "T"), True),
     **dict.fromkeys(("0", "f", "false", "FALSE", "False", "F"), False),
@@ -37,27 +53,48 @@ def _same(value: Any) -> Any:
 
 
 def _double_to_int(value: float) -> int:
-    if not math.isfinite(value):
+    if not _INT_BOUND < value < -_INT_BOUND:
         raise CelEvaluationError("integer overflow")
-    return checked_int(int(value))
+    return int(value)
 
 
 def _double_to_uint(value: float) -> Uint:
-    if not math.isfinite(value):
+    if not 0 <= value < float(UINT_RANGE.stop):
         raise CelEvaluationError("unsigned integer overflow")
-    return checked_uint(int(value))
+    return Uint(int(value))
 
 
 def _parse_int(text: str) -> int:
     if _INTEGER.fullmatch(text) is None:
         raise CelEvaluationError(f"type conversion error from 'string' to 'int': {text!r}")
-    return checked_int(int(text))
+    return checked_int(_whole(text))
+
+
+def _parse_uint(text: str) -> Uint:
+    if _UNSIGNED.fullmatch(text) is None:
+        raise CelEvaluationError(f"type conversion error from 'string' to 'uint': {text!r}")
+    return checked_uint(_whole(text))
+
+
+def _whole(text: str) -> int:
+    """Return the integer that digits are; beyond 64 bits for those that Python does not read."""
+    digits = text.lstrip("+-0")
+    return int(text) if len(digits) <= 20 else UINT_RANGE.stop
 
 
 def _parse_double(text: str) -> float:
-    if _NUMBER.fullmatch(text) is None:
+    """Return the number that Go's ``strconv.ParseFloat`` reads."""
+    if _NOT_FINITE.fullmatch(text):
+        return float(text)
+    number = math.inf
+    if _NUMBER.fullmatch(text):
+        number = float(text)
+    elif _HEXADECIMAL.fullmatch(text):
+        with contextlib.suppress(OverflowError):
+            number = float.fromhex(text)
+    if math.isinf(number):
         raise CelEvaluationError(f"type conversion error from 'string' to 'double': {text!r}")
-    return float(text)
+    return number
 
 
 def _parse_bool(text: str) -> bool:
@@ -99,7 +136,7 @@ OVERLOADS: tuple[Overload, ...] = (
     function("int", [TIMESTAMP], INT, lambda moment: moment.nanoseconds // 10**9),
     function("uint", [INT], UINT, checked_uint),
     function("uint", [DOUBLE], UINT, _double_to_uint),
-    function("uint", [STRING], UINT, lambda text: checked_uint(_parse_int(text))),
+    function("uint", [STRING], UINT, _parse_uint),
     function("double", [INT], DOUBLE, float),
     function("double", [UINT], DOUBLE, float),
     function("double", [STRING], DOUBLE, _parse_double),
@@ -115,6 +152,6 @@ OVERLOADS: tuple[Overload, ...] = (
     function("duration", [STRING], DURATION, _parse_duration),
     function("duration", [DURATION], DURATION, _same),
     function("timestamp", [STRING], TIMESTAMP, _parse_timestamp),
-    function("timestamp", [INT], TIMESTAMP, lambda seconds: Timestamp(seconds * 10**9)),
+    function("timestamp", [INT], TIMESTAMP, lambda seconds: Timestamp.checked(seconds * 10**9)),
     function("timestamp", [TIMESTAMP], TIMESTAMP, _same),
 )

@@ -33,6 +33,7 @@ from clientgo.cel.values import (
     concatenate,
     contains,
     equal,
+    has_key,
 )
 
 
@@ -68,13 +69,6 @@ def _duration(nanoseconds: int) -> Duration:
     return Duration(checked_int(nanoseconds))
 
 
-def _has_key(key: Any, members: dict[Any, Any]) -> bool:
-    try:
-        return key in members
-    except TypeError:
-        return False
-
-
 _NUMBERS = (INT, UINT, DOUBLE)
 _ORDERED = (BOOL, STRING, BYTES, TIMESTAMP, DURATION)
 _ORDERED_PAIRS = (
@@ -93,7 +87,7 @@ OVERLOADS: tuple[Overload, ...] = (
     function("_==_", [T, T], BOOL, equal),
     function("_!=_", [T, T], BOOL, lambda left, right: not equal(left, right)),
     function("@in", [T, list_of(T)], BOOL, lambda item, items: contains(items, item)),
-    function("@in", [K, map_of(K, V)], BOOL, _has_key),
+    function("@in", [K, map_of(K, V)], BOOL, lambda key, members: has_key(members, key)),
     function("!_", [BOOL], BOOL, lambda value: not value),
     function("-_", [INT], INT, lambda value: checked_int(-value)),
     function("-_", [DOUBLE], DOUBLE, lambda value: -value),
@@ -113,13 +107,13 @@ OVERLOADS: tuple[Overload, ...] = (
         "_+_",
         [TIMESTAMP, DURATION],
         TIMESTAMP,
-        lambda moment, span: Timestamp(moment.nanoseconds + span.nanoseconds),
+        lambda moment, span: Timestamp.checked(moment.nanoseconds + span.nanoseconds),
     ),
     function(
         "_+_",
         [DURATION, TIMESTAMP],
         TIMESTAMP,
-        lambda span, moment: Timestamp(moment.nanoseconds + span.nanoseconds),
+        lambda span, moment: Timestamp.checked(moment.nanoseconds + span.nanoseconds),
     ),
     function("_-_", [INT, INT], INT, lambda left, right: checked_int(left - right)),
     function("_-_", [UINT, UINT], UINT, lambda left, right: checked_uint(left - right)),
@@ -140,7 +134,7 @@ OVERLOADS: tuple[Overload, ...] = (
         "_-_",
         [TIMESTAMP, DURATION],
         TIMESTAMP,
-        lambda moment, span: Timestamp(moment.nanoseconds - span.nanoseconds),
+        lambda moment, span: Timestamp.checked(moment.nanoseconds - span.nanoseconds),
     ),
     function("_*_", [INT, INT], INT, lambda left, right: checked_int(left * right)),
     function("_*_", [UINT, UINT], UINT, lambda left, right: checked_uint(left * right)),

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable
 from typing import Any
 
 from clientgo.cel.errors import CelEvaluationError
 from clientgo.cel.functions import Overload, function, method
+from clientgo.cel.library.formatting import format_text
 from clientgo.cel.types import BOOL, BYTES, DYN, INT, STRING, list_of
-from clientgo.cel.values import Duration, Timestamp, is_number
 from clientgo.text import go_format
 from clientgo.text.go_regexp import GoRegexp, GoRegexpError, compile_go_regexp
 
 _ASCII_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _ASCII_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
-_DIRECTIVE = re.compile(r"%(?:%|(?:\.(\d+))?(.))", re.DOTALL)
 
 
 def matches(text: str, pattern: str) -> bool:
@@ -88,63 +86,6 @@ def _join(items: list[Any], separator: str = "") -> str:
     return separator.join(items)
 
 
-def _format(template: str, values: list[Any]) -> str:
-    remaining = iter(values)
-
-    def replace(match: re.Match[str]) -> str:
-        if match[0] == "%%":
-            return "%"
-        try:
-            value = next(remaining)
-        except StopIteration:
-            raise CelEvaluationError(f"index {len(values)} out of range") from None
-        return _format_value(match[2], value, int(match[1] or 6))
-
-    return _DIRECTIVE.sub(replace, template)
-
-
-def _format_value(verb: str, value: Any, precision: int) -> str:
-    is_integer = isinstance(value, int) and not isinstance(value, bool)
-    if verb == "s":
-        return _text(value)
-    if verb == "d" and is_number(value):
-        return go_format.number(value)
-    if verb in "fe" and is_number(value):
-        return f"{float(value):.{precision}{verb}}"
-    if verb == "b" and isinstance(value, int):
-        return f"{value:b}"
-    if verb == "o" and is_integer:
-        return f"{value:o}"
-    if verb in "xX" and is_integer:
-        return f"{value:{verb}}"
-    if verb in "xX" and isinstance(value, str | bytes):
-        digits = (value.encode() if isinstance(value, str) else value).hex()
-        return digits.upper() if verb == "X" else digits
-    raise CelEvaluationError(f"could not parse formatting clause: unrecognized %{verb}")
-
-
-def _text(value: Any) -> str:
-    """Return what %s makes of a value."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list):
-        return f"[{', '.join(map(_text, value))}]"
-    if isinstance(value, dict):
-        entries = sorted((_text(name), _text(member)) for name, member in value.items())
-        return f"{{{', '.join(f'{name}: {member}' for name, member in entries)}}}"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if is_number(value):
-        return go_format.number(value)
-    if value is None:
-        return "null"
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    if isinstance(value, Duration | Timestamp):
-        return str(value)
-    raise CelEvaluationError("could not format value: unsupported type")
-
-
 def _sized(call: Callable[[Any], int]) -> tuple[Overload, ...]:
     return (
         function("size", [STRING], INT, call),
@@ -178,7 +119,7 @@ OVERLOADS: tuple[Overload, ...] = (
     method("substring", STRING, [INT], STRING, _substring),
     method("substring", STRING, [INT, INT], STRING, _substring),
     method("trim", STRING, [], STRING, str.strip),
-    method("format", STRING, [list_of(DYN)], STRING, _format),
+    method("format", STRING, [list_of(DYN)], STRING, format_text),
     method("join", list_of(STRING), [], STRING, _join),
     method("join", list_of(STRING), [STRING], STRING, _join),
     function("strings.quote", [STRING], STRING, go_format.quote),

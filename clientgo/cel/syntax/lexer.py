@@ -33,6 +33,7 @@ _ESCAPE = re.compile(
     r"\\(?:x([0-9a-fA-F]{2})|X([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})"
     r"|([0-3][0-7]{2})|([abfnrtv\\?\"'`]))|\\"
 )
+_TOO_LARGE = UINT_RANGE.stop
 _SIMPLE_ESCAPES = {
     "a": "\a",
     "b": "\b",
@@ -103,14 +104,20 @@ def _token(source: str, match: re.Match[str]) -> Token:
     if match["float"]:
         return Token(TokenKind.FLOAT, float(text), offset, text)
     if match["uint"]:
-        unsigned = int(text[:-1], 0 if text.startswith("0x") else 10)
+        unsigned = _integer(text[:-1])
         if unsigned not in UINT_RANGE:
             raise CelCompileError(f"invalid uint literal: {text}", source, offset)
         return Token(TokenKind.UINT, Uint(unsigned), offset, text)
-    value = int(text, 0 if text.startswith("0x") else 10)
+    value = _integer(text)
     if value > -INT_RANGE.start:  # the parser knows whether a minus sign precedes the last one
         raise CelCompileError(f"invalid int literal: {text}", source, offset)
     return Token(TokenKind.INT, value, offset, text)
+
+
+def _integer(text: str) -> int:
+    """Return the value of a literal; beyond 64 bits for one that is too long to be read."""
+    digits = text.removeprefix("0x").lstrip("0") or "0"
+    return int(digits, 16 if text.startswith("0x") else 10) if len(digits) <= 20 else _TOO_LARGE
 
 
 def _string_end(source: str, quote: str, start: int, offset: int) -> int:

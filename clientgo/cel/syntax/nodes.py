@@ -32,9 +32,13 @@ class Literal(Node):
 
 @dataclass(frozen=True, slots=True)
 class Identifier(Node):
-    """A variable, or the first part of a qualified name."""
+    """A variable, or the first part of a qualified name.
+
+    An absolute one (``.name``) is no variable of a macro.
+    """
 
     name: str
+    absolute: bool = False
 
 
 @dataclass(frozen=True, slots=True)

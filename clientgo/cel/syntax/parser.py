@@ -8,6 +8,8 @@ Does not promise: message construction (``Type{field: value}``), for which Kuber
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from clientgo.cel.errors import CelCompileError
 from clientgo.cel.syntax.lexer import Token, TokenKind, tokenize
 from clientgo.cel.syntax.macros import expand_macro
@@ -207,7 +209,8 @@ class _Parser:
             case "{":
                 return self._map(token.offset)
             case "." if self._token.kind is TokenKind.NAME:
-                return self._primary(negative=False)
+                name = self._primary(negative=False)
+                return replace(name, absolute=True) if isinstance(name, Identifier) else name
         self._position -= 1
         raise self._unexpected(_OPERAND_EXPECTED)
 
