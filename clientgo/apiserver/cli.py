@@ -13,11 +13,11 @@ import threading
 from pathlib import Path
 
 from clientgo.apiserver.auth.authentication import read_token
-from clientgo.apiserver.certificates import ServingCertificate
 from clientgo.apiserver.faults.control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
 from clientgo.apiserver.storage.data_directory import DataDirectoryError
+from clientgo.certificates import ServingCertificate
 
 _USAGE_ERROR = 2
 """The exit status that argparse has for options that don't go together."""

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clientgo.apiserver.private_files import write_private
+from clientgo.certificates import write_private
 
 CONTEXT = "clientgo"
 

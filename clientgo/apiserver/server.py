@@ -26,7 +26,7 @@ from typing import Any, Self, TypeVar
 
 from clientgo.apiserver.application import Application
 from clientgo.apiserver.auth.authentication import Authenticator, check_exposure, keep_token
-from clientgo.apiserver.certificates import ServingCertificate, keep_self_signed
+from clientgo.apiserver.certificates import keep_self_signed
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.faults.control import FaultControl
 from clientgo.apiserver.faults.declarations import (
@@ -42,6 +42,7 @@ from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
 from clientgo.apiserver.storage.journal import JournalError
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
+from clientgo.certificates import ServingCertificate
 from clientgo.process import SupervisedThread
 
 T = TypeVar("T")
@@ -97,7 +98,7 @@ class EmbeddedAPIServer:
             has_certificate=secure or certificate is not None,
         )
         if certificate is not None:
-            certificate.check()
+            certificate.load()
         self.host = host
         self.port = port
         self._secure = secure

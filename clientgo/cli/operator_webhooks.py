@@ -13,12 +13,11 @@ import threading
 from pathlib import Path
 from typing import Final, Self
 
+from clientgo.certificates import make_throw_away_pair, write_pair
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK
 from clientgo.codegen.crd import definitions_of
 from clientgo.codegen.manifests import Manifest
-from clientgo.operator.certificates.authority import make_throw_away_pair
-from clientgo.operator.certificates.serving_certificate import write_pair
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager import Manager
 from clientgo.operator.webhooks import WebhookOptions

@@ -16,12 +16,11 @@ from typing import Any
 import yaml
 
 from clientgo.api.batch_v1 import Job, JobCondition, JobStatus
+from clientgo.certificates import make_throw_away_pair, write_pair
 from clientgo.client import Client
 from clientgo.meta import InvalidError
 from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, Manager, Result, controller
-from clientgo.operator.certificates.authority import make_throw_away_pair
-from clientgo.operator.certificates.serving_certificate import write_pair
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.scaffold.installing import apply
 from clientgo.scaffold.manifests.webhook_configurations import by_url, webhook_configurations

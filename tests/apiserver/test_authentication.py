@@ -19,8 +19,9 @@ from clientgo.apiserver.auth.authentication import (
     keep_token,
     read_token,
 )
-from clientgo.apiserver.certificates import ServingCertificate, keep_self_signed
+from clientgo.apiserver.certificates import keep_self_signed
 from clientgo.apiserver.resources.status_errors import StatusError
+from clientgo.certificates import ServingCertificate
 
 NAMESPACES = "/api/v1/namespaces"
 _TLS = Path(__file__).parents[1] / "data/tls"
@@ -179,7 +180,7 @@ def test_a_certificate_is_made_once_and_its_key_kept_for_its_owner(tmp_path: Pat
 
     assert again.certificate.read_bytes() == content
     assert stat.S_IMODE(kept.key.stat().st_mode) == 0o600
-    again.check()
+    again.load()
 
 
 def test_a_certificate_is_made_anew_for_a_host_that_it_does_not_cover(tmp_path: Path) -> None:

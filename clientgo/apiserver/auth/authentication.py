@@ -17,8 +17,8 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from clientgo.apiserver.private_files import write_private
 from clientgo.apiserver.resources.status_errors import unauthorized
+from clientgo.certificates import write_private
 
 USER: dict[str, Any] = {
     "username": "clientgo",

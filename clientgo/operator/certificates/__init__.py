@@ -1,26 +1,24 @@
-"""Certificates of servers that run for longer than these are valid.
+"""The certificates of an operator's webhooks in a cluster.
 
 ::
 
-    cert-manager, or SelfSignedCertificates ──► tls.crt, tls.key ──► ServingCertificate ──► TLS
-                          │                                          reads them again
-                          └──► Secret, caBundle
+    cert-manager, or SelfSignedCertificates ──► Secret ──► tls.crt, tls.key ──► ServingCertificate
+                          └──► caBundle of webhook configurations and definitions
 
-Making certificates needs the package ``cryptography`` and a client, so
 :mod:`clientgo.operator.certificates.self_signed` and
-:mod:`clientgo.operator.certificates.trust` are imported by those who use them.
+:mod:`clientgo.operator.certificates.trust` need a client, and are imported by their users.
 """
 
+from clientgo.certificates import (
+    CertificateError,
+    CertificateStatistics,
+    KeyPair,
+    ServingCertificate,
+)
 from clientgo.operator.certificates.cert_manager import (
     certificate_manifests,
     inject_annotation,
     service_names,
-)
-from clientgo.operator.certificates.key_pair import KeyPair
-from clientgo.operator.certificates.serving_certificate import (
-    CertificateError,
-    CertificateStatistics,
-    ServingCertificate,
 )
 
 __all__ = [

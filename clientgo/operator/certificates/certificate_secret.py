@@ -1,22 +1,86 @@
-"""The Secret that an operator's own certificates are kept in, shared by its replicas."""
+"""The certificates that an operator makes for itself, and the Secret its replicas share them in.
+
+Promises: a client that trusts ``trusted`` trusts the pair, and the one before it while that is
+valid, so that replicas may change to a new pair one after the other.
+"""
 
 from __future__ import annotations
 
 import logging
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Self
 
 from clientgo.api.core_v1 import Secret
+from clientgo.certificates import (
+    CERTIFICATE_FILE,
+    KEY_FILE,
+    KeyPair,
+    make_authority,
+    make_serving_pair,
+)
+from clientgo.certificates.authority import (
+    belong_together,
+    split_certificates,
+    validity_of,
+    vouches_for,
+)
 from clientgo.client import Client, ResourceClient
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
-from clientgo.operator.certificates.key_pair import KeyPair
-from clientgo.operator.certificates.own_certificates import OwnCertificates
-from clientgo.operator.certificates.serving_certificate import CERTIFICATE_FILE, KEY_FILE
 
 _log = logging.getLogger("clientgo.operator.certificates")
 
 _TRUSTED: Final = "ca.crt"
 _AUTHORITY_KEY: Final = "ca.key"
 _TYPE: Final = "kubernetes.io/tls"
+
+_DAY: Final = 86400.0
+AUTHORITY_LIFETIME: Final = 3650 * _DAY
+SERVING_LIFETIME: Final = 365 * _DAY
+"""Seconds, as in open-policy-agent's cert-controller and client-go."""
+
+_AUTHORITY_NAME: Final = "clientgo-operator-ca"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCertificates:
+    """An authority and a pair it has signed. ``trusted`` is PEM, the newest authority first."""
+
+    authority: KeyPair
+    serving: KeyPair
+    trusted: bytes
+
+    @classmethod
+    def make(cls, names: Sequence[str], now: float, *, trusted: bytes = b"") -> Self:
+        """Make certificates for ``names``; those of ``trusted`` that are valid stay trusted."""
+        authority = make_authority(_AUTHORITY_NAME, now=now, lifetime=AUTHORITY_LIFETIME)
+        serving = make_serving_pair(authority, names, now=now, lifetime=SERVING_LIFETIME)
+        older = (
+            []
+            if not trusted
+            else [pem for pem in split_certificates(trusted) if not validity_of(pem).is_over(now)]
+        )
+        return cls(authority, serving, b"".join([authority.certificate, *older]))
+
+    def renewed(self, names: Sequence[str], now: float) -> Self:
+        """Return the same, or new ones if two thirds of a life are over or a name is missing.
+
+        Raises ``ValueError`` if they cannot be read.
+        """
+        authority = self.authority
+        if validity_of(authority.certificate).is_due(now) or not belong_together(authority):
+            return type(self).make(names, now, trusted=self.trusted)
+        if self._can_serve(names) and not validity_of(self.serving.certificate).is_due(now):
+            return self
+        serving = make_serving_pair(authority, names, now=now, lifetime=SERVING_LIFETIME)
+        return type(self)(authority, serving, self.trusted)
+
+    def _can_serve(self, names: Sequence[str]) -> bool:
+        try:
+            fits = vouches_for(self.authority.certificate, self.serving.certificate, names)
+            return fits and belong_together(self.serving)
+        except ValueError:
+            return False
 
 
 class CertificateSecret:
@@ -27,7 +91,7 @@ class CertificateSecret:
         self.name = name
 
     def read(self) -> tuple[Secret | None, OwnCertificates | None]:
-        """The Secret and what is in it; None for what is not there or not complete."""
+        """Return the Secret and its certificates; None for what is missing or not complete."""
         try:
             secret = self._secrets.get(self.name.name)
         except NotFoundError:
@@ -47,7 +111,7 @@ class CertificateSecret:
     def write(self, secret: Secret | None, certificates: OwnCertificates) -> None:
         """Store the certificates in the Secret that was read, or in a new one.
 
-        Raises ``ConflictError`` or ``AlreadyExistsError`` where somebody else has written since.
+        Raises ``ConflictError`` or ``AlreadyExistsError`` if another replica has written since.
         """
         data = {
             CERTIFICATE_FILE: certificates.serving.certificate,

@@ -22,13 +22,11 @@ from collections.abc import Callable
 from typing import Final
 
 from clientgo.api.core_v1 import Secret
+from clientgo.certificates import CertificateError, KeyPair
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, StatusError
-from clientgo.operator.certificates.certificate_secret import CertificateSecret
-from clientgo.operator.certificates.key_pair import KeyPair
-from clientgo.operator.certificates.own_certificates import OwnCertificates
-from clientgo.operator.certificates.serving_certificate import CertificateError
+from clientgo.operator.certificates.certificate_secret import CertificateSecret, OwnCertificates
 from clientgo.operator.certificates.trust import Trusting, trust
 from clientgo.operator.errors import ConfigError
 from clientgo.rest import TransportError

@@ -26,11 +26,11 @@ from clientgo.api.authorization_v1 import (
     SubjectAccessReview,
     SubjectAccessReviewSpec,
 )
+from clientgo.certificates import CertificateError, ServingCertificate, make_throw_away_pair
 from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.meta import StatusError
-from clientgo.operator.certificates.authority import make_throw_away_pair
-from clientgo.operator.certificates.serving_certificate import ServingCertificate
+from clientgo.operator.errors import ConfigError
 from clientgo.rest import TransportError
 from clientgo.serving import Handler, Request, Response
 
@@ -111,11 +111,14 @@ def tls_of(directory: str | None, clock: Clock) -> Callable[[], ssl.SSLContext]:
     Raises ``ConfigError`` for files that cannot be used.
     """
     if directory is not None:
-        certificate = ServingCertificate(Path(directory), clock=clock)
-        certificate.load()
+        certificate = ServingCertificate.in_directory(Path(directory), clock=clock)
+        try:
+            certificate.load()
+        except CertificateError as error:
+            raise ConfigError(f"metrics_cert_dir: {error}") from error
         return certificate.context
     with tempfile.TemporaryDirectory() as made:
-        own = ServingCertificate(Path(made), clock=clock)
+        own = ServingCertificate.in_directory(Path(made), clock=clock)
         _authority, pair = make_throw_away_pair(["localhost", "127.0.0.1"], now=clock.time())
         own.install(pair)
         context = own.context()

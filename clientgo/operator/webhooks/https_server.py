@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from clientgo.certificates import CertificateError
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks.connection import Connection
 from clientgo.operator.webhooks.endpoint import Answer, Call
@@ -59,8 +60,8 @@ class _Client:
 class HTTPSServer:
     """Gives the requests that come to ``host`` and ``port`` to ``answer``. Runs once.
 
-    ``context`` is asked for the TLS settings of each handshake; it may raise ``ConfigError``, which
-    ends the connection.
+    ``context`` is asked for the TLS settings of each handshake; it may raise ``CertificateError``,
+    which ends the connection.
     """
 
     def __init__(
@@ -185,7 +186,7 @@ class HTTPSServer:
                     answering=self._answering,
                     is_stopping=self._stopping.is_set,
                 )
-        except (OSError, ConfigError) as error:
+        except (OSError, CertificateError) as error:
             _log.debug("A connection from %s has ended: %s", client, error)
         finally:
             self._forget(threading.current_thread())

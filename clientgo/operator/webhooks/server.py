@@ -18,10 +18,10 @@ import threading
 import time
 from typing import Final
 
+from clientgo.certificates import CertificateError, ServingCertificate
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import NO_METRICS, MetricsProvider
-from clientgo.operator.certificates.serving_certificate import ServingCertificate
-from clientgo.operator.errors import AlreadyStartedError
+from clientgo.operator.errors import AlreadyStartedError, ConfigError
 from clientgo.operator.webhooks.call_limiter import CallLimiter
 from clientgo.operator.webhooks.endpoint import Answer, Call
 from clientgo.operator.webhooks.https_server import HTTPSServer
@@ -55,7 +55,7 @@ class WebhookServer:
     ) -> None:
         self.options = options
         self.webhooks = webhooks
-        self.certificate = ServingCertificate(
+        self.certificate = ServingCertificate.in_directory(
             options.directory,
             client_authorities=options.client_authorities,
             metrics=metrics,
@@ -78,15 +78,18 @@ class WebhookServer:
     def start(self) -> None:
         """Begin to serve; returns when it listens.
 
-        Raises ``DeclarationError`` for webhooks that do not fit together, ``CertificateError`` for
-        files that cannot be used, ``ConfigError`` for an address that cannot be listened on,
+        Raises ``DeclarationError`` for webhooks that do not fit together, ``ConfigError`` for a
+        certificate that cannot be used or an address that it cannot listen on,
         ``AlreadyStartedError`` the second time.
         """
         if self._https is not None:
             raise AlreadyStartedError("this webhook server was started before; make a new one")
         endpoints = self.webhooks.endpoints(self._calls, self._metrics)
         if self.options.certs != "self":
-            self.certificate.load()
+            try:
+                self.certificate.load()
+            except CertificateError as error:
+                raise ConfigError(f"webhooks: {error}") from error
         https = HTTPSServer(
             self.options.host, self.options.port, self._answer, self.certificate.context
         )

@@ -14,12 +14,12 @@ import pytest
 from clientgo.api.admissionregistration_v1 import MutatingWebhookConfiguration
 from clientgo.api.core_v1 import Secret
 from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.certificates.authority import vouches_for
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
 from clientgo.operator.certificates import KeyPair
-from clientgo.operator.certificates.authority import vouches_for
-from clientgo.operator.certificates.own_certificates import SERVING_LIFETIME
+from clientgo.operator.certificates.certificate_secret import SERVING_LIFETIME
 from clientgo.operator.certificates.self_signed import SelfSignedCertificates
 from clientgo.operator.certificates.trust import Trusting
 from clientgo.operator.errors import ConfigError

@@ -12,8 +12,7 @@ import msgspec
 import pytest
 import urllib3
 
-from clientgo.operator.certificates import CertificateError
-from clientgo.operator.errors import AlreadyStartedError, DeclarationError
+from clientgo.operator.errors import AlreadyStartedError, ConfigError, DeclarationError
 from clientgo.operator.webhooks import (
     AdmissionContext,
     Denied,
@@ -176,11 +175,11 @@ def test_all_addresses_are_served_where_no_host_is_given(tmp_path: Path) -> None
 
 def test_without_a_usable_certificate_it_does_not_start(tmp_path: Path) -> None:
     """OP-CRT-01"""
-    with pytest.raises(CertificateError, match=r"tls\.crt"):
+    with pytest.raises(ConfigError, match=r"tls\.crt"):
         serve(tmp_path)
     put_certificate(tmp_path)
     (tmp_path / "tls.key").write_text("no key")
-    with pytest.raises(CertificateError, match=r"tls\.key"):
+    with pytest.raises(ConfigError, match=r"tls\.key"):
         serve(tmp_path)
 
 

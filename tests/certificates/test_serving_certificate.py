@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.operator.certificates import (
+from clientgo.certificates import (
     CertificateError,
     KeyPair,
     ServingCertificate,
+    make_authority,
+    make_serving_pair,
     serving_certificate,
 )
-from clientgo.operator.certificates.authority import make_authority, make_serving_pair
 from clientgo.testing import FakeClock
 from tests.background import Background
 from tests.cache.metrics import RecordingProvider
@@ -45,7 +46,7 @@ def directory(tmp_path: Path) -> Path:
 
 def test_a_new_handshake_uses_what_is_in_the_files_now(directory: Path) -> None:
     """OP-CRT-01"""
-    certificate = ServingCertificate(directory)
+    certificate = ServingCertificate.in_directory(directory)
     certificate.load()
     first = certificate.context()
     assert certificate.context() is first
@@ -57,7 +58,7 @@ def test_a_new_handshake_uses_what_is_in_the_files_now(directory: Path) -> None:
 
 def test_what_a_client_sees_changes_with_the_files(directory: Path) -> None:
     """OP-CRT-01"""
-    certificate = ServingCertificate(directory)
+    certificate = ServingCertificate.in_directory(directory)
     shown = [_shown(certificate)]
     put(directory, "client-one")
     shown.append(_shown(certificate))
@@ -92,12 +93,12 @@ def test_a_pair_that_does_not_match_keeps_the_old_one_and_is_counted(
     directory: Path, metrics: RecordingProvider, caplog: pytest.LogCaptureFixture
 ) -> None:
     """OP-CRT-01, OP-MET-09"""
-    certificate = ServingCertificate(directory, metrics=metrics)
+    certificate = ServingCertificate.in_directory(directory, metrics=metrics)
     certificate.load()
     first = certificate.context()
 
     (directory / "tls.key").write_bytes((TLS / "client-one.key").read_bytes())
-    with caplog.at_level(logging.ERROR, "clientgo.operator.certificates"):
+    with caplog.at_level(logging.ERROR, "clientgo.certificates"):
         assert certificate.context() is first
         assert certificate.context() is first
 
@@ -109,7 +110,7 @@ def test_a_pair_that_does_not_match_keeps_the_old_one_and_is_counted(
 
 def test_files_that_are_removed_keep_the_old_pair(directory: Path) -> None:
     """OP-CRT-01"""
-    certificate = ServingCertificate(directory)
+    certificate = ServingCertificate.in_directory(directory)
     first = certificate.context()
 
     (directory / "tls.crt").unlink()
@@ -124,7 +125,7 @@ def test_the_files_are_read_every_ten_seconds_even_if_they_look_unchanged(
     """OP-CRT-01, OP-MET-09"""
     monkeypatch.setattr(serving_certificate, "_signature_of", lambda path: ())
     clock, stop = FakeClock(), threading.Event()
-    certificate = ServingCertificate(directory, metrics=metrics, clock=clock)
+    certificate = ServingCertificate.in_directory(directory, metrics=metrics, clock=clock)
     certificate.load()
     first = certificate.context()
     running = Background(lambda: certificate.run(stop))
@@ -144,9 +145,9 @@ def test_the_files_are_read_every_ten_seconds_even_if_they_look_unchanged(
 
 def test_files_that_cannot_be_used_are_named(tmp_path: Path) -> None:
     """OP-CRT-01"""
-    certificate = ServingCertificate(tmp_path)
+    certificate = ServingCertificate.in_directory(tmp_path)
 
-    with pytest.raises(CertificateError, match=r"tls\.crt.*check the mounted Secret"):
+    with pytest.raises(CertificateError, match=r"the certificate .*tls\.crt.*check these files"):
         certificate.load()
     with pytest.raises(CertificateError, match="there is no certificate"):
         certificate.context()
@@ -156,7 +157,7 @@ def test_an_installed_pair_is_used_and_private(tmp_path: Path) -> None:
     """OP-CRT-02"""
     authority = make_authority("ca", now=0, lifetime=1e10)
     pair = make_serving_pair(authority, ["localhost"], now=0, lifetime=1e10)
-    certificate = ServingCertificate(tmp_path / "made")
+    certificate = ServingCertificate.in_directory(tmp_path / "made")
 
     certificate.install(pair)
     certificate.install(pair)
@@ -169,7 +170,7 @@ def test_an_installed_pair_is_used_and_private(tmp_path: Path) -> None:
 
 def test_a_bad_pair_is_refused_and_the_old_one_stays(directory: Path) -> None:
     """OP-CRT-02"""
-    certificate = ServingCertificate(directory)
+    certificate = ServingCertificate.in_directory(directory)
     first = certificate.context()
 
     with pytest.raises(CertificateError):

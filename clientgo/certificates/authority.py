@@ -1,9 +1,7 @@
-"""Making certificates: an authority of one's own, and certificates that it vouches for.
+"""Making and reading X.509 certificates. Needs the package ``cryptography``.
 
-Needs the ``cryptography`` package, which is imported when the first certificate is made or read.
-
-Promises: keys on the P-256 curve; an authority that can vouch for servers and for no other
-authority; certificates for the names and addresses that they are made for.
+Promises: keys on the P-256 curve; an authority can sign certificates of servers, but no other
+authority; a certificate holds for the names and addresses that it is made for.
 
 Upstream: client-go ``util/cert`` NewSelfSignedCACert, open-policy-agent ``cert-controller``.
 """
@@ -13,10 +11,8 @@ from __future__ import annotations
 import datetime
 import ipaddress
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
-
-from clientgo.operator.certificates.key_pair import KeyPair
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -33,14 +29,22 @@ _RENEWAL: Final = 2 / 3
 
 
 @dataclass(frozen=True, slots=True)
+class KeyPair:
+    """A certificate, with those between it and its authority, and its private key, as PEM."""
+
+    certificate: bytes
+    private_key: bytes = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Validity:
-    """From when to when a certificate is valid, in Unix seconds."""
+    """The time in which a certificate is valid, in Unix seconds."""
 
     begins: float
     ends: float
 
     def is_due(self, now: float) -> bool:
-        """Whether the certificate should be renewed: two thirds of its life are over."""
+        """Return True if two thirds of the certificate's life are over."""
         return not self.begins <= now < self.begins + (self.ends - self.begins) * _RENEWAL
 
     def is_over(self, now: float) -> bool:
@@ -48,21 +52,28 @@ class Validity:
 
 
 def make_authority(name: str, *, now: float, lifetime: float) -> KeyPair:
-    """A new authority called ``name``, valid for ``lifetime`` seconds from ``now``."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    builder = _builder(name, key, now, lifetime).issuer_name(_named(name))
-    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    builder = builder.add_extension(_key_usage(signs_certificates=True), critical=True)
+    """Make an authority called ``name``, valid for ``lifetime`` seconds from ``now``."""
+    key = _new_key()
+    builder = _builder(name, key, now, lifetime, is_authority=True).issuer_name(_named(name))
     return _signed(builder, key, by=key)
 
 
-def make_throw_away_pair(names: Iterable[str], *, now: float) -> tuple[bytes, KeyPair]:
-    """Return a certificate for ``names``, and before it the authority that callers have to trust.
+def make_self_signed_pair(
+    name: str, names: Iterable[str], *, now: float, lifetime: float
+) -> KeyPair:
+    """Make a serving certificate called ``name`` that is its own authority.
 
-    The key of the authority is not kept, so it signs nothing else. Valid for a year.
+    A client that trusts it trusts this server and no other.
+    """
+    key = _new_key()
+    builder = _builder(name, key, now, lifetime, is_authority=True).issuer_name(_named(name))
+    return _signed(_serving(builder, names), key, by=key)
+
+
+def make_throw_away_pair(names: Iterable[str], *, now: float) -> tuple[bytes, KeyPair]:
+    """Make a certificate for ``names``; return the authority to trust (PEM), and the pair.
+
+    Both are valid for a year. The authority's key is not kept, so it signs nothing else.
     """
     authority = make_authority(_THROW_AWAY, now=now, lifetime=_YEAR)
     pair = make_serving_pair(authority, names, now=now, lifetime=_YEAR)
@@ -72,26 +83,20 @@ def make_throw_away_pair(names: Iterable[str], *, now: float) -> tuple[bytes, Ke
 def make_serving_pair(
     authority: KeyPair, names: Iterable[str], *, now: float, lifetime: float
 ) -> KeyPair:
-    """A certificate for a server reached by ``names``, host names and IP addresses.
+    """Make a certificate for a server reached by ``names``, host names and IP addresses.
 
-    Raises ``ValueError`` for an authority that is none, or without names.
+    Raises ``ValueError`` for a bad authority, or without names.
     """
     from cryptography import x509
-    from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.x509.oid import ExtendedKeyUsageOID
 
     names = list(names)
     if not names:
         raise ValueError("a serving certificate needs a name or address to be valid for")
     issuer = _certificate(authority.certificate)
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = _new_key()
     builder = (
-        _builder(names[0][:64], key, now, lifetime)
+        _builder(names[0][:64], key, now, lifetime, is_authority=False)
         .issuer_name(issuer.subject)
-        .add_extension(x509.SubjectAlternativeName(map(_general_name, names)), critical=False)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_key_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(
                 issuer.public_key()  # type: ignore[arg-type]
@@ -99,11 +104,11 @@ def make_serving_pair(
             critical=False,
         )
     )
-    return _signed(builder, key, by=_private_key(authority.private_key))
+    return _signed(_serving(builder, names), key, by=_private_key(authority.private_key))
 
 
 def validity_of(certificate: bytes) -> Validity:
-    """When a PEM certificate is valid. Raises ``ValueError`` for what is none."""
+    """Return when a PEM certificate is valid. Raises ``ValueError`` for bad PEM."""
     found = _certificate(certificate)
     return Validity(
         found.not_valid_before_utc.timestamp() + _CLOCK_SKEW, found.not_valid_after_utc.timestamp()
@@ -111,37 +116,72 @@ def validity_of(certificate: bytes) -> Validity:
 
 
 def vouches_for(authority: bytes, certificate: bytes, names: Iterable[str]) -> bool:
-    """Whether the authority has signed the certificate, and for all these names.
+    """Return True if the authority signed the certificate, and it is for all these names.
 
-    Raises ``ValueError`` for what is no certificate.
+    Raises ``ValueError`` for bad PEM.
     """
-    from cryptography import x509
+    return has_signed(authority, certificate) and covers(certificate, names)
+
+
+def has_signed(authority: bytes, certificate: bytes) -> bool:
+    """Return True if the authority signed the certificate. Raises ``ValueError`` for bad PEM."""
     from cryptography.exceptions import InvalidSignature
 
-    served = _certificate(certificate)
+    served, issuer = _certificate(certificate), _certificate(authority)
     try:
-        served.verify_directly_issued_by(_certificate(authority))
-        covered = served.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-    except (InvalidSignature, TypeError, ValueError, x509.ExtensionNotFound):
+        served.verify_directly_issued_by(issuer)
+    except (InvalidSignature, TypeError, ValueError):
+        return False
+    return True
+
+
+def covers(certificate: bytes, names: Iterable[str]) -> bool:
+    """Return True if the certificate is for all these names. Raises ``ValueError`` for bad PEM."""
+    from cryptography import x509
+
+    try:
+        extensions = _certificate(certificate).extensions
+        covered = extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except x509.ExtensionNotFound:
         return False
     return set(map(_general_name, names)) <= set(covered)
 
 
 def belong_together(pair: KeyPair) -> bool:
-    """Whether the key is that of the certificate. Raises ``ValueError`` where one is none."""
+    """Return True if the key is that of the certificate. Raises ``ValueError`` for bad PEM."""
     public = _certificate(pair.certificate).public_key()
     return bool(public == _private_key(pair.private_key).public_key())
 
 
 def split_certificates(bundle: bytes) -> list[bytes]:
-    """The certificates of a PEM bundle, each as PEM. Raises ``ValueError`` for what is none."""
+    """Return the certificates of a PEM bundle, each as PEM. Raises ``ValueError`` for bad PEM."""
     from cryptography import x509
 
     return [_pem(certificate) for certificate in x509.load_pem_x509_certificates(bundle)]
 
 
+def _new_key() -> ec.EllipticCurvePrivateKey:
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    return ec.generate_private_key(ec.SECP256R1())
+
+
+def _serving(builder: x509.CertificateBuilder, names: Iterable[str]) -> x509.CertificateBuilder:
+    from cryptography import x509
+    from cryptography.x509.oid import ExtendedKeyUsageOID
+
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH])
+    covered = x509.SubjectAlternativeName(map(_general_name, names))
+    return builder.add_extension(covered, critical=False).add_extension(usage, critical=False)
+
+
 def _builder(
-    name: str, key: ec.EllipticCurvePrivateKey, now: float, lifetime: float
+    name: str,
+    key: ec.EllipticCurvePrivateKey,
+    now: float,
+    lifetime: float,
+    *,
+    is_authority: bool,
 ) -> x509.CertificateBuilder:
     from cryptography import x509
 
@@ -153,6 +193,11 @@ def _builder(
         .not_valid_before(_instant(now - _CLOCK_SKEW))
         .not_valid_after(_instant(now + lifetime))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+        .add_extension(
+            x509.BasicConstraints(ca=is_authority, path_length=0 if is_authority else None),
+            critical=True,
+        )
+        .add_extension(_key_usage(signs_certificates=is_authority), critical=True)
     )
 
 

@@ -6,7 +6,8 @@ import dataclasses
 
 import pytest
 
-from clientgo.operator.certificates.authority import (
+from clientgo.certificates import KeyPair
+from clientgo.certificates.authority import (
     belong_together,
     make_authority,
     make_serving_pair,
@@ -14,8 +15,7 @@ from clientgo.operator.certificates.authority import (
     validity_of,
     vouches_for,
 )
-from clientgo.operator.certificates.key_pair import KeyPair
-from clientgo.operator.certificates.own_certificates import (
+from clientgo.operator.certificates.certificate_secret import (
     AUTHORITY_LIFETIME,
     SERVING_LIFETIME,
     OwnCertificates,

@@ -1,0 +1,41 @@
+"""TLS certificates of servers: making them, keeping them in files, and using new ones.
+
+::
+
+    make_authority ──► make_serving_pair ──► files ──► ServingCertificate ──► TLS handshakes
+                       make_self_signed_pair ┘         reads them again
+
+Making certificates needs the package ``cryptography``, which is imported when the first is made.
+"""
+
+from clientgo.certificates.authority import (
+    KeyPair,
+    make_authority,
+    make_self_signed_pair,
+    make_serving_pair,
+    make_throw_away_pair,
+)
+from clientgo.certificates.private_files import write_private
+from clientgo.certificates.serving_certificate import (
+    CERTIFICATE_FILE,
+    KEY_FILE,
+    CertificateError,
+    CertificateStatistics,
+    ServingCertificate,
+    write_pair,
+)
+
+__all__ = [
+    "ServingCertificate",
+    "CertificateError",
+    "CertificateStatistics",
+    "KeyPair",
+    "make_authority",
+    "make_serving_pair",
+    "make_self_signed_pair",
+    "make_throw_away_pair",
+    "write_pair",
+    "write_private",
+    "CERTIFICATE_FILE",
+    "KEY_FILE",
+]
