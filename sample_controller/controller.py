@@ -105,7 +105,9 @@ class Controller:
     # -- from events to keys ----------------------------------------------------------------------
 
     def _enqueue(self, foo: Foo) -> None:
-        self._queue.add(ObjectName.of(foo))
+        name = ObjectName.of(foo)
+        log.debug("enqueued", extra={"key": str(name)})
+        self._queue.add(name)
 
     def _enqueue_owner_of_changed(self, old: Deployment, new: Deployment) -> None:
         # A resync delivers every object again; an equal version says that nothing has changed.
@@ -183,6 +185,7 @@ class Controller:
             return False
         # Every line that is logged from here on, by whatever is called, says which Foo it is about.
         with log_context(controller=NAME, key=str(name)):
+            log.debug("taken from the queue")
             try:
                 self.sync(name)
             except (AlreadyExistsError, ConflictError) as error:
@@ -190,15 +193,25 @@ class Controller:
                 log.info("%s; looking again", error.message)
                 self._queue.add_rate_limited(name)
             except Exception as error:  # noqa: BLE001 - whatever failed is tried again later
-                level = logging.DEBUG if self._queue.num_requeues(name) else logging.WARNING
-                log.log(level, "%s; trying again until it works", error)
+                self._log_failure(error, first=not self._queue.num_requeues(name))
                 self._queue.add_rate_limited(name)
             else:
                 self._queue.forget(name)
                 log.info("synced")
             finally:
                 self._queue.done(name)
+                log.debug("done")
         return True
+
+    def _log_failure(self, error: Exception, *, first: bool) -> None:
+        """Warn of a Foo's first failure, with its traceback; later ones are for DEBUG."""
+        log.log(
+            logging.WARNING if first else logging.DEBUG,
+            "%s: %s; trying again until it works",
+            type(error).__name__,
+            error,
+            exc_info=first,
+        )
 
     # -- the work ---------------------------------------------------------------------------------
 
@@ -232,6 +245,7 @@ class Controller:
         try:
             deployment = self._deployments.namespace(namespace).get(foo.spec.deployment_name)
         except NotFoundError:
+            log.info("creating the Deployment", extra={"deployment": foo.spec.deployment_name})
             return client.create(new_deployment(foo), field_manager=NAME)
 
         if not is_controlled_by(deployment, foo):

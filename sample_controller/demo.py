@@ -177,6 +177,10 @@ def main(argv: list[str] | None = None) -> int:
         level=logging.INFO if args.verbose else logging.WARNING,
         format="         %(levelname)s %(name)s: %(message)s",
     )
+    if args.verbose:
+        # The loop and no more: the API server in this process has a log of its own.
+        for shown in ("sample_controller", "clientgo.cache"):
+            logging.getLogger(shown).setLevel(logging.DEBUG)
     stop = setup_signal_handler()
     with EmbeddedAPIServer() as server, contextlib.ExitStack() as stack:
         client = stack.enter_context(Client(load_config(str(server.kubeconfig))))

@@ -72,7 +72,7 @@ class LeaseClaim:
         self._clock = clock
         self._slow_path = slow_path
         self._me = lock.identity
-        self._last_said = ""
+        self._failures: set[str] = set()
         # Replaced as a whole, so that a reader in another thread sees record and time together.
         self.observed = Observation(_NEVER_SEEN, clock.monotonic())
         self.renewed_at = -inf
@@ -93,9 +93,9 @@ class LeaseClaim:
         try:
             acquired = self._try_to_acquire(stop)
         except Exception as error:  # noqa: BLE001 - a lock may fail in any way; we try again
-            self._say("not acquired", error, stop)
+            self._log_failure("not acquired", error, stop)
             return False
-        self._last_said = ""
+        self._log_success("the lock is reachable again")
         return acquired
 
     def renew(self, deadline: float, stop: threading.Event) -> Renewal:
@@ -103,10 +103,10 @@ class LeaseClaim:
         try:
             renewal = self._try_to_renew(deadline, stop)
         except Exception as error:  # noqa: BLE001 - a lock may fail in any way; we try again
-            self._say("not renewed", error, stop)
+            self._log_failure("not renewed", error, stop)
             return Renewal.FAILED
         if renewal is Renewal.DONE:
-            self._last_said = ""
+            self._log_success("renewed again")
         return renewal
 
     def release(self) -> bool:
@@ -162,7 +162,12 @@ class LeaseClaim:
             try:
                 self._write(self._lock.update, renewed, deadline, stop)
             except Exception as error:  # noqa: BLE001 - reading the record tells what is the matter
-                self._say("not renewed at once", error, stop)
+                _log.debug(
+                    "%s: %s not renewed by one write, reading it: %s",
+                    self._me,
+                    self._lock.describe(),
+                    error,
+                )
             else:
                 return Renewal.DONE
         try:
@@ -223,16 +228,21 @@ class LeaseClaim:
     def _now(self) -> datetime:
         return datetime.fromtimestamp(self._clock.time(), UTC)
 
-    def _say(self, what: str, error: Exception, stop: threading.Event) -> None:
-        """Warn of a failure once, until it changes or something succeeds.
+    def _log_failure(self, what: str, error: Exception, stop: threading.Event) -> None:
+        """Warn of each kind of failure once until an attempt succeeds.
 
-        One that we brought about ourselves by stopping is no news.
+        A failure that our own stop causes is logged at DEBUG only.
         """
-        kind = f"{what}: {type(error).__name__}"
-        is_news = kind != self._last_said and not stop.is_set()
-        self._last_said = kind
-        level = logging.WARNING if is_news else logging.DEBUG
+        kind = type(error).__name__
+        is_new = kind not in self._failures and not stop.is_set()
+        self._failures.add(kind)
+        level = logging.WARNING if is_new else logging.DEBUG
         _log.log(level, "%s: %s %s: %s", self._me, self._lock.describe(), what, error)
+
+    def _log_success(self, what: str) -> None:
+        if self._failures:
+            self._failures.clear()
+            _log.info("%s: %s %s", self._me, self._lock.describe(), what)
 
 
 class _Send(Protocol):

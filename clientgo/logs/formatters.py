@@ -33,7 +33,11 @@ def fields_of(record: logging.LogRecord) -> dict[str, Any]:
 
 
 class TextFormatter(logging.Formatter):
-    """``2026-11-21T04:00:00.000Z INFO my.program: message name=value``."""
+    """``2026-11-21T04:00:00.000Z INFO my.program: message name=value``.
+
+    A dotted field such as ``resource.name`` is left out if another field has the same value, so
+    that a line does not name an object again and again. JSON lines have them all.
+    """
 
     def __init__(self) -> None:
         super().__init__("%(asctime)s %(levelname)s %(name)s: %(message)s")
@@ -44,8 +48,14 @@ class TextFormatter(logging.Formatter):
         return _timestamp(record)
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802 - logging's name
-        fields = [f" {name}={_quoted(value)}" for name, value in fields_of(record).items()]
-        return super().formatMessage(record) + "".join(fields)
+        fields = fields_of(record)
+        plain = {str(value) for name, value in fields.items() if "." not in name}
+        shown = [
+            f" {name}={_quoted(value)}"
+            for name, value in fields.items()
+            if "." not in name or str(value) not in plain
+        ]
+        return super().formatMessage(record) + "".join(shown)
 
 
 class JSONFormatter(logging.Formatter):

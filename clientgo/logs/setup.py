@@ -18,9 +18,14 @@ def setup_logging(
 ) -> None:
     """Write what is logged at ``level`` and above to ``stream``, which is stderr by default.
 
-    Without effect where the root logger has a handler already, as in a test run.
+    The HTTP library below the clients logs at INFO and above only: its DEBUG lines repeat each
+    request in its own terms. Without effect where the root logger has a handler already, as in a
+    test run.
     """
+    if logging.getLogger().handlers:
+        return
     handler = logging.StreamHandler(stream)
     handler.addFilter(ContextFilter())
     handler.setFormatter(JSONFormatter() if json else TextFormatter())
     logging.basicConfig(level=level, handlers=[handler])
+    logging.getLogger("urllib3").setLevel(max(level, logging.INFO))

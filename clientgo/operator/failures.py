@@ -28,6 +28,7 @@ from clientgo.operator.errors import (
     CancelledError,
     OperatorError,
     ReconcileTimeoutError,
+    Retry,
     TerminalError,
 )
 from clientgo.operator.key_state import FailedRun, Timer
@@ -88,7 +89,7 @@ class Failures:
         controller.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
         if ctx.deleted and retry is None:
             run.gone()
-        self._log(run, error, delay)
+        self._log(run, error, delay, before=ctx.retry.last_error)
 
     def _timed_out(self, ctx: Context[Any], error: Exception) -> Exception:
         """The error itself, unless it is only what the end of the run's time made of it."""
@@ -171,15 +172,28 @@ class Failures:
         )
         return retry
 
-    def _log(self, run: Run, error: Exception, delay: float | None) -> None:
+    def _log(
+        self, run: Run, error: Exception, delay: float | None, *, before: Exception | None
+    ) -> None:
+        """One line for each failure; the first has a traceback, and all have one at DEBUG.
+
+        A `Retry` has no traceback, and is logged again only when its message changes.
+        """
         if is_conflict(error):
             _log.info("%s: changed by somebody else meanwhile, trying again: %s", run.key, error)
         elif delay is None:
             _log.error("%s: failed, not trying again: %s", run.key, error, exc_info=error)
         else:
-            detailed = error if _log.isEnabledFor(logging.DEBUG) else None
-            _log.warning(
-                "%s: failed, trying again in %.3g s: %s", run.key, delay, error, exc_info=detailed
+            asked = isinstance(error, Retry)
+            repeats = asked and isinstance(before, Retry) and str(error) == str(before)
+            detailed = not asked and (before is None or _log.isEnabledFor(logging.DEBUG))
+            _log.log(
+                logging.DEBUG if repeats else logging.WARNING,
+                "%s: failed, trying again in %.3g s: %s",
+                run.key,
+                delay,
+                error if asked else f"{type(error).__name__}: {error}",
+                exc_info=error if detailed else None,
             )
 
 

@@ -1,8 +1,8 @@
 """Worker threads for a queue: the loop that every controller writes, written once.
 
 Promises: each key is handled by one worker at a time; a key whose handling raises is tried again
-with the queue's back-off; after a stop no further key is handled, unless `drain` asks for it;
-`run_workers` returns when every worker has ended.
+with the queue's back-off, and logged when its situation changes; after a stop no further key is
+handled, unless `drain` asks for it; `run_workers` returns when every worker has ended.
 
 Does not promise to interrupt a handler that runs, or to limit how often a key is retried: a
 handler that wants no retry returns.
@@ -76,6 +76,7 @@ class _Workers(Generic[T]):
         self._lock = threading.Lock()
         self._running = 0
         self._dropped = 0
+        self._failing: dict[T, str] = {}  # the last failure of each key that fails
         self._failure: BaseException | None = None
 
     def run(self, workers: int, name: str) -> None:
@@ -133,14 +134,7 @@ class _Workers(Generic[T]):
         try:
             self._handle(key)
         except Exception as error:  # noqa: BLE001 - one key's failure must not end the worker
-            _log.warning(
-                "%s: %s: %s; trying again later (failure %d)",
-                key,
-                type(error).__name__,
-                error,
-                self._queue.num_requeues(key) + 1,
-                exc_info=_log.isEnabledFor(logging.DEBUG),
-            )
+            self._log_failure(key, error)
             self._queue.add_rate_limited(key)
         except BaseException as failure:  # noqa: BLE001 - raised by run_workers
             # Python prints nothing for a SystemExit, so the log says why the program stops.
@@ -148,7 +142,30 @@ class _Workers(Generic[T]):
             self._queue.add_rate_limited(key)
             self._fail(failure)
         else:
+            if self._failing:
+                self._log_recovery(key)
             self._queue.forget(key)
+
+    def _log_failure(self, key: T, error: Exception) -> None:
+        """Warn of the first failure with its traceback, and of each that differs from the last."""
+        failure = f"{type(error).__name__}: {error}"
+        with self._lock:
+            before = self._failing.get(key)
+            self._failing[key] = failure
+        _log.log(
+            logging.DEBUG if failure == before else logging.WARNING,
+            "%s: %s; trying again later (failure %d)",
+            key,
+            failure,
+            self._queue.num_requeues(key) + 1,
+            exc_info=before is None,
+        )
+
+    def _log_recovery(self, key: T) -> None:
+        with self._lock:
+            failure = self._failing.pop(key, None)
+        if failure is not None:
+            _log.info("%s: handled after %d failures", key, self._queue.num_requeues(key))
 
     def _may_handle(self) -> bool:
         if self._failure is not None:

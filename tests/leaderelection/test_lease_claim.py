@@ -371,15 +371,37 @@ def test_a_release_takes_no_longer_than_the_renew_deadline() -> None:
     assert setting.clock.monotonic() <= 10
 
 
-def test_a_failure_is_said_once_until_it_changes(caplog: pytest.LogCaptureFixture) -> None:
+def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+
+
+def test_each_kind_of_failure_is_logged_once_until_the_lock_answers(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     """An API server that is away for a minute is one line in the log of a standby, not thirty."""
     setting = Setting(OTHERS)
     setting.lock.answers.extend(["server_error", "server_error", "hang", "server_error"])
     for _ in range(4):
         setting.acquire()
-    warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
-    assert len(warnings) == 3, warnings
+    assert len(warnings(caplog)) == 2, warnings(caplog)
     setting.acquire()
     setting.lock.answers.append("server_error")
     setting.acquire()
-    assert len([r for r in caplog.records if r.levelname == "WARNING"]) == 4
+    assert len(warnings(caplog)) == 3, warnings(caplog)
+
+
+def test_a_leader_that_cannot_renew_logs_when_that_begins_and_when_it_ends(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """An attempt is a write and then a read: both fail for as long as the server is away."""
+    caplog.set_level("INFO", "clientgo.leaderelection")
+    setting = holding()
+    setting.lock.answers.extend(["server_error"] * 6)
+    for _ in range(3):
+        assert setting.renew() is Renewal.FAILED
+    assert len(warnings(caplog)) == 1, warnings(caplog)
+
+    assert setting.renew() is Renewal.DONE
+
+    assert len(warnings(caplog)) == 1
+    assert caplog.messages[-1].endswith("renewed again")

@@ -32,6 +32,13 @@ def test_fields_follow_the_message_in_alphabetical_order() -> None:
     assert line == "1970-01-01T00:00:01.500Z INFO program: hello attempt=2 key=default/a"
 
 
+def test_a_line_of_text_does_not_name_an_object_twice() -> None:
+    fields = {"objectName": "a", "resource.name": "a", "resource.uid": "1"}
+
+    assert TextFormatter().format(record(**fields)).endswith(": hello objectName=a resource.uid=1")
+    assert json.loads(JSONFormatter().format(record(**fields)))["resource.name"] == "a"
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [("a b", '"a b"'), ("a=b", '"a=b"'), ('"', r'"\""'), ("a\nb", r'"a\nb"'), ("", '""')],
@@ -69,15 +76,15 @@ def test_a_traceback_is_not_lost(formatter: logging.Formatter) -> None:
     assert "ValueError: a bug" in line
 
 
-def test_a_program_sets_it_up_once() -> None:
+def test_a_program_sets_it_up_once_and_sees_no_debug_lines_of_the_http_library() -> None:
     program = """
 import logging
 from clientgo.logs import log_context, setup_logging
-setup_logging(logging.INFO, json=True)
-setup_logging(logging.DEBUG)
+setup_logging(logging.DEBUG, json=True)
+setup_logging(logging.CRITICAL)
+logging.getLogger("urllib3.connectionpool").debug("GET / 200")
 with log_context(key="a"):
-    logging.info("once")
-    logging.debug("never")
+    logging.debug("once")
 """
     written = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

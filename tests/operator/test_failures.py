@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any
 
 import pytest
 
-from clientgo.operator import Context, ErrorResult, Result, TerminalError
+from clientgo.operator import Context, ErrorResult, Result, Retry, TerminalError
 from tests.operator.world import Gadget, Recording, World, gadget
 
 LOGGER = "clientgo.operator.reconcile"
@@ -27,6 +28,25 @@ def records_of(world: World, recording: Any, caplog: Any, level: int) -> list[lo
     ]
 
 
+def failures_of(
+    world: World, recording: Any, caplog: Any, level: int, *, runs: int
+) -> list[logging.LogRecord]:
+    """What so many failed runs log as warnings."""
+    world.create(gadget())
+    world.register(recording)
+    with caplog.at_level(level, LOGGER), world.running():
+        for number in range(1, runs + 1):
+            world.clock.wait_for(partial(_has_run, recording, number))
+            world.wait_for_timer()
+            if number < runs:
+                world.clock.step(60.0)
+    return [record for record in caplog.records if record.levelno == logging.WARNING]
+
+
+def _has_run(recording: Any, times: int) -> bool:
+    return len(recording.runs) == times
+
+
 def raising(error: Exception) -> Recording:
     def answer(_ctx: Context[Any], _obj: Gadget) -> None:
         raise error
@@ -37,19 +57,33 @@ def raising(error: Exception) -> Recording:
 def test_a_failure_that_is_tried_again_is_one_warning(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """OP-RTY-23: without a traceback."""
-    (record,) = records_of(world, raising(ValueError("no disk")), caplog, logging.INFO)
-    assert (record.levelno, record.exc_info) == (logging.WARNING, None)
-    assert record.message == "default/a: failed, trying again in 2 s: no disk"
+    """OP-RTY-23: the first with its type and a traceback, in the same record."""
+    (record,) = records_of(world, raising(KeyError("disk")), caplog, logging.INFO)
+    assert (record.levelno, bool(record.exc_info)) == (logging.WARNING, True)
+    assert record.message == "default/a: failed, trying again in 2 s: KeyError: 'disk'"
 
 
-def test_at_debug_the_warning_has_its_traceback(
+@pytest.mark.parametrize(("level", "detailed"), [(logging.INFO, False), (logging.DEBUG, True)])
+def test_later_failures_are_one_line_and_have_a_traceback_at_debug(
+    world: World, caplog: pytest.LogCaptureFixture, level: int, detailed: bool
+) -> None:
+    """OP-RTY-23"""
+    records = failures_of(world, raising(ValueError("no disk")), caplog, level, runs=3)
+    assert [bool(record.exc_info) for record in records] == [True, detailed, detailed]
+
+
+def test_a_retry_that_is_asked_for_is_logged_again_only_when_its_message_changes(
     world: World, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """OP-RTY-23: in the same record, so that there is one for each failure."""
-    records = records_of(world, raising(ValueError("no disk")), caplog, logging.DEBUG)
-    (record,) = [record for record in records if record.levelno > logging.DEBUG]
-    assert record.exc_info
+    """OP-RTY-23: waiting for something is one line, and no traceback."""
+    reasons = iter(["no disk", "no disk", "no network", "no network"])
+
+    def wait(_ctx: Context[Any], _obj: Gadget) -> None:
+        raise Retry(next(reasons), after=1)
+
+    records = failures_of(world, Recording(wait), caplog, logging.INFO, runs=4)
+    assert [record.message.rpartition(": ")[2] for record in records] == ["no disk", "no network"]
+    assert not any(record.exc_info for record in records)
 
 
 class NoPoint(Recording):

@@ -505,6 +505,56 @@ def test_what_is_logged_during_a_sync_says_which_foo_it_is_about(
     assert not hasattr(started, "key")
 
 
+def test_the_debug_log_shows_one_change_on_its_way_through_the_loop(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What `-v` shows: list, watch, event, enqueue, take, sync, done."""
+    caplog.set_level("DEBUG")
+    world, watching, created = World(), threading.Event(), threading.Event()
+    world.client.prepend_reactor("create", "deployments", lambda _: created.set())
+    world.client.prepend_reactor("watch", "foos", lambda _: watching.set())
+    with world.running(workers=1):
+        assert watching.wait(30)
+        world.client.tracker.add(new_foo())
+        assert created.wait(30)
+
+    expected = [
+        "Foo reflector: listed 0 objects at version",
+        "Foo reflector: watching from version",
+        "Foo reflector: ADDED default/example",
+        "enqueued",
+        "taken from the queue",
+        "creating the Deployment",
+        "synced",
+        "done",
+    ]
+    lines = iter(caplog.messages)
+    for step in expected:
+        assert any(line.startswith(step) for line in lines), (step, caplog.messages)
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"), [(KeyError("x"), "KeyError: 'x'"), (OSError("gone"), "OSError: gone")]
+)
+def test_the_first_failure_of_a_foo_shows_its_type_and_a_traceback(
+    error: Exception, shown: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG", "sample_controller")
+    world, created = World(new_foo()), threading.Event()
+    world.client.prepend_reactor("create", "deployments", lambda _: created.set())
+    world.client.prepend_reactor("create", "deployments", failing(error, times=3))
+    with world.running(workers=1):
+        assert created.wait(30)
+
+    failures = [r for r in caplog.records if "trying again until it works" in r.message]
+    assert {r.message for r in failures} == {f"{shown}; trying again until it works"}
+    assert [(r.levelname, bool(r.exc_info)) for r in failures] == [
+        ("WARNING", True),
+        ("DEBUG", False),
+        ("DEBUG", False),
+    ]
+
+
 @pytest.mark.thread_failure
 def test_a_worker_that_died_is_found() -> None:
     """SAMPLE-11: upstream starts another one; here the process is restarted by its probe."""

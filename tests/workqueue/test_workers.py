@@ -135,29 +135,32 @@ def test_a_key_that_fails_is_tried_again_later_and_forgotten_when_it_succeeds(
 ) -> None:
     queue, clock = make_queue()
     stop, attempts = threading.Event(), SimpleQueue[str]()
-    failures = iter([True, False])
+    failures = iter(["not yet", "not yet", "not now", ""])
 
     def handle(key: str) -> None:
         attempts.put(key)
-        if next(failures):
-            raise RuntimeError("not yet")
+        if failure := next(failures):
+            raise RuntimeError(failure)
 
-    with caplog.at_level(logging.WARNING, "clientgo.workqueue"):
+    with caplog.at_level(logging.INFO, "clientgo.workqueue"):
         running = Background(lambda: run_workers(stop, queue, handle))
         queue.add("default/a")
-        attempts.get(timeout=30)
-        clock.wait_for_waiters(1)
-        assert queue.num_requeues("default/a") == 1
-        clock.step(1.0)
+        for failed in (1, 2, 3):
+            attempts.get(timeout=30)
+            clock.wait_for_waiters(1)
+            assert queue.num_requeues("default/a") == failed
+            clock.step(10.0)
         attempts.get(timeout=30)
         stop.set()
         running.result()
 
     assert queue.num_requeues("default/a") == 0
-    (record,) = caplog.records
-    assert record.getMessage() == (
-        "default/a: RuntimeError: not yet; trying again later (failure 1)"
-    )
+    assert caplog.messages == [
+        "default/a: RuntimeError: not yet; trying again later (failure 1)",
+        "default/a: RuntimeError: not now; trying again later (failure 3)",
+        "default/a: handled after 3 failures",
+    ], "a failure that repeats is logged once"
+    assert [bool(record.exc_info) for record in caplog.records] == [True, False, False]
 
 
 def test_no_workers_are_refused() -> None:

@@ -65,7 +65,7 @@ from clientgo.cache.reflector.streamed_list_watchdog import StreamedListWatchdog
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import NAMESPACE_INDEX, meta_namespace_index
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import GroupVersionKind, StatusError, WatchEvent
+from clientgo.meta import EventType, GroupVersionKind, StatusError, WatchEvent
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.wait import Backoff as Delays
 from clientgo.wait import BackoffManager, call_when_set
@@ -292,6 +292,8 @@ class Reflector:
                 "%s: a list of %d items took %.0f s", self.name, len(content.items), lasted
             )
         self._health.listed(lasted, len(content.items))
+        version = content.metadata.resource_version
+        _log.debug("%s: listed %d objects at version %s", self.name, len(content.items), version)
         return Page(content)
 
     def _open(self, state: OpenWatch | OpenStream, stop: threading.Event) -> Happening:
@@ -308,6 +310,8 @@ class Reflector:
         if must_end:
             self._end_stream()
         self._health.heard(0)
+        what = "streaming the list and watching" if isinstance(state, OpenStream) else "watching"
+        _log.debug("%s: %s from version %s", self.name, what, options.resource_version or "now")
         return Opened(asked_at)
 
     def _read(self) -> Happening:
@@ -322,6 +326,8 @@ class Reflector:
         now = self._clock.monotonic()
         if events:
             self._health.heard(len(events))
+            if _log.isEnabledFor(logging.DEBUG):
+                self._log_events(events)
             return Received(events, now)
         with self._lock:
             failure, self._interruption = self._interruption or failure, None
@@ -359,6 +365,11 @@ class Reflector:
         level = logging.DEBUG if trouble == self._logged_trouble else logging.WARNING
         self._logged_trouble = trouble
         _log.log(level, "%s: %s; trying again until it works", self.name, error)
+
+    def _log_events(self, events: Sequence[WatchEvent[Any]]) -> None:
+        for event in events:
+            about = "" if event.type == EventType.BOOKMARK else key_for_report(event.object)
+            _log.debug("%s: %s %s", self.name, event.type, about)
 
     def _log_recovery(self) -> None:
         if self._logged_trouble:
