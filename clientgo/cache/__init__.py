@@ -14,11 +14,7 @@ Data goes one way: a :class:`Queue` takes what the API server reports, its consu
 from clientgo.cache.client_go.deleted_object import DeletedObject
 from clientgo.cache.client_go.expiration_cache import ExpirationCache, ExpirationPolicy, ttl_policy
 from clientgo.cache.client_go.fifo import FIFO
-from clientgo.cache.client_go.heap import Heap
-from clientgo.cache.client_go.lazy import Lazy
-from clientgo.cache.client_go.mutation_cache import MutationCache
 from clientgo.cache.client_go.pager import ListPager
-from clientgo.cache.client_go.undelta_store import UndeltaStore
 from clientgo.cache.client_go.unshared_informer import new_informer
 from clientgo.cache.client_go.watch_list_options import watch_list_options
 from clientgo.cache.informer.controller import Controller
@@ -45,8 +41,7 @@ from clientgo.cache.informer.wait_for_cache_sync import (
     wait_for_cache_sync,
 )
 from clientgo.cache.queues.delta_fifo import DeltaFIFO
-from clientgo.cache.queues.done_checker import DoneChecker
-from clientgo.cache.queues.latch import Latch
+from clientgo.cache.queues.done_checker import DoneChecker, Latch
 from clientgo.cache.queues.queue import (
     ChangeError,
     Delta,
@@ -124,7 +119,6 @@ __all__ = [
     "QueueStatistics",
     "QueueMetrics",
     "FIFO",
-    "Heap",
     # stores
     "Store",
     "Indexer",
@@ -137,8 +131,6 @@ __all__ = [
     "ExpirationCache",
     "ExpirationPolicy",
     "ttl_policy",
-    "UndeltaStore",
-    "MutationCache",
     # reading
     "Lister",
     "list_all",
@@ -166,7 +158,6 @@ __all__ = [
     "CacheSyncError",
     "SingleFileTracker",
     "AsyncTracker",
-    "Lazy",
     # what informers are made of
     "Reflector",
     "ReflectorStatistics",

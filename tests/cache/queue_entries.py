@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from clientgo.cache import DeletedFinalStateUnknown, Delta, Deltas, Queue, Replacement
-from clientgo.cache.queues.consumer_queue import ConsumerQueue
 from tests.cache.builders import ref
 
 
@@ -62,5 +61,5 @@ class Store:
         return self.objects.get(key)
 
 
-def initial(queue: ConsumerQueue[Any]) -> int:
+def initial(queue: Queue) -> int:
     return queue.statistics().initial_remaining

@@ -24,5 +24,5 @@ from clientgo.meta import parse_resource_version
     ids=lambda value: str(value)[:8],
 )
 def test_only_a_decimal_number_can_be_compared(version: str, number: int | None) -> None:
-    """MTC-01."""
+    """STO-08."""
     assert parse_resource_version(version) == number

@@ -1,30 +1,30 @@
-"""The queue that knows only the newest state of each object.
+"""The queue that holds only the newest state of each object.
 
-Promises: a key waits once, at the place of its first addition; what comes out is the newest
-state; a deleted object does not come out at all.
+Promises: a key waits once, in the place of its first addition. What comes out is the newest state.
+A deleted object does not come out.
 
-Does not promise that a deletion is ever noticed: a consumer that needs to know of deletions takes
-a :class:`~clientgo.cache.DeltaFIFO`.
+Does not promise that a consumer learns of a deletion; :class:`~clientgo.cache.DeltaFIFO` does.
 
 Differs from client-go (``tools/cache`` FIFO): an object that is deleted and added again goes to
-the end of the queue, where upstream may find its old place still vacant, and the lock is not held
-while an object is processed.
+the end of the queue, and the lock is not held while an object is processed.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
-from clientgo.cache.queues.consumer_queue import ConsumerQueue
+from clientgo.cache.queues.consumer_gate import ConsumerGate
+from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.queues.queue import QueueStatistics
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
 
 T = TypeVar("T")
 
 
-class FIFO(ConsumerQueue[T]):
+class FIFO(Generic[T]):
     """Objects in the order of their first addition. Thread-safe.
 
     All writes raise :class:`~clientgo.cache.KeyFuncError` for an object without a key.
@@ -37,66 +37,86 @@ class FIFO(ConsumerQueue[T]):
         name: str = "FIFO",
         clock: Clock = REAL_CLOCK,
     ) -> None:
-        super().__init__(name, clock)
         self._key_func = deletion_handling(key_func)
-        self._items: OrderedDict[str, T] = OrderedDict()
+        self._objects: _Objects[T] = _Objects()
+        self._gate: ConsumerGate[T] = ConsumerGate(self._objects, name=name, clock=clock)
 
     def add(self, obj: T) -> None:
-        """Queue an object, or put it in the place of an older state that is still queued."""
+        """Queue an object, or replace an older state that is still queued."""
         key = self._key_of(obj)
-        with self._lock:
-            self._items[key] = obj
-            self._populate_locked(0)
-            self._announce_locked()
+        with self._gate.lock:
+            self._objects.by_key[key] = obj
+            self._gate.populate_locked(0)
+            self._gate.announce_locked()
 
     def update(self, obj: T) -> None:
-        """The same as :meth:`add`."""
+        """Do the same as :meth:`add`."""
         self.add(obj)
 
     def delete(self, obj: Any) -> None:
-        """Take an object out of the queue; nothing happens if it is not in there."""
+        """Remove an object from the queue, if it is there."""
         key = self._key_of(obj)
-        with self._lock:
-            self._items.pop(key, None)
-            self._populate_locked(0)
+        with self._gate.lock:
+            self._objects.by_key.pop(key, None)
+            self._gate.populate_locked(0)
 
     def replace(self, objs: Sequence[T], resource_version: str) -> None:
         """Make ``objs`` the whole content, in this order."""
-        items = OrderedDict((self._key_of(obj), obj) for obj in objs)
-        with self._lock:
-            self._items = items
-            self._populate_locked(len(items))
-            self._announce_locked()
+        by_key = OrderedDict((self._key_of(obj), obj) for obj in objs)
+        with self._gate.lock:
+            self._objects.by_key = by_key
+            self._gate.populate_locked(len(by_key))
+            self._gate.announce_locked()
 
     def resync(self) -> None:
-        """Nothing: whatever the queue holds is queued."""
+        """Do nothing: all objects are queued."""
 
     def pop(self, process: Callable[[T, bool], None]) -> T:
         """Block until there is an object, process it and return it.
 
-        ``process`` is told whether the object belongs to the first content; what it raises is
-        raised here, and the object is gone all the same. Raises
+        The second argument of ``process`` is True for objects of the first content. Raises what
+        ``process`` raises; the object is gone all the same. Raises
         :class:`~clientgo.cache.QueueClosedError` when the queue is closed and empty,
         ``RuntimeError`` when called from a process function.
         """
-        popped: list[T] = []
+        return self._gate.pop(process)
 
-        def process_popped(batch: list[T], is_in_initial_list: bool) -> None:
-            popped.extend(batch)
-            process(batch[0], is_in_initial_list)
+    def close(self) -> None:
+        """Wake all waiting threads. Producers may still add, and consumers take what is left."""
+        self._gate.close()
 
-        while not popped:
-            self._consume(process_popped, limit=1)
-        return popped[0]
+    def is_closed(self) -> bool:
+        return self._gate.is_closed()
 
-    def _pending_locked(self) -> int:
-        return len(self._items)
+    def has_synced(self) -> bool:
+        """Return True if the first content, a list or a single change, has been processed."""
+        return self._gate.synced.is_done()
 
-    def _take_locked(self, limit: int) -> list[T]:
-        return [self._items.popitem(last=False)[1] for _ in range(min(limit, len(self._items)))]
+    def has_synced_checker(self) -> DoneChecker:
+        """Return the condition of :meth:`has_synced`, to wait for it."""
+        return self._gate.synced
+
+    def statistics(self) -> QueueStatistics:
+        return self._gate.statistics()
 
     def _key_of(self, obj: Any) -> str:
         try:
             return self._key_func(obj)
         except Exception as error:
             raise KeyFuncError(obj, error) from error
+
+
+class _Objects(Generic[T]):
+    """The objects that wait."""
+
+    def __init__(self) -> None:
+        self.by_key: OrderedDict[str, T] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self.by_key)
+
+    def take(self, limit: int) -> list[T]:
+        return [self.by_key.popitem(last=False)[1] for _ in range(min(limit, len(self.by_key)))]
+
+    def processed(self) -> None:
+        """Do nothing: a FIFO does not compare with what is in flight."""

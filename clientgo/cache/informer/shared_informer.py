@@ -35,8 +35,7 @@ from clientgo.cache.informer.notifications import Chunk, Kind, subject_of
 from clientgo.cache.informer.resync_schedule import ResyncSchedule, checked_period
 from clientgo.cache.informer.shared_processor import SharedProcessor
 from clientgo.cache.informer.transforming_store import Transform, TransformingStore
-from clientgo.cache.queues.done_checker import DoneChecker
-from clientgo.cache.queues.latch import Latch
+from clientgo.cache.queues.done_checker import DoneChecker, Latch
 from clientgo.cache.queues.queue import Deltas, Queue, QueueStatistics
 from clientgo.cache.queues.queue_choice import DELTA_FIFO, QueueChoice
 from clientgo.cache.reflector.health import ReflectorStatistics

@@ -13,8 +13,7 @@ import threading
 from collections.abc import Hashable
 from typing import Final
 
-from clientgo.cache.queues.done_checker import DoneChecker
-from clientgo.cache.queues.latch import Latch
+from clientgo.cache.queues.done_checker import DoneChecker, Latch
 
 
 class SingleFileTracker:

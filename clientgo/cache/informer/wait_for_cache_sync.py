@@ -18,8 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
-from clientgo.cache.queues.done_checker import DoneChecker
-from clientgo.cache.queues.latch import Latch, any_set
+from clientgo.cache.queues.done_checker import DoneChecker, Latch, any_set
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.wait import call_when_set
 

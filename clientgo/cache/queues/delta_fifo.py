@@ -1,43 +1,43 @@
-"""The queue that gathers the changes of each object until they are processed together.
+"""The queue that keeps the changes of each object together until they are processed.
 
-Promises: a key waits once, at the place of its first pending change, with all its changes from
-old to new; a deletion of something that is neither pending nor known is dropped; a relist yields
-a deletion for everything known or pending that it no longer shows.
+Promises: a key waits once, in the place of its first pending change, with all its changes from
+oldest to newest. A deletion of an object that is neither pending nor known is dropped. A list adds
+a deletion for every known or pending object that it does not contain.
 
-Does not promise anything about the order among keys after that, nor to compress changes: only two
-deletions in a row become one.
+Does not promise an order among keys after that, nor to compress changes: only two deletions in a
+row become one.
 
 Differs from client-go (``tools/cache`` DeltaFIFO): the lock is not held while an entry is
-processed. What is being processed counts as known meanwhile, so that no deletion is lost and no
-old state is queued behind a newer one. A list always yields ``REPLACED`` unless asked for ``SYNC``.
+processed. A list always yields ``REPLACED`` unless ``SYNC`` is asked for.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
-from itertools import repeat
 from typing import Any
 
-from clientgo.cache.queues.delta_queue import (
-    DeltaQueue,
+from clientgo.cache.queues.change_queue import (
+    ChangePreparation,
+    ChangeQueue,
     KeyedDelta,
-    KnownObjects,
+    ListedChanges,
     Transformer,
-    tombstone_of,
 )
-from clientgo.cache.queues.queue import ChangeError, Delta, Deltas, QueueMetrics
+from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
+from clientgo.cache.queues.queue import Delta, Deltas, QueueMetrics
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
 
 
-class DeltaFIFO(DeltaQueue):
+class DeltaFIFO(ChangeQueue):
     """Changes by key, keys in the order of their first pending change. Thread-safe.
 
-    ``known_objects`` is the consumer's store, from which deletions are detected; its lock is
-    taken inside the queue's. ``transformer`` is called once for each object, outside every lock.
-    ``name`` appears in logs and in waits for the first sync.
+    ``known_objects`` is the consumer's store, which shows what a list no longer contains. Its lock
+    is taken with the queue's lock held. ``transformer`` is called once for each object, outside of
+    every lock. ``name`` appears in logs and in waits for the first sync. When :meth:`replace`
+    fails, the objects before the failure stay queued, and nothing is deleted.
     """
 
     def __init__(
@@ -51,92 +51,91 @@ class DeltaFIFO(DeltaQueue):
         clock: Clock = REAL_CLOCK,
         metrics: QueueMetrics | None = None,
     ) -> None:
-        super().__init__(key_func, known_objects, transformer, name, clock, metrics)
-        self._replaced_type = DeltaType.REPLACED if emit_replaced else DeltaType.SYNC
+        listed_type = DeltaType.REPLACED if emit_replaced else DeltaType.SYNC
+        pending = ChangesByKey(known_objects, listed_type)
+        super().__init__(pending, key_func, transformer, name=name, clock=clock, metrics=metrics)
+
+
+class ChangesByKey:
+    """The pending changes of a :class:`DeltaFIFO`."""
+
+    def __init__(self, known_objects: KnownObjects | None, listed_type: DeltaType) -> None:
+        self._consumer = ConsumerState(known_objects)
+        self._listed_type = listed_type
         self._items: dict[str, Deltas] = {}
         self._order: deque[str] = deque()
 
-    def replace(self, objs: Sequence[Any], resource_version: str) -> None:
-        """Queue the content of a list, and the deletion of everything that is not in it.
+    def __len__(self) -> int:
+        return len(self._items)
 
-        Raises :class:`~clientgo.cache.ChangeError` for the first object that has no key or
-        that the transformer refuses; objects before it stay queued, nothing is deleted.
-        """
-        prepared, error = self._prepare(zip(repeat(self._replaced_type), objs))
-        with self._lock:
-            self._append_locked(prepared)
-            if error is None:
-                listed = {key for key, _ in prepared}
-                deletions = self._delete_unlisted_locked(listed)
-                self._populate_locked(len(listed) + deletions)
-            self._announce_locked()
-        if error is not None:
-            raise ChangeError(len(prepared), objs[len(prepared)], error) from error
+    def take(self, limit: int) -> list[Deltas]:
+        if limit >= len(self._items):
+            taken, self._items = self._items, {}
+            self._order.clear()
+        else:
+            keys = [self._order.popleft() for _ in range(limit)]
+            taken = {key: self._items.pop(key) for key in keys}
+        self._consumer.in_flight = taken
+        return list(taken.values())
 
-    def resync(self) -> None:
-        """Queue every known object once more, except those with changes pending or in flight."""
-        if self._known_objects is None:
-            return
-        with self._lock:
-            for key in self._known_objects.list_keys():
-                if key in self._items or key in self._in_flight:
-                    continue
-                obj = self._known_object_locked(key)
-                if obj is not None:
-                    self._start_locked(key, Delta(DeltaType.SYNC, obj))
-            self._announce_locked()
+    def processed(self) -> None:
+        self._consumer.in_flight = {}
 
-    def _delete_unlisted_locked(self, listed: set[str]) -> int:
-        """Queue deletions for what is pending or known but not listed; return how many."""
+    def append(self, changes: list[KeyedDelta]) -> None:
+        items, order, deleted = self._items, self._order, DeltaType.DELETED
+        for key, delta in changes:
+            deltas = items.get(key)
+            if deltas is not None:
+                deltas.append(delta)
+                if delta.type is deleted:
+                    _merge_deletions(deltas)
+            elif delta.type is not deleted or self._consumer.knows(key):
+                items[key] = [delta]
+                order.append(key)
+
+    def drops(self, kind: DeltaType, key: str) -> bool:
+        return (
+            kind is DeltaType.DELETED and key not in self._items and not self._consumer.knows(key)
+        )
+
+    def prepare_list(
+        self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
+    ) -> ListedChanges:
+        return preparation.listed(self._listed_type, objs)
+
+    def append_list(self, listed: ListedChanges) -> None:
+        self.append(listed.changes)
+        if listed.error is None:
+            self._delete_unlisted(listed.keys)
+
+    def append_resync(self) -> None:
+        for key, obj in self._consumer.idle_objects(self._items.__contains__):
+            self._start(key, Delta(DeltaType.SYNC, obj))
+
+    def append_bookmark(self, resource_version: str) -> None:
+        """Ignore it: keys leave their order, so that the store is never as of one version."""
+
+    def _delete_unlisted(self, listed: set[str]) -> None:
         pending = [key for key in self._items if key not in listed]
         known = [
-            key for key in self._known_keys_locked() if key not in listed and key not in self._items
+            key
+            for key in self._consumer.known_keys()
+            if key not in listed and key not in self._items
         ]
         for key in pending:
             deltas = self._items[key]
             deltas.append(Delta(DeltaType.DELETED, tombstone_of(key, deltas[-1])))
             _merge_deletions(deltas)
         for key in known:
-            self._start_locked(key, Delta(DeltaType.DELETED, self._known_tombstone_locked(key)))
-        return len(pending) + len(known)
+            self._start(key, Delta(DeltaType.DELETED, self._consumer.tombstone(key)))
 
-    def _pending_locked(self) -> int:
-        return len(self._items)
-
-    def _append_locked(self, prepared: list[KeyedDelta]) -> None:
-        items, order, deleted = self._items, self._order, DeltaType.DELETED
-        for key, delta in prepared:
-            deltas = items.get(key)
-            if deltas is not None:
-                deltas.append(delta)
-                if delta.type is deleted:
-                    _merge_deletions(deltas)
-            elif delta.type is not deleted or self._is_known_locked(key):
-                items[key] = [delta]
-                order.append(key)
-
-    def _start_locked(self, key: str, delta: Delta) -> None:
+    def _start(self, key: str, delta: Delta) -> None:
         self._items[key] = [delta]
         self._order.append(key)
 
-    def _drops_locked(self, kind: DeltaType, obj: Any) -> bool:
-        if kind is not DeltaType.DELETED:
-            return False
-        key = self.key_of(obj)
-        return key not in self._items and not self._is_known_locked(key)
-
-    def _take_locked(self, limit: int) -> list[Deltas]:
-        if limit >= len(self._items):
-            self._in_flight, self._items = self._items, {}
-            self._order.clear()
-        else:
-            keys = [self._order.popleft() for _ in range(limit)]
-            self._in_flight = {key: self._items.pop(key) for key in keys}
-        return list(self._in_flight.values())
-
 
 def _merge_deletions(deltas: Deltas) -> None:
-    """Of two deletions at the end keep one: the later if the earlier is a tombstone."""
+    """Keep one of two deletions at the end: the later one if the earlier one is a tombstone."""
     if len(deltas) < 2 or deltas[-2].type is not DeltaType.DELETED:
         return
     if type(deltas[-2].object) is DeletedFinalStateUnknown:

@@ -1,21 +1,44 @@
-"""Something that becomes true once and stays true, with a name to wait for it by.
+"""Conditions that become true once and stay true, to wait for one of them or for several.
 
-Upstream: ``tools/cache`` DoneChecker, IsDone.
+Differs from client-go (``tools/cache`` DoneChecker) in :class:`Latch`: a Go channel can be
+selected on together with others, a Python event cannot.
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from typing import Final
+
+from clientgo.wait import StopEvent
 
 
 @dataclass(frozen=True, slots=True)
 class DoneChecker:
-    """``done`` is set when what ``name`` stands for has happened. Thread-safe."""
+    """A named condition; ``done`` is set when it has become true. Thread-safe."""
 
     name: str
     done: threading.Event
 
     def is_done(self) -> bool:
-        """Tell, without blocking, whether it has happened."""
+        """Return True if the condition has become true. Does not block."""
         return self.done.is_set()
+
+
+any_set: Final = threading.Condition(threading.Lock())
+"""Notified when any latch is set. That is rare: an informer syncs once."""
+
+
+class Latch(StopEvent):
+    """An event that is never cleared, and that notifies :data:`any_set`. Thread-safe.
+
+    A thread can wait for several latches without polling and without a thread for each.
+    """
+
+    def set(self) -> None:
+        super().set()
+        with any_set:
+            any_set.notify_all()
+
+    def clear(self) -> None:
+        raise RuntimeError("a latch stays set; create a new one")

@@ -1,15 +1,13 @@
-"""What a reflector writes to and a controller reads from: a queue of changes.
+"""The queue of changes between a reflector and a controller: its interface and what it holds.
 
-Promises, of every implementation: changes of one key come out in the order in which they went in;
-the lock is never held while a process function or a transformer runs; one consumer at a time is
-served, others wait; the initial list counts as synced only when its last item has been
-processed.
+Promises, for every implementation: changes of one key come out in the order in which they went in.
+The lock is never held while a process function or a transformer runs. One consumer is served at a
+time. The initial list counts as synced when its last item has been processed.
 
-Does not promise an order among keys: :class:`~clientgo.cache.DeltaFIFO` gathers the
-changes of a key at the place of its first one, :class:`~clientgo.cache.RealFIFO` keeps
-all in the order of arrival.
+Does not promise an order among keys: :class:`~clientgo.cache.DeltaFIFO` keeps the changes of a key
+together, :class:`~clientgo.cache.RealFIFO` keeps all changes in the order of arrival.
 
-Upstream: ``tools/cache`` Queue, ReflectorStore.
+Upstream: ``tools/cache`` Queue, ReflectorStore, Delta, Deltas.
 """
 
 from __future__ import annotations
@@ -45,12 +43,12 @@ class Replacement(Struct, frozen=True):
 
 
 def oldest(deltas: Deltas) -> Delta | None:
-    """The first change, or ``None`` if there is none."""
+    """Return the first change, or ``None`` if there is none."""
     return deltas[0] if deltas else None
 
 
 def newest(deltas: Deltas) -> Delta | None:
-    """The last change, or ``None`` if there is none."""
+    """Return the last change, or ``None`` if there is none."""
     return deltas[-1] if deltas else None
 
 
@@ -61,11 +59,11 @@ ProcessBatchFunc: TypeAlias = Callable[[list[Deltas], bool], None]
 """Takes the changes of several keys, and whether they belong to the initial list."""
 
 DEFAULT_BATCH_SIZE: Final = 1000
-"""Enough to make the cost of a lock per batch vanish; few enough that readers get their turn."""
+"""Large enough to make the cost of a lock for each batch small, small enough to let readers in."""
 
 
 class QueueClosedError(Exception):
-    """The queue is closed and everything in it has been taken."""
+    """The queue is closed and empty."""
 
 
 class ChangeError(Exception):
@@ -83,7 +81,7 @@ class ChangeError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class QueueMetrics:
-    """The instruments that a queue reports to: how many entries wait, and how long each batch took.
+    """The metrics of a queue: how many entries wait, and how long each batch took.
 
     Upstream: ``tools/cache`` FIFOMetricsProvider.
     """
@@ -93,21 +91,23 @@ class QueueMetrics:
 
     @classmethod
     def of(cls, provider: MetricsProvider, **labels: str) -> QueueMetrics:
-        """Make the instruments of one queue; ``labels`` are ``name`` of the informer, ``group``,
-        ``version`` and ``resource``."""
+        """Create the metrics of one queue.
+
+        ``labels`` are the ``name`` of the informer, ``group``, ``version`` and ``resource``.
+        """
         return cls(
             provider.gauge(INFORMER_QUEUED_ITEMS, **labels),
             provider.histogram(INFORMER_PROCESSING_LATENCY, **labels),
         )
 
     def remove(self) -> None:
-        """Stop exporting them."""
+        """Stop exporting the metrics."""
         self.queued_items.remove()
         self.processing_latency.remove()
 
 
 NO_QUEUE_METRICS: Final = QueueMetrics.of(NO_METRICS)
-"""Drops what is reported."""
+"""Ignores what is reported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,12 +148,12 @@ class Queue(Protocol):
         """Queue every known object once more, except those that have changes pending."""
 
     def bookmark(self, resource_version: str) -> None:
-        """Note that everything up to ``resource_version`` has been seen, where supported."""
+        """Note that everything up to ``resource_version`` has been seen, if supported."""
 
     def pop(self, process: ProcessFunc) -> Deltas:
         """Block until there is an entry, process it and return it.
 
-        What ``process`` raises is raised here; the entry is gone all the same. Raises
+        Raises what ``process`` raises; the entry is gone all the same. Raises
         :class:`QueueClosedError` when the queue is closed and empty.
         """
 
@@ -163,19 +163,19 @@ class Queue(Protocol):
         process_single: ProcessFunc | None = None,
         limit: int = DEFAULT_BATCH_SIZE,
     ) -> None:
-        """Like :meth:`pop`, for up to ``limit`` entries that may be processed together.
+        """Process up to ``limit`` entries together; otherwise like :meth:`pop`.
 
-        A batch of one goes to ``process_single`` where there is one. Entries of the initial list
-        and later ones never share a batch.
+        ``process_single``, if given, gets a batch of one. Entries of the initial list and later
+        ones never share a batch.
         """
 
     def close(self) -> None:
-        """Wake whoever waits; what is queued can still be taken, and producers still add."""
+        """Wake all waiting threads. Producers may still add, and consumers take what is left."""
 
     def is_closed(self) -> bool: ...
 
     def has_synced(self) -> bool:
-        """Tell whether the first content, a list or a single change, has been processed."""
+        """Return True if the first content, a list or a single change, has been processed."""
 
     def has_synced_checker(self) -> DoneChecker: ...
 

@@ -23,19 +23,6 @@ def version_of(obj: Any) -> str | None:
         return None
 
 
-def version_number(obj: Any) -> int:
-    """An object's resource version as a number, zero if it has none.
-
-    Raises ``ValueError`` for a version that is no number: such an object was not read from a
-    server.
-    """
-    version = version_of(obj) or "0"
-    number = parse_resource_version(version)
-    if number is None:
-        raise ValueError(f"resource version {version!r:.80} of {obj!r:.80} is not a number")
-    return number
-
-
 def has_reached(version: str, wanted: str) -> bool:
     """Whether ``version`` is as new as ``wanted``; one that is empty or no number has not.
 

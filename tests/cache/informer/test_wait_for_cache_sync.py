@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from clientgo.cache import CacheSyncError, DoneChecker, SyncResult, wait_for_cache_sync
-from clientgo.cache.queues.latch import Latch
+from clientgo.cache.queues.done_checker import Latch
 from clientgo.testing import FakeClock
 from tests.background import Background
 

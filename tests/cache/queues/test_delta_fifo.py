@@ -17,7 +17,7 @@ from clientgo.cache import (
     newest,
     oldest,
 )
-from clientgo.cache.queues.delta_queue import EmptyDeltasError
+from clientgo.cache.queues.change_queue import EmptyDeltasError
 from clientgo.meta import Unstructured
 from tests.cache.builders import foo
 from tests.cache.queue_entries import Store, drain, take, take_batch

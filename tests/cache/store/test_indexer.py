@@ -18,7 +18,6 @@ from clientgo.cache import (
     KeyFuncError,
     Store,
     TransactionError,
-    UndeltaStore,
     UnknownIndexError,
     meta_namespace_index,
     ttl_policy,
@@ -47,12 +46,11 @@ def indexer(**indexers: Any) -> Indexer[Foo]:
     return Indexer(indexers=indexers or {"groups": by_groups})
 
 
-@pytest.fixture(params=["indexer", "transforming", "undelta", "expiring"])
+@pytest.fixture(params=["indexer", "transforming", "expiring"])
 def store(request: pytest.FixtureRequest) -> Store[Foo]:
     makers: dict[str, Any] = {
         "indexer": Indexer,
         "transforming": lambda: Indexer(transformer=lambda obj: obj),
-        "undelta": lambda: UndeltaStore(lambda objs: None),
         "expiring": lambda: ExpirationCache(ttl_policy(60.0)),
     }
     made: Store[Foo] = makers[request.param]()

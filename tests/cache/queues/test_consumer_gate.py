@@ -18,7 +18,7 @@ from clientgo.cache import (
     QueueMetrics,
     RealFIFO,
 )
-from clientgo.cache.queues.consumer_queue import HIGH_WATER
+from clientgo.cache.queues.consumer_gate import HIGH_WATER
 from clientgo.testing import FakeClock
 from tests.cache.builders import foo
 from tests.cache.recorder import Recorder
@@ -196,12 +196,12 @@ def changes(count: int) -> list[tuple[DeltaType, Any]]:
 def announce_waits(queue: Any) -> threading.Event:
     """An event that is set when a producer is about to wait, with the lock held."""
     waiting = threading.Event()
-    wait = queue._batch_done.wait
+    wait = queue._gate._batch_done.wait
 
     def announced() -> bool:
         waiting.set()
         result: bool = wait()
         return result
 
-    queue._batch_done.wait = announced
+    queue._gate._batch_done.wait = announced
     return waiting
