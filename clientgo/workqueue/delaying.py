@@ -20,6 +20,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
@@ -76,12 +77,10 @@ class DelayingQueue(Queue[T]):
         Never blocks; does nothing once the queue shuts down. An infinite delay never passes.
         Raises ValueError for NaN.
         """
-        with self._lock:
-            self._add_after_locked(item, delay)
+        check_delay(item, delay)
+        self._do_or_leave(partial(self._add_after_locked, delay), item)
 
-    def _add_after_locked(self, item: T, delay: float) -> None:
-        if math.isnan(delay):
-            raise ValueError(f"add_after({item!r}, nan): a delay is a number of seconds")
+    def _add_after_locked(self, delay: float, item: T) -> None:
         if self._shutting_down:
             return
         if self._metrics is not None:
@@ -162,6 +161,12 @@ class DelayingQueue(Queue[T]):
             "delayed": len(self._delays),
             "next_due": None if due_ns is None else due_ns / 1e9,
         }
+
+
+def check_delay(item: object, delay: float) -> None:
+    """Raise ValueError for NaN."""
+    if math.isnan(delay):
+        raise ValueError(f"add_after({item!r}, nan): a delay is a number of seconds")
 
 
 class _CancellingOrdering(Ordering[T]):

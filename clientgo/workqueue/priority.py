@@ -17,10 +17,12 @@ seconds earlier than it was. Nothing has to be moved as time goes by.
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import Final
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.metrics import MetricsProvider
+from clientgo.workqueue.delaying import check_delay
 from clientgo.workqueue.due_heap import DueHeap
 from clientgo.workqueue.queue import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter
@@ -69,19 +71,25 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def add(self, item: T, *, priority: int = DEFAULT_PRIORITY) -> None:
         """Note that `item` needs work, with at least this priority. Never blocks."""
-        with self._lock:
-            self._raise_priority_locked(item, priority)
-            self._add_locked(item)
+        if not self._mutex.acquire(False):
+            self._leave_to_holder(partial(self._add_at_priority_locked, priority), item)
+            return
+        try:
+            if self._left:
+                self._do_left_locked()
+            self._add_at_priority_locked(priority, item)
+        finally:
+            self._mutex.release()
+            if self._left:
+                self._do_left()
 
     def add_after(self, item: T, delay: float, *, priority: int | None = None) -> None:
         """Add `item` when `delay` seconds have passed, with at least this priority, or its own.
 
         Never blocks. Raises ValueError for NaN.
         """
-        with self._lock:
-            if priority is not None:
-                self._raise_priority_locked(item, priority)
-            self._add_after_locked(item, delay)
+        check_delay(item, delay)
+        self._do_or_leave(partial(self._add_after_at_priority_locked, delay, priority), item)
 
     def add_rate_limited(self, item: T, *, priority: int | None = None) -> None:
         """Add `item` after the limiter's delay, with at least this priority, or its own."""
@@ -116,14 +124,25 @@ class PriorityQueue(RateLimitingQueue[T]):
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again."""
         super().done(item)
-        with self._lock:
-            if not self._knows_locked(item):
-                self._by_priority.forget(item)
+        self._do_or_leave(self._forget_priority_locked, item)
 
     def depths(self) -> dict[int, int]:
         """How many items are ready, by priority."""
         with self._lock:
             return dict(self._by_priority.listed)
+
+    def _add_at_priority_locked(self, priority: int, item: T) -> None:
+        self._raise_priority_locked(item, priority)
+        self._add_locked(item)
+
+    def _add_after_at_priority_locked(self, delay: float, priority: int | None, item: T) -> None:
+        if priority is not None:
+            self._raise_priority_locked(item, priority)
+        self._add_after_locked(delay, item)
+
+    def _forget_priority_locked(self, item: T) -> None:
+        if not self._knows_locked(item):
+            self._by_priority.forget(item)
 
     def _raise_priority_locked(self, item: T, priority: int) -> None:
         if self._shutting_down:

@@ -12,9 +12,13 @@ Differs from client-go (util/workqueue, `Typed`): there an item can be in the se
 item that nobody holds is ignored with a warning, where client-go can hand the item out twice.
 `shut_down_with_drain(until_empty=True)` also waits for the items that are still listed.
 
-On the lock. `add`, `get` and `done` acquire and release it explicitly, because `with` costs more
-than everything else that `done` does. (An exception that a signal handler raises in the main
-thread, right after the acquire, would leave it held; `setup_signal_handler` raises none.)
+On the lock. The garbage collector and signal handlers may run any code inside a critical section,
+also code that adds to the same queue. So `add`, `add_after` and `done` never wait for the lock:
+while it is taken, by whatever thread, they leave their operation in a list, and each holder looks
+at the list after it has released the lock. `add`, `get` and `done` acquire it explicitly, because
+`with` makes each of them a fifth slower. (A KeyboardInterrupt that arrives in the main thread while
+it is in `acquire` itself leaves the lock held; `setup_signal_handler` raises none.)
+
 Getters are woken one by one: an add wakes a getter only if none is on its way, and each getter
 that finds more items than it takes wakes the next. So a burst of adds costs a few thread
 switches, not one for each add.
@@ -27,7 +31,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar, cast
@@ -97,6 +101,30 @@ class QueueStatistics:
     shutting_down: bool
 
 
+class _QueueLock:
+    """The lock of a queue for conditions and rare operations.
+
+    Each release is followed by what other operations have left meanwhile.
+    """
+
+    __slots__ = ("_do_left", "_mutex", "acquire")
+
+    def __init__(self, mutex: threading.Lock, do_left: Callable[[], object]) -> None:
+        self._mutex = mutex
+        self.acquire = mutex.acquire
+        self._do_left = do_left
+
+    def release(self) -> None:
+        self._mutex.release()
+        self._do_left()
+
+    def __enter__(self) -> None:
+        self._mutex.acquire()
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+
 class Queue(Generic[T]):
     """A work queue for any number of producers and workers::
 
@@ -126,7 +154,10 @@ class Queue(Generic[T]):
     ) -> None:
         self._name = name
         self._clock = clock
-        self._lock = threading.Lock()
+        self._mutex = threading.Lock()
+        self._left: deque[tuple[Callable[[T], object], T]] = deque()
+        """Operations that could not have the lock, for its holder to do."""
+        self._lock = cast("threading.Lock", _QueueLock(self._mutex, self._do_left))
         self._states: dict[T, _State] = {}
         self._ready: Ordering[T] = FIFO() if ordering is None else ordering
         self._dirty = 0
@@ -141,18 +172,33 @@ class Queue(Generic[T]):
         refuse_in_child(
             self,
             f"work queue {name!r}",
+            "_mutex",
             "_lock",
             advice="make the queue in the process that uses it, after the fork",
         )
 
     def add(self, item: T) -> None:
-        """Note that `item` needs work. Never blocks; does nothing once the queue shuts down."""
-        if not self._lock.acquire(False):
-            self._acquire_taken_lock()
+        """Note that `item` needs work. Never blocks; does nothing once the queue shuts down.
+
+        Legal in a `__del__` method and in a signal handler.
+        """
+        if not self._mutex.acquire(False):
+            self._leave_to_holder(self._add_locked, item)
+            return
         try:
-            self._add_locked(item)
+            if self._left:
+                self._do_left_locked()
+            if item in self._states or self._shutting_down or self._metrics is not None:
+                self._add_locked(item)
+            else:  # the usual case of `_add_locked`, without the price of the call
+                self._ready.push(item)
+                self._states[item] = _READY
+                if self._idle_getters and not self._getter_on_its_way:
+                    self._wake_getter_locked()
         finally:
-            self._lock.release()
+            self._mutex.release()
+            if self._left:
+                self._do_left()
 
     def get(self) -> tuple[T, bool]:
         """Block until an item is ready, and take it: ``(item, False)``.
@@ -160,8 +206,8 @@ class Queue(Generic[T]):
         Answers ``(None, True)`` when the queue shuts down and no item is left. Every item that is
         taken must be given to `done`.
         """
-        if not self._lock.acquire(False):
-            self._acquire_taken_lock()
+        if not self._mutex.acquire(False):
+            self._acquire_taken_mutex()
         try:
             while not self._ready:
                 if self._shutting_down:
@@ -175,7 +221,9 @@ class Queue(Generic[T]):
         finally:
             if self._idle_getters and self._ready and not self._getter_on_its_way:
                 self._wake_getter_locked()
-            self._lock.release()
+            self._mutex.release()
+            if self._left:
+                self._do_left()
 
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again.
@@ -183,27 +231,19 @@ class Queue(Generic[T]):
         An item that is not in hand is left alone, with a warning: it was given back twice, or
         never taken.
         """
-        if not self._lock.acquire(False):
-            self._acquire_taken_lock()
+        if not self._mutex.acquire(False):
+            self._leave_to_holder(self._done_locked, item)
+            return
         try:
             state = self._states.pop(item, None)
-            if state is _PROCESSING:
-                if self._metrics is not None:
-                    self._metrics.finished(item)
-            elif state is _DIRTY:
-                self._list_again_locked(item)
-            elif state is _READY:
-                self._states[item] = state
+            if state is not _PROCESSING or self._metrics is not None:
+                self._done_with_locked(item, state)
             if self._shutting_down:
                 self._note_progress_locked()
         finally:
-            self._lock.release()
-        if state is None or state is _READY:
-            _log.warning(
-                "done(%r) on work queue %r: the item is not in hand; call done once for each get",
-                item,
-                self._name,
-            )
+            self._mutex.release()
+            if self._left:
+                self._do_left()
 
     def shut_down(self) -> None:
         """Take no further items; let workers end when the listed ones are handed out.
@@ -261,6 +301,7 @@ class Queue(Generic[T]):
 
     def __len__(self) -> int:
         """Return how many items are listed: neither those in hand nor those that are delayed."""
+        self._do_left()
         return len(self._ready)
 
     def __enter__(self) -> Self:
@@ -274,9 +315,40 @@ class Queue(Generic[T]):
     ) -> None:
         self.shut_down()
 
-    def _acquire_taken_lock(self) -> None:
+    def _acquire_taken_mutex(self) -> None:
         time.sleep(0)  # lets another thread run, the lock's holder above all
-        self._lock.acquire()
+        self._mutex.acquire()
+
+    def _do_or_leave(self, operation: Callable[[T], object], item: T) -> None:
+        """Do something under the lock; if that is taken, leave it to its holder."""
+        if self._mutex.locked():
+            self._leave_to_holder(operation, item)
+            return
+        try:
+            with self._mutex:
+                self._do_left_locked()
+                operation(item)
+        finally:
+            self._do_left()
+
+    def _leave_to_holder(self, operation: Callable[[T], object], item: T) -> None:
+        hash(item)  # an item that is none is refused to the caller
+        self._left.append((operation, item))
+        self._do_left()
+
+    def _do_left(self) -> None:
+        """Do what was left, unless the lock is taken: then its holder does it afterwards."""
+        while self._left and not self._mutex.locked():
+            with self._mutex:
+                self._do_left_locked()
+
+    def _do_left_locked(self) -> None:
+        while self._left:
+            operation, item = self._left.popleft()
+            try:
+                operation(item)
+            except Exception:  # noqa: BLE001 - this thread did not ask for it
+                _log.exception("work queue %r: the ordering failed for %r", self._name, item)
 
     def _needs_work_locked(self, item: T) -> bool:
         state = self._states.get(item)
@@ -301,6 +373,26 @@ class Queue(Generic[T]):
             return
         if self._metrics is not None:
             self._metrics.added(item)
+
+    def _done_locked(self, item: T) -> None:
+        self._done_with_locked(item, self._states.pop(item, None))
+        if self._shutting_down:
+            self._note_progress_locked()
+
+    def _done_with_locked(self, item: T, state: _State | None) -> None:
+        if state is _PROCESSING:
+            if self._metrics is not None:
+                self._metrics.finished(item)
+        elif state is _DIRTY:
+            self._list_again_locked(item)
+        else:
+            if state is not None:
+                self._states[item] = state
+            _log.warning(
+                "done(%r) on work queue %r: the item is not in hand; call done once for each get",
+                item,
+                self._name,
+            )
 
     def _list_again_locked(self, item: T) -> None:
         if self._metrics is not None:
@@ -333,6 +425,7 @@ class Queue(Generic[T]):
         return len(self._states) - len(self._ready)
 
     def _shut_down_locked(self) -> None:
+        self._do_left_locked()  # it was accepted before
         self._shutting_down = True
         self._getter_needed.notify_all()
         if self._metrics is not None:
@@ -350,6 +443,7 @@ class Queue(Generic[T]):
             self._metrics.join()
 
     def _statistics_locked(self) -> dict[str, Any]:
+        self._do_left_locked()
         return {
             "name": self._name,
             "ready": len(self._ready),
