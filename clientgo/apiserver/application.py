@@ -1,7 +1,7 @@
 """The ASGI application: from a request to the verb that answers it.
 
-Promises: every request gets an answer in the API's form; an unexpected error is logged with its
-traceback and answered as a Status without one.
+Promises: every request gets a response in the form of the API; an unexpected error is logged with
+its traceback and answered as a Status without it.
 
 Upstream: apiserver ``server/filters`` and ``endpoints/installer.go``.
 """
@@ -20,12 +20,12 @@ from clientgo.apiserver.discovery.openapi import answer_openapi
 from clientgo.apiserver.faults.control import CONTROL_PATH, FaultControl
 from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.http.messages import (
-    Answer,
+    AnyResponse,
     Receive,
     Request,
     Response,
     Send,
-    failure,
+    failure_response,
     json_response,
     page_not_found,
     read_request,
@@ -36,15 +36,15 @@ from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included
 from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
 from clientgo.apiserver.requests.reviews import REVIEWS
 from clientgo.apiserver.requests.subresources import subresource_verb
-from clientgo.apiserver.requests.verbs import COLLECTION_VERBS, OBJECT_VERBS, Call, Verb, watch
-from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import (
-    StatusError,
+from clientgo.apiserver.requests.verbs import COLLECTION_VERBS, OBJECT_VERBS, Verb, VerbCall, watch
+from clientgo.apiserver.resources.errors import (
+    RequestError,
     bad_request,
     internal,
     method_not_allowed,
     resource_not_found,
 )
+from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.journal import JournalError
 
 LOG = logging.getLogger("clientgo.apiserver")
@@ -92,20 +92,22 @@ class Application:
             answer = await self._faults.answer(request, self._state.storage, self._answer)
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
-        except StatusError as error:
-            answer = failure(error)
+        except RequestError as error:
+            answer = failure_response(error)
         except RecursionError:
-            answer = failure(bad_request("the object is nested too deep"))
+            answer = failure_response(bad_request("the object is nested too deep"))
         except Exception:
             LOG.exception("%s %r failed", scope.get("method"), scope.get("path"))
-            answer = failure(internal("an unexpected error; the server's log has the details"))
+            answer = failure_response(
+                internal("an unexpected error; the server's log has the details")
+            )
         try:
             await self._state.storage.durable()
         except JournalError as error:
-            answer = failure(internal(str(error)))
+            answer = failure_response(internal(str(error)))
         await answer.send(send, receive)
 
-    async def _answer(self, request: Request) -> Answer:
+    async def _answer(self, request: Request) -> AnyResponse:
         info = parse_path(request.path)
         if info is None:
             return self._answer_non_resource(request)
@@ -123,14 +125,14 @@ class Application:
 
     async def _answer_resource(
         self, request: Request, resource: Resource, info: RequestInfo
-    ) -> Answer:
+    ) -> AnyResponse:
         verb = _choose_verb(request, resource, info)
         accept = request.headers.get("accept", "")
         representation = negotiate(accept, streaming=verb is watch)
         if representation.form is Form.TABLE:
             included = parse_included(request.parameter("includeObject"))
             representation = replace(representation, included=included)
-        call = Call(
+        call = VerbCall(
             self._state,
             self._writer,
             request,
@@ -145,7 +147,7 @@ class Application:
             answer.headers.append(warning(resource.deprecation))
         return answer
 
-    def _answer_non_resource(self, request: Request) -> Answer:
+    def _answer_non_resource(self, request: Request) -> AnyResponse:
         path = request.path
         if self._fault_control is not None and path == CONTROL_PATH:
             return self._fault_control.answer(request)
@@ -164,17 +166,17 @@ class Application:
 
 
 def _scope_fits(resource: Resource, info: RequestInfo) -> bool:
-    """Whether the path has a namespace exactly where the resource has one."""
+    """Return True if the path has a namespace exactly if the resource has one."""
     if info.namespace:
         return resource.namespaced
     return not (resource.namespaced and info.name)
 
 
 def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Verb:
-    """The handler for a method on a path.
+    """Return the handler for a method on a path.
 
     Raises:
-        StatusError: 404 for an unknown subresource, 405 for a verb that is not there.
+        RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
     """
     if info.subresource:
         return subresource_verb(resource, info, request.method)

@@ -1,7 +1,7 @@
-"""``clientgo apiserver``: the embedded API server as a program of its own.
+"""``clientgo apiserver``: the embedded API server as a program.
 
-Promises: it writes a kubeconfig, says where it listens, and serves until a signal stops it. It
-listens on loopback; elsewhere only with a token and TLS.
+Promises: it writes a kubeconfig, prints its URL, and serves until a signal stops it. It listens on
+loopback; on other addresses only with a token and TLS.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clientgo.apiserver.storage.data_directory import DataDirectoryError
 from clientgo.certificates import ServingCertificate
 
 _USAGE_ERROR = 2
-"""The exit status that argparse has for options that don't go together."""
+"""The exit status of argparse for invalid options."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def _parse_address(text: str) -> tuple[str, int]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until SIGINT or SIGTERM; returns the exit status."""
+    """Serve until SIGINT or SIGTERM; return the exit status."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
@@ -111,11 +111,11 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
-    """The server that the options describe.
+    """Return a server with the options.
 
     Raises:
         OSError: the token's file can't be read.
-        ValueError: the options don't go together.
+        ValueError: the options contradict each other.
     """
     host, port = options.listen
     token = read_token(options.token_file) if options.token_file else options.token

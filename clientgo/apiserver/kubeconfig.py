@@ -1,4 +1,4 @@
-"""A kubeconfig that points at the embedded API server."""
+"""The kubeconfig of the embedded API server."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CONTEXT = "clientgo"
 def make_kubeconfig(
     url: str, *, token: str | None = None, authority: bytes | None = None
 ) -> dict[str, Any]:
-    """The kubeconfig of a server at ``url``, with what it asks for and what to trust (in PEM)."""
+    """Return the kubeconfig of a server, with its token and certificate authority (in PEM)."""
     cluster = {"server": url}
     if authority is not None:
         cluster["certificate-authority-data"] = base64.b64encode(authority).decode()

@@ -1,13 +1,13 @@
-"""The embedded API server: a real Kubernetes API over HTTP, inside this process.
+"""The embedded API server: the Kubernetes API over HTTP, in this process.
 
-Promises: between ``start`` and ``stop`` a cluster's API is served on loopback by a thread of its
-own. Start-up takes a fraction of a second, an idle server no CPU. The methods may be called from
-any thread; they block until done.
+Promises: between ``start`` and ``stop`` a thread serves the API of a cluster. Start-up takes a
+fraction of a second; an idle server uses no CPU. The methods may be called from any thread; they
+block until they are done.
 
-Does not promise a cluster: nothing schedules or runs pods.
+Does not promise a cluster: no pods are scheduled or run.
 
-All state is touched on the server's event loop only. A write is one synchronous step there
-(validate, take a version, store, wake the watchers), so there are no locks and no lost events.
+All state is used on the server's event loop only. A write is one synchronous step there (validate,
+take a version, store, wake the watchers), so there are no locks and no lost events.
 """
 
 from __future__ import annotations
@@ -50,10 +50,10 @@ T = TypeVar("T")
 LOG = logging.getLogger("clientgo.apiserver")
 
 _CALL_TIMEOUT = 10.0
-"""Seconds that a method waits for the event loop, which is never busy for long."""
+"""Seconds that a method waits for the event loop."""
 
 _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
-"""Where a server is reached from here that listens on every address."""
+"""The address of a server that listens on every address, for clients on this machine."""
 
 
 class EmbeddedAPIServer:
@@ -62,17 +62,16 @@ class EmbeddedAPIServer:
     >>> with EmbeddedAPIServer() as server:
     ...     print(server.url, server.kubeconfig)  # doctest: +SKIP
 
-    ``port`` 0 takes a free one, which is kept across restarts. Objects and history outlive
-    ``stop``; ``restart`` can forget them. With ``fault_control``, whoever reaches the server can
-    make it misbehave, over HTTP.
+    ``port`` 0 chooses a free port, which is kept across restarts. Objects and history are kept
+    after ``stop``; ``restart`` can remove them. With ``fault_control``, clients can inject faults
+    over HTTP.
 
-    With a ``data_dir`` everything is kept there, in a file that one server at a time has: from
-    ``start``, which loads it, to ``stop``. What was answered is there even if the process is
-    killed.
+    With a ``data_dir`` everything is kept in a file there, which one server at a time uses, from
+    ``start`` to ``stop``. It has every acknowledged write, even if the process is killed.
 
-    With a ``token``, whoever does not show it gets a 401; with a ``certificate``, the server speaks
-    TLS. ``secure`` makes the one that is not given, or both, and keeps them with the data. A
-    ``host`` that other machines reach needs both.
+    With a ``token``, clients that do not show it get a 401; with a ``certificate``, the server uses
+    TLS. ``secure`` creates the missing ones and keeps them with the data. A ``host`` that other
+    machines can reach needs both.
     """
 
     def __init__(
@@ -86,7 +85,7 @@ class EmbeddedAPIServer:
         secure: bool = False,
         data_dir: Path | str | None = None,
     ) -> None:
-        """Take the settings; nothing is served before ``start``.
+        """Check the settings; nothing is served before ``start``.
 
         Raises:
             ValueError: other machines reach ``host``, and a token or TLS is missing; or the token
@@ -120,10 +119,10 @@ class EmbeddedAPIServer:
     # -- life cycle
 
     def start(self) -> Self:
-        """Begin to serve; returns when requests are answered.
+        """Begin to serve; return when connections are accepted.
 
         Raises:
-            RuntimeError: it is running already.
+            RuntimeError: the server runs already.
             OSError: the port is taken.
             DataDirectoryError: the data directory can't be used.
         """
@@ -138,7 +137,7 @@ class EmbeddedAPIServer:
         self._serve_on_thread()
 
     def _kept_cluster(self) -> Cluster:
-        """The cluster that was stopped, loaded again if it is kept in a directory."""
+        """Return the stopped cluster; load it again if it is kept in a directory."""
         if self._data_dir is None:
             return self._cluster
         directory = DataDirectory(self._data_dir)
@@ -172,7 +171,7 @@ class EmbeddedAPIServer:
         write_kubeconfig(self.kubeconfig, self.kubeconfig_data)
 
     def stop(self) -> None:
-        """Stop serving: watches end, connections close. State is kept for the next ``start``."""
+        """Stop serving: end watches, close connections. The state is kept for ``start``."""
         with self._life:
             if self._thread is None:
                 return
@@ -183,8 +182,8 @@ class EmbeddedAPIServer:
     def restart(self, *, keep_objects: bool = True, keep_history: bool = True) -> None:
         """Stop and start on the same port.
 
-        Without ``keep_history`` watches can't resume: whoever comes back with an old resource
-        version gets a 410. Without ``keep_objects`` the cluster is a new one.
+        Without ``keep_history`` watches can't resume: a client that returns with an old resource
+        version gets a 410. Without ``keep_objects`` a new cluster begins.
         """
         with self._life:
             self.stop()
@@ -208,11 +207,11 @@ class EmbeddedAPIServer:
     ) -> None:
         self.stop()
 
-    # -- where it is
+    # -- addresses
 
     @property
     def url(self) -> str:
-        """Base URL, as this machine reaches the server."""
+        """Return the base URL for clients on this machine."""
         scheme = "https" if self._secure or self._certificate else "http"
         host = _THIS_MACHINE.get(self.host, self.host)
         return (
@@ -221,7 +220,7 @@ class EmbeddedAPIServer:
 
     @property
     def kubeconfig(self) -> Path:
-        """A kubeconfig file, written by the first ``start`` and valid after restarts.
+        """Return the path of a kubeconfig, which stays valid after restarts.
 
         Raises:
             RuntimeError: the server was never started.
@@ -232,7 +231,7 @@ class EmbeddedAPIServer:
 
     @property
     def kubeconfig_data(self) -> dict[str, Any]:
-        """The content of the kubeconfig: where the server is, the token, what to trust."""
+        """Return the content of the kubeconfig: URL, token, certificate authority."""
         trusted = self._certificate.authority if self._certificate else None
         return make_kubeconfig(
             self.url,
@@ -240,18 +239,18 @@ class EmbeddedAPIServer:
             authority=trusted.read_bytes() if trusted else None,
         )
 
-    # -- misbehaviour
+    # -- faults
 
     def expire_history(self) -> None:
-        """Forget all history: watches from an earlier version get a 410."""
+        """Clear the history: watches from an earlier version get a 410."""
         self.inject(ExpireHistory())
 
     def close_watches(self) -> None:
-        """End every watch cleanly, as a server does when a watch times out."""
+        """End every watch cleanly, as when a watch times out."""
         self.inject(CloseWatches())
 
     def inject(self, fault: Fault) -> None:
-        """Misbehave in this way: at once, or from now on, even after a restart.
+        """Inject a fault; it happens once, or stays active, also after restarts.
 
         Raises:
             ValueError: no header could carry the token.
@@ -280,26 +279,26 @@ class EmbeddedAPIServer:
 
     def _restart_for(self, fault: RestartServer) -> None:
         with self._life:
-            if self._thread is not None:  # else it has been stopped meanwhile, and stays so
+            if self._thread is not None:  # else it was stopped meanwhile
                 self.restart(keep_objects=fault.keep_objects, keep_history=fault.keep_history)
                 self._faults.count(fault)
 
     def lift(self, fault: Fault | None = None) -> None:
-        """Stop misbehaving in this way; without an argument in every way."""
+        """Lift a fault; without an argument every fault."""
         self._call(lambda: self._faults.lift(fault))
 
     def struck(self, fault: Fault) -> int:
-        """How often a fault has happened to a request, a watch or the server."""
+        """Return how often a fault has struck a request, a watch or the server."""
         return self._faults.struck(fault)
 
     def wait_until_struck(self, fault: Fault, times: int = 1, timeout: float = 10.0) -> bool:
-        """Wait, at most ``timeout`` seconds, until a fault has happened ``times`` times."""
+        """Wait, at most ``timeout`` seconds, until a fault has struck ``times`` times."""
         return self._faults.wait_until_struck(fault, times, timeout)
 
     # -- the thread
 
     def _prepare(self) -> None:
-        """Make what is kept across restarts, unless an earlier start has made it."""
+        """Create directory, certificate and token, unless an earlier start has."""
         if self._directory is None:
             self._directory = Path(tempfile.mkdtemp(prefix="clientgo-apiserver-"))
             weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
@@ -311,7 +310,7 @@ class EmbeddedAPIServer:
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
-        # With the protocol named, asyncio switches off the delay of small packets.
+        # asyncio sets TCP_NODELAY only if the protocol is named.
         listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -360,7 +359,7 @@ class EmbeddedAPIServer:
             self._http.stop()
 
     def _call(self, action: Callable[[], T]) -> T:
-        """Do something on the event loop, or right here while there is none."""
+        """Run an action on the event loop; in this thread if the server does not run."""
         loop = self._loop
         if loop is None:
             return action()

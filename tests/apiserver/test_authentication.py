@@ -20,7 +20,7 @@ from clientgo.apiserver.auth.authentication import (
     read_token,
 )
 from clientgo.apiserver.certificates import keep_self_signed
-from clientgo.apiserver.resources.status_errors import StatusError
+from clientgo.apiserver.resources.errors import RequestError
 from clientgo.certificates import ServingCertificate
 
 NAMESPACES = "/api/v1/namespaces"
@@ -133,7 +133,7 @@ def test_a_token_that_is_replaced_lets_nobody_in_any_more() -> None:
     authenticator.token = "new"
 
     authenticator.check("Bearer new")
-    with pytest.raises(StatusError):
+    with pytest.raises(RequestError):
         authenticator.check("Bearer old")
 
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.apiserver.storage import storage as storage_module
-from clientgo.apiserver.storage.storage import Collection, EventType, Storage, object_key
+from clientgo.apiserver.storage.storage import Collection, Storage, object_key
+from clientgo.meta.watch_event import EventType
 
 KEY = ("", "configmaps")
 

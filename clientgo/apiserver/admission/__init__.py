@@ -1,1 +1,1 @@
-"""Admit or refuse a write: namespace life cycle and webhooks."""
+"""Built-in admission and admission webhooks."""

@@ -11,9 +11,9 @@ from __future__ import annotations
 from clientgo.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from clientgo.apiserver.admission.webhooks import Webhooks
 from clientgo.apiserver.objects.admission import Operation, Review
+from clientgo.apiserver.resources.errors import forbidden
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import forbidden
 from clientgo.apiserver.storage.storage import Storage
 
 
@@ -29,7 +29,7 @@ class AdmissionChain:
         """Decide by what the request names, before the object is looked at.
 
         Raises:
-            StatusError: 403 or 404.
+            RequestError: 403 or 404.
         """
         if operation is Operation.CREATE:
             self._namespaces.check_create(resource, namespace, name)
@@ -43,7 +43,7 @@ class AdmissionChain:
         """Let the mutating webhooks change ``review.obj``.
 
         Raises:
-            StatusError: one denies the write, or a call fails that must not.
+            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
         await self._webhooks.mutate(review)
 
@@ -51,7 +51,7 @@ class AdmissionChain:
         """Let the validating webhooks refuse the write.
 
         Raises:
-            StatusError: one denies the write, or a call fails that must not.
+            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
         await self._webhooks.validate(review)
 

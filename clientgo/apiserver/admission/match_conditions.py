@@ -1,7 +1,7 @@
 """The match conditions of admission webhooks: CEL over the review's request.
 
-A module of its own because compiling CEL takes longer to import than the rest of the server, and
-few webhooks have conditions.
+A module of its own because importing CEL takes longer than the rest of the server, and few webhooks
+have conditions.
 
 Upstream: apiserver ``admission/plugin/webhook/matchconditions``.
 """
@@ -23,17 +23,17 @@ class MatchConditions:
     """Compiled conditions, all of which must hold."""
 
     def __init__(self, conditions: Sequence[Mapping[str, str]]) -> None:
-        """Compile conditions that were found right when they were registered."""
+        """Compile conditions that were validated when they were registered."""
         self._programs = [
             (condition["name"], _ENVIRONMENT.compile(condition["expression"]))
             for condition in conditions
         ]
 
     def hold(self, request: Object) -> bool:
-        """Whether every condition holds for a review's request.
+        """Return True if every condition holds for a review's request.
 
         Raises:
-            WebhookCallError: one could not be evaluated, and none said no.
+            WebhookCallError: one could not be evaluated, and none is false.
         """
         failures = []
         values: dict[str, Any] = {
@@ -54,7 +54,7 @@ class MatchConditions:
 
 
 def expression_errors(expression: str, path: str) -> list[FieldError]:
-    """What keeps an expression from being compiled."""
+    """Return the errors of compiling an expression."""
     try:
         _ENVIRONMENT.compile(expression)
     except CelCompileError as error:

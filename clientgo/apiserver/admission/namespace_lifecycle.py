@@ -5,9 +5,10 @@ Upstream: apiserver ``admission/plugin/namespace/lifecycle``.
 
 from __future__ import annotations
 
+from clientgo.apiserver.resources.errors import forbidden, not_found
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import forbidden, not_found
-from clientgo.apiserver.storage.storage import Change, Collection, EventType, Storage
+from clientgo.apiserver.storage.storage import Change, Collection, Storage
+from clientgo.meta.watch_event import EventType
 
 _UNDELETABLE = frozenset({"default", "kube-system", "kube-public"})
 
@@ -42,7 +43,7 @@ class NamespaceLifecycle:
         """Refuse to create an object in a namespace that is missing or terminating.
 
         Raises:
-            StatusError: 404 or 403.
+            RequestError: 404 or 403.
         """
         if not resource.namespaced:
             return
@@ -68,7 +69,7 @@ class NamespaceLifecycle:
         """Refuse to delete the namespaces that every cluster has.
 
         Raises:
-            StatusError: 403.
+            RequestError: 403.
         """
         if resource.collection_key == self._resource.collection_key and name in _UNDELETABLE:
             raise forbidden(resource, name, "this namespace may not be deleted")

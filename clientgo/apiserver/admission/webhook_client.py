@@ -1,7 +1,7 @@
-"""Calling an admission webhook: one HTTPS request on a thread, a review in, a review out.
+"""Calling an admission webhook: one HTTPS request on a thread.
 
-Promises: the event loop is never held up by a slow webhook, a call ends within its timeout, and
-whatever goes wrong is one error with a reason.
+Promises: a slow webhook does not block the event loop, a call ends within its timeout, and every
+failure is one error with a reason.
 
 Upstream: apiserver ``util/webhook``.
 """
@@ -26,7 +26,7 @@ _MAX_ANSWER = 3 * 1024 * 1024
 
 
 class WebhookCallError(Exception):
-    """The webhook could not be asked, or its answer can't be understood."""
+    """The webhook could not be called, or its response can't be read."""
 
 
 class WebhookClient:
@@ -41,7 +41,7 @@ class WebhookClient:
         """Send a review's request and return the ``response`` of the answer.
 
         Raises:
-            WebhookCallError: no connection, no answer in time, or a wrong one.
+            WebhookCallError: no connection, or no valid response in time.
         """
         if self._threads is None:
             self._threads = ThreadPoolExecutor(_CONCURRENT_CALLS, "apiserver-webhook")
@@ -50,7 +50,7 @@ class WebhookClient:
         return await loop.run_in_executor(self._threads, call)
 
     def close(self) -> None:
-        """Let go of the threads until the next call; calls in flight end by their timeouts."""
+        """End the threads until the next call; running calls end with their timeouts."""
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)
             self._threads = None
@@ -62,7 +62,7 @@ def _post(client_config: Mapping[str, Any], request: Object, timeout: float) -> 
         service = client_config["service"]
         where = f"{service.get('namespace')}/{service.get('name')}"
         raise WebhookCallError(f"service {where} can't be reached: there is no cluster network")
-    import urllib3  # few servers have webhooks, and all have to start
+    import urllib3  # slow to import, and few servers have webhooks
 
     review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
     try:
@@ -84,7 +84,7 @@ def _post(client_config: Mapping[str, Any], request: Object, timeout: float) -> 
 
 
 def _trust(ca_bundle: str | None) -> ssl.SSLContext:
-    """Trust the bundle of a configuration, or else the system's authorities."""
+    """Return a context that trusts the bundle, or else the system's authorities."""
     if not ca_bundle:
         return ssl.create_default_context()
     try:

@@ -1,7 +1,6 @@
-"""Which writes an admission webhook wants to see: rules, selectors and conditions.
+"""Which writes an admission webhook is called for: rules, selectors and conditions.
 
-Promises: a registration is parsed once, when its configuration is stored; matching a write costs
-nothing that leads outside. What a malformed condition would do is told when it is registered.
+Promises: a registration is parsed once, when its configuration is stored; matching makes no calls.
 
 Upstream: apiserver ``admission/plugin/webhook/{generic,predicates,matchconditions}``.
 """
@@ -26,7 +25,7 @@ _DEFAULT_TIMEOUT = 10
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of a webhook; ``*`` stands for anything."""
+    """A rule of a webhook; ``*`` matches everything."""
 
     groups: frozenset[str]
     versions: frozenset[str]
@@ -36,7 +35,7 @@ class Rule:
 
     @classmethod
     def parse(cls, rule: Mapping[str, Any]) -> Rule:
-        """Read a rule as it stands in a configuration."""
+        """Parse a rule of a configuration."""
         return cls(
             frozenset(rule.get("apiGroups", ())),
             frozenset(rule.get("apiVersions", ())),
@@ -46,7 +45,7 @@ class Rule:
         )
 
     def matches(self, review: Review, resource: Resource) -> bool:
-        """Whether the rule covers a write, seen as one of ``resource`` (a version of it)."""
+        """Return True if the rule matches a write, converted to the version ``resource``."""
         return (
             _has(self.groups, resource.group)
             and _has(self.versions, resource.version)
@@ -84,7 +83,7 @@ class Webhook:
 
     @classmethod
     def parse(cls, webhook: Mapping[str, Any]) -> Webhook:
-        """Read a webhook as it stands in a configuration that was accepted."""
+        """Parse a webhook of a configuration that was validated."""
         return cls(
             webhook["name"],
             webhook["clientConfig"],
@@ -99,9 +98,9 @@ class Webhook:
         )
 
     def matched_version(self, review: Review, versions: Sequence[Resource]) -> Resource | None:
-        """The version of the written resource as which the webhook wants to see the write.
+        """Return the version of the resource in which the webhook gets the write, or None.
 
-        ``versions`` are all that the resource has, its own first.
+        ``versions`` are all versions of the resource, the written one first.
         """
         for resource in versions[:1] if self.exact else versions:
             if any(rule.matches(review, resource) for rule in self.rules):
@@ -109,17 +108,17 @@ class Webhook:
         return None
 
     def selects(self, review: Review, namespace_labels: Mapping[str, str] | None) -> bool:
-        """Whether the selectors let a write through; on an update either state may match."""
+        """Return True if the selectors match; on an update either state may match."""
         if namespace_labels is not None and not self.namespace_selector.matches(namespace_labels):
             return False
         states = [state for state in (review.obj, review.old) if state is not None]
         return any(self.object_selector.matches(_labels(state)) for state in states)
 
     def meets_conditions(self, request: Object) -> bool:
-        """Whether every condition holds for a review's request.
+        """Return True if every condition holds for a review's request.
 
         Raises:
-            WebhookCallError: one could not be evaluated, and none said no.
+            WebhookCallError: one could not be evaluated, and none is false.
         """
         return self.conditions is None or self.conditions.hold(request)
 

@@ -24,9 +24,9 @@ from clientgo.apiserver.admission.webhook_client import WebhookCallError, Webhoo
 from clientgo.apiserver.admission.webhook_rules import Webhook
 from clientgo.apiserver.auth.authentication import USER
 from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.resources.errors import RequestError, internal_error
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import StatusError, internal_error
 from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
 from clientgo.meta.patches import PatchError, apply_json_patch
 
@@ -70,7 +70,7 @@ class Webhooks:
         """Let the mutating webhooks change ``review.obj``.
 
         Raises:
-            StatusError: one denies the write, or a call fails that must not.
+            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
         webhooks = self._registered[_MUTATING]
         if not webhooks or review.resource.group == _GROUP:
@@ -80,7 +80,7 @@ class Webhooks:
             if await self._mutate_once(webhook, review):
                 changed_by.add(index)
         for index, webhook in enumerate(webhooks):
-            # an earlier webhook may want to see what later ones made
+            # an earlier webhook is called again if a later one changed the object
             if webhook.reinvoked and any(other > index for other in changed_by):
                 await self._mutate_once(webhook, review)
 
@@ -107,7 +107,7 @@ class Webhooks:
         """Let the validating webhooks refuse the write.
 
         Raises:
-            StatusError: one denies the write, or a call fails that must not.
+            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
         webhooks = self._registered[_VALIDATING]
         if not webhooks or review.resource.group == _GROUP:
@@ -156,7 +156,7 @@ class Webhooks:
 
 
 def _request_of(review: Review, matched: Resource) -> Object:
-    """The ``request`` of an AdmissionReview."""
+    """Return the ``request`` of an AdmissionReview."""
     requested = review.resource
     request: dict[str, Any] = {
         "uid": str(uuid.uuid4()),
@@ -192,12 +192,12 @@ def _as_version(obj: Object | None, resource: Resource) -> Object | None:
 
 
 _DENIED = 400
-"""Code of a denial that names none."""
+"""Code of a denial that has none."""
 
 
-def _denial(webhook: Webhook, status: Object) -> StatusError:
+def _denial(webhook: Webhook, status: Object) -> RequestError:
     said = status.get("message") or status.get("reason")
     message = f'admission webhook "{webhook.name}" denied the request'
     message += f": {said}" if said else " without explanation"
     code = status.get("code") or _DENIED
-    return StatusError(code, status.get("reason", ""), message, status.get("details") or {})
+    return RequestError(code, status.get("reason", ""), message, status.get("details") or {})

@@ -1,1 +1,1 @@
-"""Decide who a client is."""
+"""Authentication; authorization belongs here."""

@@ -1,10 +1,10 @@
-"""Who may ask: everybody on this machine, or whoever shows the token.
+"""Authentication: every client of this machine, or a client that shows the token.
 
-Promises: a server that other machines can reach asks for a token, over TLS. A token is compared in
-constant time, and a request without the right one is a 401 whatever else it is. Health checks are
-answered to anybody, as by a real API server.
+Promises: a server that other machines can reach requires a token, over TLS. A token is compared in
+constant time; a request without it gets a 401. Health checks need no token, as on a real API
+server.
 
-Does not promise authorisation: who has the token may do everything.
+Does not promise authorization: a client that has the token may do everything.
 
 Upstream: apiserver ``authentication/token/tokenfile`` and ``endpoints/filters``.
 """
@@ -17,7 +17,7 @@ import secrets
 from pathlib import Path
 from typing import Any
 
-from clientgo.apiserver.resources.status_errors import unauthorized
+from clientgo.apiserver.resources.errors import unauthorized
 from clientgo.certificates import write_private
 
 USER: dict[str, Any] = {
@@ -29,14 +29,14 @@ USER: dict[str, Any] = {
 _SCHEME = "bearer"
 
 _TOKEN_BYTES = 32
-"""Random bytes of a token that is made here."""
+"""Random bytes of a generated token."""
 
 
 class Authenticator:
-    """Knows the token; without one, everybody is let in."""
+    """Admits clients that show the token; without a token, every client."""
 
     def __init__(self, token: str | None) -> None:
-        """Let in whoever shows ``token``.
+        """Admit clients that show ``token``.
 
         Raises:
             ValueError: no header could carry the token.
@@ -45,7 +45,7 @@ class Authenticator:
 
     @property
     def token(self) -> str | None:
-        """What clients must show now; may be replaced while the server runs."""
+        """Return the current token; it may be replaced while the server runs."""
         return self._token
 
     @token.setter
@@ -55,10 +55,10 @@ class Authenticator:
         self._token = token
 
     def check(self, authorization: str) -> None:
-        """Look at the Authorization header of a request.
+        """Check the Authorization header of a request.
 
         Raises:
-            StatusError: 401, it does not hold the token.
+            RequestError: 401, it does not hold the token.
         """
         if self._token is None:
             return
@@ -69,7 +69,7 @@ class Authenticator:
 
 
 def check_exposure(host: str, *, has_token: bool, has_certificate: bool) -> None:
-    """Look whether a server may listen on ``host``.
+    """Check that a server may listen on ``host``.
 
     Raises:
         ValueError: other machines reach it, and it has no token or no TLS.
@@ -84,17 +84,17 @@ def check_exposure(host: str, *, has_token: bool, has_certificate: bool) -> None
 
 
 def _is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on ``host``."""
+    """Return True if only this machine can reach ``host``."""
     if host == "localhost":
         return True
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
-        return False  # a name may come to stand for anything
+        return False  # a name may resolve to any address
 
 
 def read_token(path: Path) -> str:
-    """The token in a file, without the line end.
+    """Return the token in a file, without the line end.
 
     Raises:
         OSError: the file can't be read.
@@ -106,7 +106,7 @@ def read_token(path: Path) -> str:
 
 
 def keep_token(path: Path) -> str:
-    """The token kept in a file; made if it is not there."""
+    """Return the token in a file; generate it if there is none."""
     if path.exists():
         return read_token(path)
     token = secrets.token_urlsafe(_TOKEN_BYTES)

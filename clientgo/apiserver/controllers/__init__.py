@@ -1,1 +1,1 @@
-"""React to changes: garbage collection, namespace deletion, definitions."""
+"""What follows from a write: definitions, garbage collection, namespace deletion."""

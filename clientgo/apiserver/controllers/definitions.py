@@ -19,9 +19,10 @@ from clientgo.apiserver.crds.validation import CLEANUP_FINALIZER, is_condition_t
 from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
+from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import StatusError
-from clientgo.apiserver.storage.storage import Change, Collection, EventType, Object, StoredObject
+from clientgo.apiserver.storage.storage import Change, Collection, Object, StoredObject
+from clientgo.meta.watch_event import EventType
 
 LOG = logging.getLogger("clientgo.apiserver")
 
@@ -170,7 +171,7 @@ class DefinitionController:
             target = Target(served[0], namespace, object_name)
             try:
                 await self._writer.delete(target, DeleteOptions())
-            except StatusError as error:
+            except RequestError as error:
                 LOG.info("%s keeps %s: %s", name, item.key, error)
         if len(collection) == 0:
             self._finish(name, group, plural)

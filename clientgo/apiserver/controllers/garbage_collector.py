@@ -20,8 +20,9 @@ from clientgo.apiserver.objects.deletion import FOREGROUND_FINALIZER, ORPHAN_FIN
 from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions, Propagation
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
-from clientgo.apiserver.resources.status_errors import StatusError
-from clientgo.apiserver.storage.storage import Change, Collection, EventType, Object, StoredObject
+from clientgo.apiserver.resources.errors import RequestError
+from clientgo.apiserver.storage.storage import Change, Collection, Object, StoredObject
+from clientgo.meta.watch_event import EventType
 
 LOG = logging.getLogger("clientgo.apiserver")
 
@@ -203,7 +204,7 @@ class GarbageCollector:
         """Write; a refusal (by a webhook, or because a client was faster) is logged."""
         try:
             await write
-        except StatusError as error:
+        except RequestError as error:
             if error.code != 404:
                 LOG.info("garbage collector: %s: %s", target.key, error)
 

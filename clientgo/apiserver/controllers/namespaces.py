@@ -16,9 +16,10 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
+from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import StatusError
-from clientgo.apiserver.storage.storage import Change, Collection, EventType
+from clientgo.apiserver.storage.storage import Change, Collection
+from clientgo.meta.watch_event import EventType
 
 LOG = logging.getLogger("clientgo.apiserver")
 
@@ -67,7 +68,7 @@ class NamespaceController:
                 target = Target(resource, namespace, item.key.partition("/")[2])
                 try:
                     await self._writer.delete(target, DeleteOptions(grace_period=0))
-                except StatusError as error:
+                except RequestError as error:
                     LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
         await self._finish_if_empty(namespace)
 

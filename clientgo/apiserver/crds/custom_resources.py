@@ -1,8 +1,8 @@
-"""Custom resources: what a CustomResourceDefinition makes of the objects it defines.
+"""Custom resources: how objects of a CustomResourceDefinition behave.
 
 Promises: each version of a CRD becomes a ``Resource`` whose strategy prunes, defaults and validates
-by the version's structural schema, prints the columns it declares and splits off the status if it
-has that subresource. Versions differ in their apiVersion only (conversion strategy None).
+by the version's structural schema, has the columns of the definition, and keeps the status apart if
+there is a status subresource. Versions differ in their apiVersion only (conversion strategy None).
 
 Upstream: apiextensions-apiserver ``pkg/registry/customresource``.
 """
@@ -17,9 +17,9 @@ from typing import Any
 from clientgo.apiserver.crds.json_path import JsonPath
 from clientgo.apiserver.objects.metadata import embedded_causes
 from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
+from clientgo.apiserver.resources.errors import bad_request, invalid
 from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.apiserver.resources.status_errors import bad_request, invalid
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, ScaleFields, Strategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.group_version import GroupVersionKind
@@ -40,7 +40,7 @@ class CustomStrategy(Strategy):
     counts_generations = True
 
     def __init__(self, version: Mapping[str, Any], schemas: Mapping[str, Any]) -> None:
-        """Read a version as it stands in ``spec.versions`` of a CRD that was accepted.
+        """Read a version in ``spec.versions`` of a validated CRD.
 
         ``schemas`` are those of all versions, by apiVersion.
         """
@@ -57,10 +57,10 @@ class CustomStrategy(Strategy):
         }
 
     def check_type(self, resource: ResourceType, obj: Object) -> None:
-        """A custom resource must say what it is.
+        """Refuse an object whose apiVersion or kind is missing or different.
 
         Raises:
-            StatusError: 400 for another version, 422 for another kind.
+            RequestError: 400 for another version, 422 for another kind.
         """
         api_version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
         if not isinstance(api_version, str) or not isinstance(kind, str):
@@ -82,14 +82,14 @@ class CustomStrategy(Strategy):
             raise invalid(resource.as_kind(kind), name, [error])
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
-        """Prune what the schema does not know, fill in its defaults."""
+        """Prune unknown fields, set the defaults of the schema."""
         if self.schema is None:
             return Decoded(obj)
         pruned, unknown = self.schema.prune(obj)
         return Decoded(self.schema.default(pruned), tuple(unknown))
 
     def read_stored(self, obj: Object) -> Object:
-        """A stored object in the light of a schema that may be newer than it."""
+        """Return a stored object, pruned and defaulted by a schema that may be newer."""
         if self.schema is None:
             return obj
         pruned, _ = self.schema.prune(obj)
@@ -97,24 +97,24 @@ class CustomStrategy(Strategy):
         return defaulted
 
     def field_type(self, api_version: str, kind: str) -> FieldType | None:
-        """The type of the kind at one of its versions."""
+        """Return the type of the kind at one of its versions."""
         if api_version not in self._schemas:
             return None
         return custom_resource_field_type(self._schemas[api_version])
 
     def reset_fields(self, subresource: str) -> FieldSet:
-        """With a status subresource, each side can't write the other's fields."""
+        """Return the fields of the other side, if there is a status subresource."""
         if subresource == "status":
             return _SPEC_AND_METADATA
         return _STATUS if self._has_status else FieldSet()
 
     def prepare_for_create(self, obj: Object) -> None:
-        """Drop the status, if it is written through its subresource."""
+        """Remove the status, if there is a status subresource."""
         if self._has_status:
             obj.pop("status", None)
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Keep the status, if it is written through its subresource."""
+        """Keep the status, if there is a status subresource."""
         if not self._has_status:
             return
         if "status" in old:
@@ -123,7 +123,7 @@ class CustomStrategy(Strategy):
             new.pop("status", None)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Keep everything but the status and its owners."""
+        """Keep everything except the status and the field owners."""
         status = new.get("status")
         managed = new["metadata"].get("managedFields")
         new.clear()
@@ -135,17 +135,17 @@ class CustomStrategy(Strategy):
             new["metadata"] = {**old["metadata"], "managedFields": managed}
 
     def spec_changed(self, new: Object, old: Object) -> bool:
-        """Anything but metadata, and the status if it is split off, counts as spec."""
+        """Return True if a field outside of metadata and a separate status has changed."""
         ignored = {"metadata", "status"} if self._has_status else {"metadata"}
         keys = (new.keys() | old.keys()) - ignored
         return any(new.get(key) != old.get(key) for key in keys)
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """What the schema finds wrong."""
+        """Return the errors that the schema finds."""
         return self._causes(obj, None)
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """What the schema finds wrong with a change."""
+        """Return the errors that the schema finds in a change."""
         return self._causes(new, old)
 
     def _causes(self, new: Object, old: Object | None) -> list[FieldError]:
@@ -159,7 +159,7 @@ class CustomStrategy(Strategy):
         return causes
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
-        """What the schema finds wrong with a change of the status."""
+        """Return the errors that the schema finds in a change of the status."""
         return self.validate_update(new, old)
 
 
@@ -231,7 +231,7 @@ def _cell_reader(path: str, kind: str) -> Callable[[Object], Any]:
 
 
 def _cell(value: Any, kind: str) -> Any:
-    """A value as a cell of the column's type; None where it has another type."""
+    """Return a value as a cell of the column's type; None if it has another type."""
     if value is None:
         return None
     if kind == "date":
@@ -246,7 +246,7 @@ def _cell(value: Any, kind: str) -> Any:
 
 
 def resources_of(crd: Object, schema_version: int) -> list[Resource]:
-    """The resources that a CRD serves, one per served version.
+    """Return the resources of a CRD, one for each served version.
 
     ``schema_version`` is the resource version at which its schemas last changed: objects written
     before it are pruned and defaulted again when they are read.

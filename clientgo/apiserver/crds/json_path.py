@@ -1,6 +1,6 @@
-"""The JSONPath that printer columns and selectable fields are written in.
+"""JSONPath of printer columns and selectable fields.
 
-Promises the part of it that CRDs use: fields, quoted fields, indices, ``[*]``, and filters such as
+Promises the part that CRDs use: fields, quoted fields, indices, ``[*]``, and filters such as
 ``[?(@.type=="Ready")]``. Upstream: client-go ``util/jsonpath``.
 """
 
@@ -31,7 +31,7 @@ class JsonPath:
         """Parse ``text``, with or without surrounding braces.
 
         Raises:
-            ValueError: it is malformed, or uses what is not supported.
+            ValueError: it is malformed, or uses an unsupported form.
         """
         stripped = text.removeprefix("{").removesuffix("}")
         self._steps: list[_Step] = []
@@ -44,7 +44,7 @@ class JsonPath:
             position = match.end()
 
     def find(self, document: Any) -> list[Any]:
-        """Every value that the path leads to."""
+        """Return every value that the path selects."""
         values = [document]
         for step in self._steps:
             values = step(values)

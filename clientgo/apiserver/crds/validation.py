@@ -1,11 +1,10 @@
-"""What is wrong with a CustomResourceDefinition.
+"""The validation of CustomResourceDefinitions.
 
-Promises the rules and the field paths of a real API server. What all versions share is checked at
-the place where the API's first version had it (``spec.validation``, ``spec.subresources``,
-``spec.additionalPrinterColumns``), because that is where clients are told to look.
+Promises the rules and field paths of a real API server. Fields that all versions share are reported
+where the first version of the API had them (``spec.validation``, ``spec.subresources``,
+``spec.additionalPrinterColumns``), as upstream does.
 
-Upstream: apiextensions ``pkg/apis/apiextensions/validation``; the sharing is done by its
-``v1/conversion.go``.
+Upstream: apiextensions ``pkg/apis/apiextensions/validation`` and ``v1/conversion.go``.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _COLUMN_FORMATS = ("int32", "int64", "float", "double", "byte", "date", "date-ti
 
 
 def validate_crd(crd: Object) -> list[FieldError]:
-    """Return what is wrong with a new definition."""
+    """Return the errors of a new definition."""
     spec, names = crd["spec"], crd["spec"].get("names", {})
     errors = []
     if crd["metadata"].get("name") != f"{names.get('plural')}.{spec.get('group', '')}":
@@ -41,7 +40,7 @@ def validate_crd(crd: Object) -> list[FieldError]:
 
 
 def validate_crd_spec(crd: Object) -> list[FieldError]:
-    """Return what is wrong with a definition, new or changed."""
+    """Return the errors of a definition's spec, new or changed."""
     spec, names = crd["spec"], crd["spec"].get("names", {})
     errors = _validate_group(crd)
     if spec.get("scope") not in ("Cluster", "Namespaced"):
@@ -59,7 +58,7 @@ def validate_crd_spec(crd: Object) -> list[FieldError]:
 
 
 def validate_crd_change(new: Object, old: Object) -> list[FieldError]:
-    """Return what is wrong with a change as such."""
+    """Return the errors of a change: immutable fields and stored versions."""
     errors = []
     before, after = old["spec"], new["spec"]
     immutable = [("spec.group", "group")]
@@ -199,7 +198,7 @@ def _validate_versions(versions: Sequence[Version]) -> list[FieldError]:
 def _distinct(
     versions: Sequence[Version], field: str, shared_path: str | None
 ) -> list[tuple[str, Any]]:
-    """A field of the versions, and where it stands: once at the top if all have the same."""
+    """Return a field of the versions with its path: once, without index, if all are equal."""
     values = [version.get(field) for version in versions]
     if values and all(value == values[0] for value in values):
         return [(shared_path or f"spec.{field}", values[0])] if values[0] else []
@@ -274,7 +273,7 @@ def _validate_scale(subresources: Object, path: str) -> list[FieldError]:
 
 
 def _is_path_under(path: str, root: str) -> bool:
-    """Whether a path leads through plain fields to something below a root."""
+    """Return True if a path of plain fields begins with ``root``."""
     return path.startswith(f"{root}.") and "[" not in path
 
 

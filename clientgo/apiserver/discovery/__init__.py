@@ -1,1 +1,1 @@
-"""Answer discovery and OpenAPI."""
+"""Discovery and OpenAPI documents."""

@@ -1,7 +1,7 @@
-"""Discovery: which groups, versions and resources there are.
+"""Discovery: the groups, versions and resources that are served.
 
-Promises both forms, the per-version documents and the aggregated one that kubectl asks for, made of
-the registry at the time of the request, so that a CRD appears in all of them at once.
+Promises both forms, the documents of each version and the aggregated one that kubectl reads, made
+from the registry for each request, so that a CRD appears in all of them at the same time.
 
 Upstream: apiserver ``endpoints/discovery`` and its ``aggregated`` package.
 """
@@ -13,9 +13,9 @@ from typing import Any
 
 from clientgo.apiserver.http.messages import JSON, Response, json_response, page_not_found
 from clientgo.apiserver.http.negotiation import parse_accept
+from clientgo.apiserver.resources.errors import not_acceptable
 from clientgo.apiserver.resources.registry import ApiGroup, ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource, Subresource
-from clientgo.apiserver.resources.status_errors import not_acceptable
 from clientgo.apiserver.storage.storage import encode
 
 _AGGREGATED_KIND = "APIGroupDiscoveryList"
@@ -28,10 +28,10 @@ _AGGREGATED_PARAMETERS = (
 
 
 def discover(registry: ResourceRegistry, path: str, accept: str) -> Response | None:
-    """Answer a discovery path; None if ``path`` is none.
+    """Answer a discovery path; return None for other paths.
 
     Raises:
-        StatusError: 406, the client accepts no form that discovery has.
+        RequestError: 406, the client accepts no form of discovery.
     """
     match path.strip("/").split("/"):
         case ["api"]:
@@ -63,7 +63,7 @@ def discover(registry: ResourceRegistry, path: str, accept: str) -> Response | N
 
 
 def _wants_aggregated(accept: str) -> bool:
-    """Whether the aggregated form is the most specific one that the client accepts."""
+    """Return True if the client accepts the aggregated form first."""
     for wanted in parse_accept(accept or JSON):
         if wanted.media_type not in (JSON, "*/*", "application/*"):
             continue

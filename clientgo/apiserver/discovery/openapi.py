@@ -1,11 +1,10 @@
-"""The OpenAPI v3 documents: what ``kubectl explain`` shows and ``kubectl apply`` asks first.
+"""OpenAPI v3: what ``kubectl explain`` shows and ``kubectl apply`` reads first.
 
-Promises: a document per group version. Those of built-in groups are the published ones, as they
-are packed in :mod:`clientgo.schema.openapi`; those of custom resources are made from their
-definitions when they are asked for, with the paths that clients look for: which kind is served
-where, and that writes take ``fieldValidation``.
+Promises: one document for each group version. Those of built-in groups are the published ones, as
+packed in :mod:`clientgo.schema.openapi`; those of custom resources are made from their definitions
+on request, with the paths that clients read: kinds, and that writes take ``fieldValidation``.
 
-Does not promise descriptions of built-in fields: they would be most of the data.
+Does not promise descriptions of built-in fields, which would be most of the data.
 
 Upstream: ``k8s.io/kube-openapi/pkg/handler3``; apiextensions ``controller/openapi/builder``.
 """
@@ -39,7 +38,7 @@ _OBJECT = {"get": "get", "put": "put", "patch": "patch", "delete": "delete"}
 
 
 def answer_openapi(registry: ResourceRegistry, request: Request) -> Response | None:
-    """Answer a path of OpenAPI; None if ``request`` asks for something else."""
+    """Answer a path of OpenAPI; return None for other paths."""
     path = request.path.rstrip("/")
     if path == _V2:
         return answer_v2(request, registry, _custom_schemas(registry))
@@ -67,7 +66,7 @@ def _custom_schemas(registry: ResourceRegistry) -> dict[str, Any]:
 
 
 def _index(registry: ResourceRegistry) -> dict[str, Any]:
-    """Every document's address; the hash in it changes when the document does."""
+    """Return the URL of every document; its hash changes with the document."""
     hashes = {
         name: hashlib.sha512(document.compressed).hexdigest().upper()
         for name, document in openapi_documents().items()
@@ -103,7 +102,7 @@ def _document(resources: list[Resource]) -> dict[str, Any]:
 
 
 def _meta_schemas() -> dict[str, Any]:
-    """The types of object and list headers, and all that they refer to."""
+    """Return the types of object and list metadata, and the types in them."""
     nodes = openapi_documents()["apis/apps/v1"].definitions.nodes
     found: dict[str, Any] = {}
     wanted = [_OBJECT_META, _LIST_META]

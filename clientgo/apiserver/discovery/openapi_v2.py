@@ -37,7 +37,7 @@ _PATCH_PARAMETERS = [
 def answer_v2(
     request: Request, resources: Iterable[Resource], custom_schemas: Mapping[str, Node]
 ) -> Response:
-    """The document of all resources; ``custom_schemas`` are v3 definitions by their names."""
+    """Answer the document of all resources; ``custom_schemas`` are v3 definitions by name."""
     definitions = {name: definition_v2(node) for name, node in custom_schemas.items()}
     document = {
         "swagger": "2.0",
@@ -49,14 +49,14 @@ def answer_v2(
         },
     }
     if "protobuf" in request.headers.get("accept", ""):
-        # Messages add up when they are joined: what is built in is encoded once.
+        # Joined messages are one message, so the built-in part is encoded only once.
         body = _builtin_protobuf() + encode_v2({**document, "definitions": definitions})
         return Response(200, body, V2_PROTOBUF_TYPE)
     return json_response({**document, "definitions": _builtin_definitions() | definitions})
 
 
 def definition_v2(node: Mapping[str, Any]) -> Node:
-    """A v3 schema as v2 has it."""
+    """Convert a v3 schema to v2."""
     if "allOf" in node and len(node["allOf"]) == 1:
         node = {key: value for key, value in node.items() if key != "allOf"} | node["allOf"][0]
     if "$ref" in node:
@@ -66,7 +66,7 @@ def definition_v2(node: Mapping[str, Any]) -> Node:
         node = {key: value for key, value in node.items() if key not in _SHAPE}
     definition: Node = {key: node[key] for key in _KEPT if key in node}
     if "oneOf" in node and not node.get("x-kubernetes-int-or-string"):
-        definition.setdefault("type", "string")  # a quantity, or a port and the like
+        definition.setdefault("type", "string")  # a quantity or a port
     if "items" in node:
         definition["items"] = definition_v2(node["items"])
     if "properties" in node:

@@ -21,7 +21,7 @@ Node = dict[str, Any]
 
 
 def encode_v2(document: Node) -> bytes:
-    """A document, or a part of one: encoded parts that are joined are one document."""
+    """Encode a document, or a part: joined parts are one document."""
     parts = []
     if "swagger" in document:
         parts.append(_text(1, document["swagger"]))
@@ -42,7 +42,7 @@ def _path(item: Node) -> bytes:
 
 def _operation(operation: Node) -> bytes:
     parameters = b"".join(
-        # An item of the list is a parameter, which is none of a body but one of the query.
+        # Each item is a parameter, which is a non-body parameter, which is a query parameter.
         _field(8, _field(1, _field(2, _field(3, _query_parameter(parameter)))))
         for parameter in operation["parameters"]
     )
@@ -96,11 +96,11 @@ def _extensions(number: int, node: Node) -> bytes:
 
 
 def _any(value: Any) -> bytes:
-    return _field(2, encode(value))  # YAML, which JSON is
+    return _field(2, encode(value))  # JSON is YAML
 
 
 def _named(number: int, members: Iterable[tuple[str, bytes]]) -> bytes:
-    """A map: a message of a name and a value for each member."""
+    """Encode a map: a message of a name and a value for each member."""
     return b"".join(_field(number, _text(1, name) + _field(2, value)) for name, value in members)
 
 

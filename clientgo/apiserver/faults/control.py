@@ -1,7 +1,7 @@
 """Faults over HTTP, for a server in another process or tests in another language.
 
-Promises: ``POST`` injects the fault in the body, ``DELETE`` lifts it, or all without a body, and
-``GET`` tells which hold. The path is served only by a server that was started for it.
+Promises: ``POST`` injects the fault in the body, ``DELETE`` lifts it (without a body: every fault),
+and ``GET`` lists the active faults. Only a server that was started for it serves the path.
 
 A fault in JSON is its fields, and its class under ``fault``.
 """
@@ -16,25 +16,25 @@ import msgspec
 from clientgo.apiserver.faults.declarations import Fault
 from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.http.messages import Request, Response, json_response
-from clientgo.apiserver.resources.status_errors import bad_request, method_not_allowed
+from clientgo.apiserver.resources.errors import bad_request, method_not_allowed
 from clientgo.meta.decoding import decode
 
 CONTROL_PATH = "/clientgo/faults"
-"""Where faults are controlled; no Kubernetes API is below it."""
+"""The path; the Kubernetes API has nothing below it."""
 
 
 @dataclass(frozen=True, slots=True)
 class FaultControl:
-    """Answers what is below the control path; ``inject`` must not wait for the event loop."""
+    """Answers requests to the control path; ``inject`` must not wait for the event loop."""
 
     faults: FaultInjector
     inject: Callable[[Fault], None]
 
     def answer(self, request: Request) -> Response:
-        """Do as told, and tell the faults that hold then.
+        """Inject or lift a fault; answer the active faults.
 
         Raises:
-            StatusError: 400, the body is no fault; 405, for any other method.
+            RequestError: 400, the body is not a fault; 405 for other methods.
         """
         if request.method == "POST":
             self._inject(_read_fault(request.body))
@@ -53,7 +53,7 @@ class FaultControl:
 
 def _read_fault(body: bytes) -> Fault:
     try:
-        fault: Fault = decode(body, Fault)  # type: ignore[arg-type]  # a union is no type
+        fault: Fault = decode(body, Fault)  # type: ignore[arg-type]  # a union is not a type
     except msgspec.DecodeError as error:
         raise bad_request(f"the body is no fault: {error}") from error
     return fault

@@ -1,11 +1,11 @@
-"""What the server can be told to do wrong: one small value for each kind of misbehaviour.
+"""The faults that a server can be told to have, one small value for each.
 
-Promises: a fault is data. It can be compared, printed, sent over HTTP, and repeated: where it
-leaves a choice it carries a seed. A fault that strikes a number of times counts the requests that
-it matches; the others hold until they are lifted, or happen at once and are over.
+Promises: a fault is data. It can be compared, printed, sent over HTTP and repeated: if it chooses,
+it has a seed. A fault with ``times`` counts the requests that it matches; others are active until
+they are lifted, or happen once.
 
-Does not promise to break the API's rules beyond what it names: a stale list is a state that the
-server really was in, an expired token is answered with the 410 that a real server gives.
+Does not promise to break other rules of the API: a stale list is a state that the server really
+had, an expired token is answered with the 410 of a real server.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from typing import TypeAlias
 import msgspec
 
 WRITES = ("create", "update", "patch", "delete", "deletecollection")
-"""The verbs that change something."""
+"""The verbs that write."""
 
 
 class Requests(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which requests are meant; what is left empty matches all.
+    """Selects requests; an empty field matches all.
 
     ``resource`` is a plural as RBAC has it: ``foos`` does not include ``foos/status``.
-    ``user_agent`` is how the header begins, which tells clients apart.
+    ``user_agent`` is the beginning of the header.
     """
 
     verbs: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class _Fault(
     requests: Requests = Requests()
 
 
-class _CountedFault(_Fault, frozen=True, kw_only=True):
+class CountedFault(_Fault, frozen=True, kw_only=True):
     skip: int = 0
     times: int | None = 1
 
@@ -47,7 +47,7 @@ class _CountedFault(_Fault, frozen=True, kw_only=True):
             raise ValueError("skip must not be negative, and times at least 1, or None for always")
 
 
-class _ChoosingFault(_Fault, frozen=True, kw_only=True):
+class ChoosingFault(_Fault, frozen=True, kw_only=True):
     chance: float = 1.0
     seed: int = 0
 
@@ -60,10 +60,10 @@ def _check_chance(chance: float) -> None:
         raise ValueError("the chance must be above 0 and at most 1")
 
 
-class FailRequests(_CountedFault, frozen=True, kw_only=True, tag=True):
-    """Answer the next ``times`` requests with a status; after ``skip`` that go through.
+class FailRequests(CountedFault, frozen=True, kw_only=True, tag=True):
+    """Answer the next ``times`` requests with a status, after ``skip`` that are handled.
 
-    With ``after_effect`` the request is carried out and only its answer is lost. ``chance`` below
+    With ``after_effect`` the request is handled and only its response is lost. ``chance`` below
     1 fails that part of the requests, chosen by ``seed``. ``retry_after`` is in whole seconds.
     """
 
@@ -80,39 +80,39 @@ class FailRequests(_CountedFault, frozen=True, kw_only=True, tag=True):
         _check_chance(self.chance)
 
 
-class DelayRequests(_CountedFault, frozen=True, kw_only=True, tag=True):
-    """Let the next ``times`` requests wait for some seconds before they are carried out."""
+class DelayRequests(CountedFault, frozen=True, kw_only=True, tag=True):
+    """Delay the next ``times`` requests by some seconds before they are handled."""
 
     seconds: float
 
 
-class CutAnswers(_CountedFault, frozen=True, kw_only=True, tag=True):
-    """Hang up in the middle of the next ``times`` answers, at a byte that ``seed`` chooses.
+class CutAnswers(CountedFault, frozen=True, kw_only=True, tag=True):
+    """Close the connection within the next ``times`` responses, at a byte that ``seed`` chooses.
 
     The request has taken effect. A watch is cut in the middle of a line of its next events, at the
-    end of an HTTP chunk; with ``mid_chunk`` inside a chunk that has announced more.
+    end of an HTTP chunk; with ``mid_chunk`` inside a chunk.
     """
 
     mid_chunk: bool = False
     seed: int = 0
 
 
-class ExpireContinueTokens(_CountedFault, frozen=True, kw_only=True, tag=True):
-    """Find the continue tokens of the next ``times`` requests too old.
+class ExpireContinueTokens(CountedFault, frozen=True, kw_only=True, tag=True):
+    """Treat the continue tokens of the next ``times`` requests as too old.
 
     The first page has no token: ``skip=k - 2`` expires the one that asks for page k.
     """
 
 
 class StaleLists(_Fault, frozen=True, kw_only=True, tag=True):
-    """Answer as a server that lags: lists show the present state until the fault is lifted.
+    """Answer as a server that lags: lists show the state of now until the fault is lifted.
 
-    Watches that begin meanwhile are told nothing; those that are open stay at the server that is
+    Watches that begin meanwhile get no events; open watches continue, as on a server that is
     up to date. Streaming lists are refused, as by a server that does not know them.
     """
 
 
-class FreezeWatches(_ChoosingFault, frozen=True, kw_only=True, tag=True):
+class FreezeWatches(ChoosingFault, frozen=True, kw_only=True, tag=True):
     """Send nothing on matching watches, open or new, while their connections stay up.
 
     ``chance`` below 1 freezes that part of them, chosen by ``seed``. A watch counts as struck when
@@ -121,13 +121,13 @@ class FreezeWatches(_ChoosingFault, frozen=True, kw_only=True, tag=True):
 
 
 class WithholdBookmarks(_Fault, frozen=True, kw_only=True, tag=True):
-    """Send no bookmarks; with ``initial_only`` just never the one that ends initial events."""
+    """Send no bookmarks; with ``initial_only`` withhold only the one that ends initial events."""
 
     initial_only: bool = False
 
 
-class CloseWatches(_ChoosingFault, frozen=True, kw_only=True, tag=True):
-    """End the watches that are open now: cleanly, or ``abruptly`` without an end of the answer.
+class CloseWatches(ChoosingFault, frozen=True, kw_only=True, tag=True):
+    """End the open watches: cleanly, or ``abruptly``, with an incomplete response.
 
     ``chance`` below 1 ends that part of them, chosen by ``seed``.
     """
@@ -138,32 +138,32 @@ class CloseWatches(_ChoosingFault, frozen=True, kw_only=True, tag=True):
 class _ServerFault(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="fault", forbid_unknown_fields=True
 ):
-    """A fault of the server as a whole, whoever asks."""
+    """A fault of the whole server, for every client."""
 
 
 class ExpireHistory(_ServerFault, frozen=True, kw_only=True, tag=True):
-    """Forget now what was changed before: watches from an earlier version get a 410.
+    """Clear the history: watches from an earlier version get a 410.
 
-    With ``every``, again each so many seconds, until it is lifted.
+    With ``every``, clear it again every that many seconds, until the fault is lifted.
     """
 
     every: float | None = None
 
     def __post_init__(self) -> None:
         if self.every is not None and self.every <= 0:
-            raise ValueError("history expires every so many seconds, more than none")
+            raise ValueError("every must be more than 0 seconds")
 
 
 class SkewClock(_ServerFault, frozen=True, kw_only=True, tag=True):
-    """Be ahead of the time by some seconds, or behind, in what is stamped on objects."""
+    """Add some seconds to the timestamps in objects; a negative number subtracts."""
 
     seconds: float
 
 
 class RotateToken(_ServerFault, frozen=True, kw_only=True, tag=True):
-    """Let in from now on who shows this token, and nobody else; all open watches end.
+    """Replace the token; clients with the old one are refused, and all open watches end.
 
-    A server that has asked nobody for a token begins to.
+    A server without a token requires this one from then on.
     """
 
     token: str
@@ -194,4 +194,4 @@ Fault: TypeAlias = (
     | RotateToken
     | RestartServer
 )
-"""Anything that :meth:`EmbeddedAPIServer.inject` takes."""
+"""A fault for :meth:`EmbeddedAPIServer.inject`."""

@@ -1,9 +1,8 @@
 """Makes faults happen: where a request enters, and where a watch's events leave.
 
-Promises: with no fault injected, requests pass untouched. A counted fault looks at every request
-that it matches, whatever other faults do to it, so that counts do not depend on each other. How
-often each fault has struck can be asked and waited for from any thread; everything else here
-belongs to the server's event loop.
+Promises: without faults, requests pass unchanged. A counted fault counts every request that it
+matches, whatever other faults do to it, so that counts do not depend on each other. The number of
+strikes can be read and waited for from any thread; everything else is used on the event loop.
 """
 
 from __future__ import annotations
@@ -21,9 +20,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from clientgo.apiserver.auth.authentication import Authenticator
-from clientgo.apiserver.faults.answers import Cut, CutAnswer, FaultyWatch
 from clientgo.apiserver.faults.declarations import (
+    ChoosingFault,
     CloseWatches,
+    CountedFault,
     CutAnswers,
     DelayRequests,
     ExpireContinueTokens,
@@ -37,17 +37,18 @@ from clientgo.apiserver.faults.declarations import (
     StaleLists,
     WithholdBookmarks,
 )
-from clientgo.apiserver.faults.matching import Asked
-from clientgo.apiserver.http.messages import Answer, Request
+from clientgo.apiserver.faults.matching import ResourceRequest
+from clientgo.apiserver.faults.responses import Cut, CutResponse, FaultyWatch
+from clientgo.apiserver.http.messages import AnyResponse, Request
 from clientgo.apiserver.requests.listing import ContinueToken
 from clientgo.apiserver.requests.watching import WatchStream
-from clientgo.apiserver.resources.status_errors import StatusError
+from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.storage.storage import Storage
 
-Handler = Callable[[Request], Awaitable[Answer]]
+Handler = Callable[[Request], Awaitable[AnyResponse]]
 
 _LONG_EXPIRED = 1
-"""A resource version that no server's history reaches back to."""
+"""A resource version that is always too old."""
 
 _REASONS = {
     429: "TooManyRequests",
@@ -57,10 +58,10 @@ _REASONS = {
     500: "InternalError",
     504: "Timeout",
 }
-"""Reasons whose words are not those of HTTP."""
+"""Reasons that differ from the phrases of HTTP."""
 
 _AT_ENTRY = (FailRequests, DelayRequests, CutAnswers, ExpireContinueTokens, StaleLists)
-"""Faults that strike a request; the others act on watches or on the server."""
+"""Faults that strike requests; the others strike watches or the server."""
 
 _BOOKMARK = b'{"type":"BOOKMARK"'
 _INITIAL_EVENTS_END = b"k8s.io/initial-events-end"
@@ -68,35 +69,35 @@ _INITIAL_EVENTS_END = b"k8s.io/initial-events-end"
 
 @dataclass(slots=True, eq=False)
 class _Rule:
-    """A fault that holds, and how far it has come."""
+    """An active fault and its state."""
 
     fault: Any
     version: int
-    """The storage's, when the fault was injected."""
+    """Resource version of the storage when the fault was injected."""
     since: float
     random: random.Random
     matched: int = 0
     expired: int = 0
-    """How often history has expired by this rule."""
+    """Number of times that this fault has cleared the history."""
     frozen: WeakKeyDictionary[FaultyWatch, bool] = field(default_factory=WeakKeyDictionary)
-    """Watches that are to be silent, and whether they have had something to say."""
+    """Frozen watches, and whether they have had an event to send."""
 
     def strikes(self) -> bool:
-        """Count a request that matches; whether it is one of those that are struck."""
+        """Count a request that matches; return True if the fault strikes it."""
         self.matched += 1
         fault = self.fault
-        if hasattr(fault, "times"):
+        if isinstance(fault, CountedFault):
             past = self.matched - fault.skip
             if past < 1 or (fault.times is not None and past > fault.times):
                 return False
         return not isinstance(fault, FailRequests) or self.chooses()
 
     def chooses(self) -> bool:
-        """Leave it to chance."""
+        """Return True with the probability of the fault."""
         return bool(self.random.random() < self.fault.chance)
 
     def meet(self, watch: FaultyWatch) -> None:
-        """Choose whether a watch is frozen, once."""
+        """Decide once whether a watch is frozen."""
         if (
             isinstance(self.fault, FreezeWatches)
             and watch.concerns(self.fault.requests)
@@ -107,32 +108,32 @@ class _Rule:
 
 @dataclass(slots=True)
 class FaultInjector:
-    """The faults that hold on one server; they outlive its restarts."""
+    """The active faults of one server; they survive its restarts."""
 
     authenticator: Authenticator
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
     _rules: list[_Rule] = field(default_factory=list)
     _watches: dict[FaultyWatch, None] = field(default_factory=dict)
-    """Those that are open, in the order in which they began, so that a seed chooses the same."""
+    """Open watches in the order of their start, so that a seed chooses the same ones."""
     _struck: Counter[Fault] = field(default_factory=Counter)
     _striking: threading.Condition = field(default_factory=threading.Condition)
 
     def now(self) -> float:
-        """The time, as far as the server knows it."""
+        """Return the time of the server."""
         skews = (rule.fault.seconds for rule in _of_type(self._rules, SkewClock))
         return sum(skews, start=self.clock())
 
-    # -- told by the test
+    # -- called by the test
 
     def inject(self, fault: Fault, storage: Storage) -> None:
-        """Let a fault happen: at once, or from now on.
+        """Inject a fault.
 
         Raises:
             ValueError: no header could carry the token.
         """
         if isinstance(fault, RestartServer):
-            raise TypeError("a server restarts from outside of its event loop")
+            raise TypeError("RestartServer is injected through EmbeddedAPIServer.inject")
         if isinstance(fault, ExpireHistory) and fault.every is None:
             storage.expire_history()
             self.count(fault)
@@ -147,8 +148,8 @@ class FaultInjector:
             self._close(chosen, abruptly=fault.abruptly)
             self.count(fault, len(chosen))
         else:
-            seed = getattr(fault, "seed", 0)
-            rule = _Rule(fault, storage.version, self.elapsed(), random.Random(seed))
+            chance = random.Random(_seed_of(fault))
+            rule = _Rule(fault, storage.version, self.elapsed(), chance)
             self._rules.append(rule)
             for watch in self._watches:
                 rule.meet(watch)
@@ -158,46 +159,46 @@ class FaultInjector:
             watch.close(abruptly=abruptly)
 
     def lift(self, fault: Fault | None) -> None:
-        """End one fault, or all; frozen watches go on."""
+        """Lift one fault, or all; frozen watches continue."""
         self._rules = [rule for rule in self._rules if fault is not None and rule.fault != fault]
         for watch in self._watches:
-            watch.look_again()
+            watch.check_faults()
 
     def active(self) -> list[Fault]:
-        """The faults that hold."""
+        """Return the active faults."""
         return [rule.fault for rule in self._rules]
 
     def hang_up(self) -> None:
-        """Cut the watches that are frozen: the server stops."""
+        """Close the frozen watches: the server stops."""
         for watch in list(self._watches):
             watch.hang_up()
 
     def struck(self, fault: Fault) -> int:
-        """How often a fault has happened. From any thread."""
+        """Return the number of strikes of a fault. From any thread."""
         with self._striking:
             return self._struck[fault]
 
     def wait_until_struck(self, fault: Fault, times: int, timeout: float) -> bool:
-        """Wait until a fault has happened often enough; False if it has not. From any thread."""
+        """Wait for a number of strikes; return False after the timeout. From any thread."""
         with self._striking:
             return self._striking.wait_for(lambda: self._struck[fault] >= times, timeout)
 
     def count(self, fault: Fault, times: int = 1) -> None:
-        """Tell that a fault has happened. From any thread."""
+        """Count strikes of a fault. From any thread."""
         with self._striking:
             self._struck[fault] += times
             self._striking.notify_all()
 
     # -- where a request enters
 
-    async def answer(self, request: Request, storage: Storage, handle: Handler) -> Answer:
-        """Let ``handle`` answer a request, with the faults that strike it.
+    async def answer(self, request: Request, storage: Storage, handle: Handler) -> AnyResponse:
+        """Answer a request with ``handle`` and the faults that strike it.
 
         Raises:
-            StatusError: the request fails, by a fault or on its own.
+            RequestError: the request fails, by a fault or on its own.
         """
         self._expire_history(storage)
-        asked = Asked.of(request)
+        asked = ResourceRequest.of(request)
         if asked is None:
             return await handle(request)
         rules = [
@@ -214,7 +215,7 @@ class FaultInjector:
             await asyncio.sleep(delay.fault.seconds)
         for failing in _of_type(rules, FailRequests):
             if failing.fault.after_effect:
-                with contextlib.suppress(StatusError):  # nobody hears this answer either way
+                with contextlib.suppress(RequestError):  # the response is lost in any case
                     await handle(request)
             raise _failure(failing.fault)
         stale = _of_type(rules, StaleLists)
@@ -223,17 +224,17 @@ class FaultInjector:
         elif stale and asked.verb == "list":
             _show_past(request, stale[0].version)
         elif stale and request.parameter("sendInitialEvents"):
-            raise StatusError(
+            raise RequestError(
                 422, "Invalid", "sendInitialEvents is forbidden on a server that lags"
             )
         answer = await handle(request)
         if isinstance(answer, WatchStream):
             return FaultyWatch(self, answer, asked, behind=[rule.fault for rule in stale])
         cut = _of_type(rules, CutAnswers)
-        return CutAnswer(answer, cut[0].random) if cut else answer
+        return CutResponse(answer, cut[0].random) if cut else answer
 
     def _expire_history(self, storage: Storage) -> None:
-        """Forget what is due. Nothing happens between requests that could tell the difference."""
+        """Clear the history if it is due; between requests no client can see a difference."""
         for rule in _of_type(self._rules, ExpireHistory):
             due = int((self.elapsed() - rule.since) / rule.fault.every)
             if due > rule.expired:
@@ -244,7 +245,7 @@ class FaultInjector:
     # -- where a watch's events leave
 
     def freezes(self, watch: FaultyWatch) -> bool:
-        """Whether a watch is to be told nothing now, though there is something to tell."""
+        """Return True if the events of a watch must wait."""
         freezing = [rule for rule in self._rules if watch in rule.frozen]
         for rule in freezing:
             if not rule.frozen[watch]:
@@ -253,7 +254,7 @@ class FaultInjector:
         return bool(freezing) or any(rule.fault in watch.behind for rule in self._rules)
 
     def withhold(self, watch: FaultyWatch, lines: bytes) -> bytes:
-        """The lines without the bookmarks that are not to be sent."""
+        """Return the lines without the bookmarks that are withheld."""
         for rule in self._rules:
             if isinstance(rule.fault, WithholdBookmarks) and watch.concerns(rule.fault.requests):
                 kept = [
@@ -267,7 +268,7 @@ class FaultInjector:
         return lines
 
     def cut(self, watch: FaultyWatch) -> Cut | None:
-        """How the next lines are cut; None if they are not."""
+        """Return how the next lines are cut, or None."""
         for rule in self._rules:
             concerned = isinstance(rule.fault, CutAnswers) and watch.concerns(rule.fault.requests)
             if concerned and rule.strikes():
@@ -276,24 +277,30 @@ class FaultInjector:
         return None
 
     def enter(self, watch: FaultyWatch) -> None:
-        """A watch has begun."""
+        """Add a watch that begins."""
         self._watches[watch] = None
         for rule in self._rules:
             rule.meet(watch)
 
     def leave(self, watch: FaultyWatch) -> None:
-        """A watch has ended."""
+        """Remove a watch that has ended."""
         self._watches.pop(watch, None)
 
 
-def _applies(fault: Fault, asked: Asked) -> bool:
-    """Whether a fault can happen to a request; others are not counted."""
+def _seed_of(fault: Fault) -> int:
+    if isinstance(fault, FailRequests | CutAnswers | ChoosingFault):
+        return fault.seed
+    return 0
+
+
+def _applies(fault: Fault, asked: ResourceRequest) -> bool:
+    """Return True if a fault can strike a request; other requests are not counted."""
     if isinstance(fault, ExpireContinueTokens):
         return bool(asked.request.parameter("continue"))
     if isinstance(fault, StaleLists):
         return asked.verb in ("list", "watch") and not asked.request.parameter("continue")
     if isinstance(fault, CutAnswers):
-        return asked.verb != "watch"  # those are cut as their events leave
+        return asked.verb != "watch"  # watches are cut when their events are sent
     return True
 
 
@@ -301,14 +308,14 @@ def _of_type(rules: list[_Rule], kind: type[Fault]) -> list[_Rule]:
     return [rule for rule in rules if isinstance(rule.fault, kind)]
 
 
-def _failure(fault: FailRequests) -> StatusError:
+def _failure(fault: FailRequests) -> RequestError:
     reason = _REASONS.get(fault.status) or _words(fault.status)
     details: dict[str, Any] = {}
     headers: tuple[tuple[str, str], ...] = ()
     if fault.retry_after is not None:
         details["retryAfterSeconds"] = fault.retry_after
         headers = (("retry-after", str(fault.retry_after)),)
-    return StatusError(fault.status, reason, "the request fails by command", details, headers)
+    return RequestError(fault.status, reason, "the request fails by command", details, headers)
 
 
 def _words(status: int) -> str:

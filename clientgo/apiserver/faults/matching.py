@@ -1,7 +1,7 @@
-"""What a request is about, in the words that faults choose requests by.
+"""Requests in the terms by which faults select them.
 
-Promises: verbs and resources are named as RBAC names them: ``watch`` apart from ``list``,
-``foos/status`` apart from ``foos``. What is created is known by the name in its body.
+Promises: verbs and resources are named as in RBAC: ``watch`` apart from ``list``, ``foos/status``
+apart from ``foos``. The name of a created object is read from the body.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollectio
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """One request for a resource."""
+class ResourceRequest:
+    """A request for a resource."""
 
     verb: str
     resource: str
@@ -30,8 +30,8 @@ class Asked:
     request: Request
 
     @classmethod
-    def of(cls, request: Request) -> Asked | None:
-        """Read a request; None if it is about no resource (discovery, health)."""
+    def of(cls, request: Request) -> ResourceRequest | None:
+        """Return the parts of a request; None if it is for no resource (discovery, health)."""
         info = parse_path(request.path)
         if info is None:
             return None
@@ -46,7 +46,7 @@ class Asked:
         return cls(verb, resource, info.namespace, info.name, request)
 
     def is_one_of(self, wanted: Requests) -> bool:
-        """Whether a fault means this request."""
+        """Return True if a fault selects this request."""
         return (
             (not wanted.verbs or self.verb in wanted.verbs)
             and wanted.resource in ("", self.resource)
@@ -56,10 +56,10 @@ class Asked:
         )
 
     def _name_in_body(self) -> str:
-        """The name of what is created, which the path does not have."""
+        """Return the name of the object that is created, which the path does not have."""
         if self.verb != "create":
             return ""
         try:
             return str(decode(self.request.body)["metadata"]["name"])
         except (msgspec.DecodeError, KeyError, TypeError):
-            return ""  # generated, or a body that will be refused
+            return ""  # generated, or an invalid body

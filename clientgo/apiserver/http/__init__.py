@@ -1,1 +1,1 @@
-"""Read requests and write responses: the protocol, media types, bodies."""
+"""The HTTP server, requests and responses, bodies, media types."""

@@ -1,7 +1,8 @@
-"""Request bodies: JSON, YAML or protobuf into dicts, with what strict validation wants to know.
+"""Request bodies: JSON, YAML or protobuf into dicts.
 
-Promises: a body that can't be parsed is a 400 or 415 in the API's words; duplicate fields are found
-with their paths, because ``fieldValidation`` (Warn by default) reports them.
+Promises: a body that can't be parsed is answered with 400 or 415, worded as by a real API server.
+Duplicate fields are found with their paths: ``fieldValidation`` reports them (by default as a
+warning).
 
 Upstream: apimachinery ``runtime/serializer/json`` and sigs.k8s.io/yaml.
 """
@@ -22,8 +23,8 @@ from clientgo.apiserver.http.protobuf import (
     UnknownKindError,
     decode_protobuf,
 )
-from clientgo.apiserver.resources.status_errors import (
-    StatusError,
+from clientgo.apiserver.resources.errors import (
+    RequestError,
     bad_request,
     unsupported_media_type,
 )
@@ -31,38 +32,38 @@ from clientgo.apiserver.resources.status_errors import (
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
 _EXACT_FLOATS = 2**53
-"""Floats below this stand for one integer each."""
+"""Floats below this are exact integers."""
 
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
-"""What may be beyond 64 bits."""
+"""A number that may need more than 64 bits."""
 
 _LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**63 - 1
 
 _EXPANSION = 10
-"""How many values a byte of YAML may stand for; aliases of aliases could make billions of few."""
+"""Values for each byte of YAML; aliases of aliases could make billions from a few bytes."""
 
 _DEPTH = 1000
-"""How deep YAML may be nested: Python's own limit, which the YAML library's parser in C lacks."""
+"""Maximum nesting of YAML: Python's own limit, which the C parser of YAML does not have."""
 
 _VALUES = 100_000
-"""How many values a body in YAML may hold; a second of parsing, during which nobody is served."""
+"""Maximum number of values in a YAML body: a second of parsing, which blocks the server."""
 
 _SMALL = 4096
-"""Bytes of YAML that can be parsed without a look at their depth and number of values."""
+"""Bytes of YAML up to which depth and number of values are not checked first."""
 
 _ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
 
 
 def media_type(request: Request) -> str:
-    """The Content-Type of a body without its parameters; JSON if it is not told."""
+    """Return the Content-Type of a body without its parameters; JSON if it is missing."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower() or JSON_TYPE
 
 
 def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The object in a body, and the paths of fields that it holds twice.
+    """Return the object in a body, and the paths of its duplicate fields.
 
     Raises:
-        StatusError: 415 for a media type, 400 for a body that is no object of the form.
+        RequestError: 415 for a media type, 400 for a body that is no object of the form.
     """
     content_type = media_type(request)
     problem = f"the object provided is unrecognized (must be of type {kind}): "
@@ -80,10 +81,10 @@ def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[st
 
 
 def decode_options(request: Request) -> dict[str, Any]:
-    """The ``DeleteOptions`` in a body.
+    """Return the ``DeleteOptions`` in a body.
 
     Raises:
-        StatusError: 400, it is something else.
+        RequestError: 400, it is something else.
     """
     content_type = media_type(request)
     if content_type == PROTOBUF_TYPE:
@@ -111,7 +112,7 @@ def _parse_protobuf(body: bytes, problem: str = "") -> dict[str, Any]:
 
 
 class _DuplicateFinder:
-    """Notes during parsing whether any object has a key twice; rare, so paths come later."""
+    """Finds during parsing that an object has a key twice; the paths are found later."""
 
     def __init__(self) -> None:
         self.found = False
@@ -124,10 +125,10 @@ class _DuplicateFinder:
 
 
 def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
-    """A JSON body and its duplicate fields.
+    """Parse a JSON body; return the value and its duplicate fields.
 
     Raises:
-        StatusError: 400; ``problem`` begins its message.
+        RequestError: 400; ``problem`` begins its message.
     """
     finder = _DuplicateFinder()
     try:
@@ -148,7 +149,7 @@ def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
 
 
 def _whole_characters(value: Any) -> Any:
-    """The value with halves of surrogate pairs replaced, as Go's decoder does; UTF-8 has none."""
+    """Return the value with half surrogate pairs replaced, as Go's decoder does."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -159,13 +160,13 @@ def _whole_characters(value: Any) -> Any:
 
 
 def _parse_int(text: str) -> int | float:
-    """An integer; beyond 64 bits a float, as Go reads it."""
+    """Return an integer, or a float beyond 64 bits, as Go reads it."""
     number = int(text)
     return number if _LEAST_INTEGER <= number <= _GREATEST_INTEGER else _parse_float(text)
 
 
 def _parse_float(text: str) -> int | float:
-    """A number as Go writes it back: without a fraction, if it has none.
+    """Return a number as Go writes it back: as an integer if it has no fraction.
 
     Raises:
         ValueError: it is beyond what a float holds.
@@ -181,7 +182,7 @@ def _refuse_constant(text: str) -> Any:
 
 
 def _duplicate_paths(body: bytes) -> tuple[str, ...]:
-    """Paths of fields that occur twice, in a second and slower pass."""
+    """Return the paths of duplicate fields, in a second and slower pass."""
     tree = json.loads(body, object_pairs_hook=_Pairs)
     found: list[str] = []
     _collect_duplicates(tree, "", found)
@@ -189,7 +190,7 @@ def _duplicate_paths(body: bytes) -> tuple[str, ...]:
 
 
 class _Pairs(list[tuple[str, Any]]):
-    """The members of a JSON object as they were written."""
+    """The members of a JSON object in the order of the body."""
 
 
 def _collect_duplicates(value: Any, path: str, found: list[str]) -> None:
@@ -207,33 +208,33 @@ def _collect_duplicates(value: Any, path: str, found: list[str]) -> None:
 
 
 def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
-    """A YAML body as JSON would say it.
+    """Parse a YAML body; return the value that it has in JSON, and no duplicates.
 
     Raises:
-        StatusError: 400; ``problem`` begins its message.
+        RequestError: 400; ``problem`` begins its message.
     """
-    if body.lstrip().startswith(b"{"):  # most clients write the JSON in which YAML is included
-        with contextlib.suppress(StatusError):
+    if body.lstrip().startswith(b"{"):  # most clients write JSON, which is YAML
+        with contextlib.suppress(RequestError):
             return parse_json(body)[0], ()
-    import yaml  # YAML bodies are rare, and importing takes longer than starting the server
+    import yaml  # slow to import, and rarely needed
 
     try:
         if len(body) > _SMALL:
             _check_shape(body)
         value = yaml.load(body, Loader=_yaml_loader())
         _check_expansion(value, limit=_EXPANSION * len(body))
-        # what JSON can't hold (dates, sets, keys that are no strings) is text in the API
+        # dates and sets become text, as in the API
         return parse_json(json.dumps(value, default=str).encode(), problem)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise bad_request(f"{problem}error converting YAML to JSON: {error}") from error
 
 
 def _check_shape(body: bytes) -> None:
-    """Look how deep a document is nested and how much it holds, without building it.
+    """Check the depth of a document and its number of values without building it.
 
     Raises:
         ValueError: too deep or too much.
-        yaml.YAMLError: it is no YAML.
+        yaml.YAMLError: it is not YAML.
     """
     import yaml
 
@@ -250,7 +251,7 @@ def _check_shape(body: bytes) -> None:
 
 
 def _check_expansion(value: Any, limit: int) -> None:
-    """Count the values of a document, aliases as often as they occur.
+    """Count the values of a document, each alias as often as it occurs.
 
     Raises:
         ValueError: there are more than ``limit``.
@@ -270,7 +271,7 @@ def _check_expansion(value: Any, limit: int) -> None:
 
 @functools.cache
 def _yaml_loader() -> Any:
-    """A loader with the booleans of YAML 1.1 that PyYAML leaves out: y and n."""
+    """Return a loader with the booleans of YAML 1.1 that PyYAML leaves out: y and n."""
     import yaml
 
     class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]

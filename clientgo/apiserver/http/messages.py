@@ -1,8 +1,8 @@
-"""One HTTP exchange: the request as the verbs read it, and what they answer.
+"""One HTTP exchange: the request as the verbs read it, and their responses.
 
-Promises: a request is read whole, within a size limit, before anything happens; an answer is bytes
-with a status, or a stream. Built directly on ASGI: the two messages it takes are shorter than an
-adapter to a framework's classes, and a quarter faster per request.
+Promises: a request is read completely, up to a size limit, before it is handled; a response is
+bytes with a status, or a stream. Built on ASGI without a toolkit: its classes would take a quarter
+more time for each request.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 
-from clientgo.apiserver.resources.status_errors import StatusError, bad_request, body_too_large
+from clientgo.apiserver.resources.errors import RequestError, bad_request, body_too_large
 from clientgo.apiserver.storage.storage import encode
 
 Message = MutableMapping[str, Any]
@@ -23,28 +23,28 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 
 BODY_LIMIT = 3 * 1024 * 1024
-"""Bytes of a request body; what a real API server accepts."""
+"""Maximum bytes of a request body, as on a real API server."""
 
 COMPRESSED_FROM = 128 * 1024
-"""Bytes from which on an answer is compressed, if the client accepts that."""
+"""Bytes from which on a response is compressed, if the client accepts it."""
 
 _PARAMETERS = 1000
-"""How many parameters a query may have; no option of the API comes so often."""
+"""Maximum number of parameters in a query."""
 
 _WARNINGS = 50
-"""Warnings in an answer; Python's own client gives up at a hundred headers."""
+"""Maximum warnings in a response; Python's own client accepts 100 headers."""
 
 _WARNING_CHARACTERS = 4096
-"""How much an answer's warnings may say, together; as upstream."""
+"""Maximum characters of all warnings in a response, as upstream."""
 
 _COMPRESSION_LEVEL = 1
 """The fastest: on loopback, time matters more than size."""
 
 CONNECTION = "clientgo.connection"
-"""The ASGI extension in which a request tells the connection that it came by."""
+"""The ASGI extension that holds the connection of a request."""
 
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
-"""What no header may hold."""
+"""Characters that a header must not have."""
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
@@ -52,7 +52,7 @@ TEXT = "text/plain; charset=utf-8"
 
 @dataclass(slots=True)
 class Request:
-    """A request, read to its end."""
+    """A request, read completely."""
 
     method: str
     path: str
@@ -60,35 +60,35 @@ class Request:
     query: Mapping[str, list[str]]
     body: bytes
     connection: asyncio.WriteTransport | None = None
-    """What it came by; None under another HTTP server."""
+    """Its connection; None under another HTTP server."""
 
     def parameter(self, name: str) -> str:
-        """The first value of a query parameter; empty if it is absent."""
+        """Return the first value of a query parameter; empty if it is missing."""
         values = self.query.get(name)
         return values[0] if values else ""
 
     @property
     def accepts_gzip(self) -> bool:
-        """Whether a compressed answer is understood."""
+        """Return True if the client accepts a compressed response."""
         return "gzip" in self.headers.get("accept-encoding", "")
 
     def flag(self, name: str) -> bool:
-        """A boolean query parameter: true unless it is absent, ``false`` or ``0``."""
+        """Return a boolean parameter: True unless it is missing, ``false`` or ``0``."""
         return name in self.query and self.parameter(name).lower() not in ("false", "0")
 
 
-class Answer(Protocol):
-    """Something that can be sent."""
+class AnyResponse(Protocol):
+    """A response, complete or a stream."""
 
     headers: list[tuple[str, str]]
 
     async def send(self, send: Send, receive: Receive) -> None:
-        """Send it all; returns when done or when the client has gone."""
+        """Send everything; return at the end or when the client has disconnected."""
 
 
 @dataclass(slots=True)
 class Response:
-    """A complete answer."""
+    """A complete response."""
 
     status: int
     body: bytes
@@ -96,7 +96,7 @@ class Response:
     headers: list[tuple[str, str]] = field(default_factory=list)
 
     async def compress(self) -> None:
-        """Compress a large body, on a thread; others can be served meanwhile."""
+        """Compress a large body on a thread; the event loop continues meanwhile."""
         if len(self.body) < COMPRESSED_FROM or self.is_compressed:
             return
         self.body = await asyncio.to_thread(gzip.compress, self.body, _COMPRESSION_LEVEL)
@@ -104,7 +104,7 @@ class Response:
 
     @property
     def is_compressed(self) -> bool:
-        """Whether the body is in a compressed form already."""
+        """Return True if the body is compressed already."""
         return any(name == "content-encoding" for name, _ in self.headers)
 
     async def send(self, send: Send, receive: Receive) -> None:
@@ -116,14 +116,14 @@ class Response:
 
 
 def warning(text: str) -> tuple[str, str]:
-    """The header that warns a client."""
+    """Return the header that warns a client."""
     text = _CONTROL_CHARACTER.sub(" ", text)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return "warning", f'299 - "{escaped}"'
 
 
 def shown_warnings(texts: Sequence[str]) -> list[str]:
-    """As many warnings as an answer's headers take."""
+    """Return the warnings that fit into a response's headers."""
     left = _WARNING_CHARACTERS
     shown = []
     for text in texts[:_WARNINGS]:
@@ -135,7 +135,7 @@ def shown_warnings(texts: Sequence[str]) -> list[str]:
 
 
 def head(content_type: str, more: Iterable[tuple[str, str]] = ()) -> list[tuple[bytes, bytes]]:
-    """Response headers as ASGI wants them."""
+    """Return response headers in the form of ASGI."""
     return [
         (b"content-type", content_type.encode()),
         *((name.encode(), value.encode("latin-1", "replace")) for name, value in more),
@@ -143,30 +143,30 @@ def head(content_type: str, more: Iterable[tuple[str, str]] = ()) -> list[tuple[
 
 
 def json_response(value: Any, status: int = 200) -> Response:
-    """An answer that holds a JSON value."""
+    """Return a response with a JSON value."""
     return Response(status, encode(value))
 
 
 def text_response(text: str, status: int = 200) -> Response:
-    """An answer in plain text, as the paths outside of the API give."""
+    """Return a response in plain text, as for paths outside of the API."""
     return Response(status, text.encode(), TEXT)
 
 
 def page_not_found() -> Response:
-    """404 for a path that nothing serves."""
+    """Return a 404 for a path that is not served."""
     return text_response("404 page not found\n", 404)
 
 
-def failure(error: StatusError) -> Response:
-    """The answer to a request that failed."""
+def failure_response(error: RequestError) -> Response:
+    """Return the response to a request that failed."""
     return Response(error.code, encode(error.status()), headers=list(error.headers))
 
 
 async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | None:
-    """Read a request to its end; None if the client hung up before.
+    """Read a request completely; None if the client disconnects before its end.
 
     Raises:
-        StatusError: 413, the body is larger than BODY_LIMIT; 400, the path or the query is not one.
+        RequestError: 413, the body is larger than BODY_LIMIT; 400, the path or query can't be read.
     """
     chunks: list[bytes] = []
     size = 0
@@ -194,7 +194,7 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
 
 
 def _parse_headers(headers: Sequence[tuple[bytes, bytes]]) -> dict[str, str]:
-    """Headers by their names; of one that comes more than once the first, as Go reads it."""
+    """Return headers by name; the first of several of a name, as Go does."""
     return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(headers)}
 
 

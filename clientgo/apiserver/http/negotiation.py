@@ -1,7 +1,7 @@
-"""Which representation of an answer the client accepts.
+"""The representation of a response, chosen by the Accept header.
 
-Promises the choices of a real API server: JSON or YAML; the object itself, a Table, or its metadata
-alone. No answer is in protobuf: clients that ask for it accept JSON as well.
+Promises the choices of a real API server: JSON or YAML; the object, a Table, or its metadata only.
+No response is in protobuf: clients that ask for it accept JSON as well.
 
 Upstream: apiserver ``endpoints/handlers/negotiation`` and the goautoneg package.
 """
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 
-from clientgo.apiserver.resources.status_errors import bad_request, not_acceptable
+from clientgo.apiserver.resources.errors import bad_request, not_acceptable
 
 _MEDIA_TYPES = ("application/json", "application/yaml")
 _META_GROUP = "meta.k8s.io"
 
 
 class Form(Enum):
-    """What of an object is answered."""
+    """The part of an object that a response has."""
 
     OBJECT = "object"
     TABLE = "Table"
@@ -27,7 +27,7 @@ class Form(Enum):
 
 
 class Included(Enum):
-    """What of its object a Table's row carries."""
+    """The part of its object that a Table's row has."""
 
     METADATA = "Metadata"
     OBJECT = "Object"
@@ -38,7 +38,7 @@ def parse_included(text: str) -> Included:
     """Read the ``includeObject`` parameter.
 
     Raises:
-        StatusError: 400, it has none of the known values.
+        RequestError: 400, it has none of the known values.
     """
     try:
         return Included(text) if text else Included.METADATA
@@ -51,16 +51,16 @@ def parse_included(text: str) -> Included:
 
 @dataclass(frozen=True, slots=True)
 class Representation:
-    """A form in a media type."""
+    """A form and a media type."""
 
     form: Form = Form.OBJECT
     media_type: str = "application/json"
     included: Included = Included.METADATA
-    """What a row of a Table carries of its object."""
+    """The part of its object that a Table's row has."""
 
     @property
     def is_stored_form(self) -> bool:
-        """Whether stored bytes can be answered as they are."""
+        """Return True if the response has the stored bytes."""
         return self.form is Form.OBJECT and self.media_type == "application/json"
 
 
@@ -73,13 +73,13 @@ class MediaRange:
     quality: float
 
     def parameter(self, name: str) -> str:
-        """A parameter such as ``as`` or ``v``; empty if it is not there."""
+        """Return a parameter such as ``as`` or ``v``; empty if it is missing."""
         return dict(self.parameters).get(name, "")
 
 
 @lru_cache(maxsize=256)
 def parse_accept(header: str) -> tuple[MediaRange, ...]:
-    """The ranges of an Accept header: the most wanted first, then the more specific."""
+    """Return the ranges of an Accept header by quality, then by number of parameters."""
     ranges = [_parse_range(part) for part in header.split(",") if part.strip()]
     return tuple(sorted(ranges, key=lambda item: (-item.quality, -len(item.parameters))))
 
@@ -105,7 +105,7 @@ def negotiate(accept: str, *, streaming: bool = False) -> Representation:
     """Choose a representation of API objects for an Accept header.
 
     Raises:
-        StatusError: 406, nothing that the client accepts can be had.
+        RequestError: 406, the client accepts no representation.
     """
     if not accept:
         return Representation()

@@ -1,14 +1,13 @@
 """Bodies in protobuf, which kubectl and Go clients send for built-in kinds.
 
-Promises: a body becomes the object that the same client would have sent as JSON: fields by their
-JSON names, bytes in base64, times and quantities as text, zeroes left out where JSON leaves them
-out. Fields of newer versions, whose numbers are not known, are skipped, as by a real API server.
+Promises: a body becomes the object that the same client would send as JSON: JSON names, bytes in
+base64, times and quantities as text, zeros left out where JSON leaves them out. Unknown field
+numbers are skipped, as by a real API server.
 
-Does not promise answers in protobuf: clients accept JSON as well. Definitions of custom resources
-and their objects come as JSON only.
+Does not promise responses in protobuf, nor definitions and custom resources in protobuf.
 
-Upstream: apimachinery ``runtime/serializer/protobuf``, and the ``generated.proto`` of each group.
-Here no code is generated: a table of field numbers (``hack/pack_protobuf_fields.py``) is walked.
+Differs from upstream (apimachinery ``runtime/serializer/protobuf``): a table of field numbers (made
+by ``hack/pack_protobuf_fields.py``) replaces generated code.
 """
 
 from __future__ import annotations
@@ -27,25 +26,25 @@ from clientgo.meta.timestamps import format_micro_time, format_time
 PROTOBUF_TYPE = "application/vnd.kubernetes.protobuf"
 
 _MAGIC = b"k8s\x00"
-"""What a body in the envelope of the Kubernetes API begins with."""
+"""The first bytes of a body in the envelope of the Kubernetes API."""
 
 _OPTIONS_KIND = "DeleteOptions"
 _OPTIONS = "apis/meta/v1.DeleteOptions"
-"""Is known in the version of every group."""
+"""The options of deletions, which every group version has."""
 
 _LIST, _MAP = "[]", "{}"
 _MOST_VARINT_BYTES = 10
 
 Value: TypeAlias = int | bytes
-"""What the wire holds: a number, or bytes that the field's type gives a meaning."""
+"""A value on the wire: a number, or bytes that the field's type interprets."""
 
 
 class ProtobufError(ValueError):
-    """The bytes are no protobuf, or not of the kind that they say."""
+    """The bytes are not protobuf, or do not fit their kind."""
 
 
 class UnknownKindError(ValueError):
-    """There is no protobuf for this kind here."""
+    """The kind has no protobuf form here."""
 
 
 class _Field(NamedTuple):
@@ -56,11 +55,11 @@ class _Field(NamedTuple):
 
 
 def decode_protobuf(body: bytes) -> dict[str, Any]:
-    """The object in a body.
+    """Return the object in a body.
 
     Raises:
         ProtobufError: it can't be read.
-        UnknownKindError: it is of a kind that has no fields here.
+        UnknownKindError: the kind is not in the table.
     """
     if not body.startswith(_MAGIC):
         raise ProtobufError("the body does not begin like an object of the Kubernetes API")
@@ -99,7 +98,7 @@ def _read_message(data: bytes, message: str) -> dict[str, Any]:
 
 
 def _members(value: Value, type_: str) -> list[Any]:
-    """One member of a list, or several numbers that are packed."""
+    """Return the members in one field: one, or several packed numbers."""
     if type_ == "int" and isinstance(value, bytes):
         packed = []
         position = 0
@@ -117,7 +116,7 @@ def _entry(data: bytes, type_: str) -> tuple[str, Any]:
 
 
 def _read_value(value: Value, type_: str) -> Any:
-    """A value in JSON; None for a time that is not set."""
+    """Return a value in JSON; None for a time that is not set."""
     reader = _READERS.get(type_)
     return reader(value) if reader is not None else _read_message(_bytes(value), type_)
 
@@ -180,14 +179,14 @@ _READERS: Mapping[str, Callable[[Value], Any]] = {
     "string": _text,
     "time": lambda value: _moment(value, format_time),
 }
-"""Types that are no plain messages."""
+"""Types that are not plain messages."""
 
 
 # -- the wire
 
 
 def _read_fields(data: bytes) -> Iterator[tuple[int, Value]]:
-    """The fields of a message, in the order of the wire.
+    """Yield the fields of a message in the order of the wire.
 
     Raises:
         ProtobufError: it is cut off, or of a form that the API does not use.
@@ -213,7 +212,7 @@ def _read_fields(data: bytes) -> Iterator[tuple[int, Value]]:
 
 
 def _read_varint(data: bytes, position: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and the position behind it."""
+    """Return a number of seven bits a byte, and the position after it."""
     number = 0
     for place in range(_MOST_VARINT_BYTES):
         if position + place >= len(data):
@@ -229,7 +228,7 @@ def _read_varint(data: bytes, position: int) -> tuple[int, int]:
 
 
 class _Table:
-    """Messages by name; each is looked up once."""
+    """The messages by name; each is prepared once."""
 
     def __init__(self, kinds: Mapping[str, str], messages: Mapping[str, Any]) -> None:
         self.kinds = kinds
@@ -237,7 +236,7 @@ class _Table:
         self._read: dict[str, dict[int, _Field]] = {}
 
     def message(self, name: str) -> dict[int, _Field]:
-        """The fields of a message by number."""
+        """Return the fields of a message by number."""
         found = self._read.get(name)
         if found is None:
             found = {

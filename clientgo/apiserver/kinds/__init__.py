@@ -1,1 +1,1 @@
-"""The built-in kinds: their resources and strategies."""
+"""The built-in kinds: their resources, strategies and columns."""

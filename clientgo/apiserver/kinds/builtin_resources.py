@@ -1,6 +1,4 @@
-"""The built-in resources: every group, version and plural that the server serves from the start.
-
-Promises the table that discovery answers, with the strategy of each kind.
+"""The built-in resources: group, version, names, verbs, subresources and strategy of each.
 
 Upstream: the ``registry`` packages of kube-apiserver, one per resource.
 """
@@ -50,7 +48,7 @@ _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A resource in the table; ``subresources`` are names from ``_SUBRESOURCES``."""
+    """A resource in the table; ``subresources`` are names in ``_SUBRESOURCES``."""
 
     plural: str
     kind: str
@@ -298,7 +296,7 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
         _Row("volumeattributesclasses", "VolumeAttributesClass", _CLUSTER, "vac"),
     ),
 }
-"""Resources by apiVersion; groups stand in the order in which discovery answers them."""
+"""Resources by apiVersion, in the order of discovery."""
 
 _SUBRESOURCES: dict[str, tuple[tuple[str, ...], GroupVersionKind | None]] = {
     "status": (STATUS_VERBS, None),
@@ -314,11 +312,11 @@ _SUBRESOURCES: dict[str, tuple[tuple[str, ...], GroupVersionKind | None]] = {
         GroupVersionKind("", "v1", "ServiceProxyOptions"),
     ),
 }
-"""Verbs of a subresource, and the kind that it serves if not the resource's own."""
+"""Verbs of a subresource, and its kind if it is not the resource's own."""
 
 
 def builtin_resources() -> Iterator[Resource]:
-    """Every built-in resource."""
+    """Yield every built-in resource."""
     for api_version, rows in _TABLE.items():
         group, _, version = api_version.rpartition("/")
         for row in rows:

@@ -1,10 +1,9 @@
-"""What built-in kinds demand of a write: the general cases.
+"""How built-in kinds behave in a write: the general cases.
 
-Promises: a kind is read by its published type; one with a status has it written through its
-subresource only; workloads count generations. Kinds with rules of their own are in ``core_kinds``
-and ``other_kinds``.
+Promises: an object is read by its published type; a status is written through its subresource only;
+workloads have a generation. Kinds with rules of their own are in the modules beside this one.
 
-Does not promise all of upstream's validation, which is written out kind by kind.
+Does not promise all of upstream's validation, which is written by hand for each kind.
 
 Upstream: ``pkg/registry/<group>/<resource>/strategy.go``.
 """
@@ -16,8 +15,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.apiserver.kinds.typed_objects import TypeMismatchError, read_typed, validate_typed
+from clientgo.apiserver.resources.errors import bad_request
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.apiserver.resources.status_errors import bad_request
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, Strategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
@@ -32,7 +31,7 @@ _ZEROS: Mapping[str | None, int | bool] = {"integer": 0, "boolean": False}
 
 
 class BuiltinStrategy(Strategy):
-    """A kind without peculiarities."""
+    """A kind without rules of its own."""
 
     def __init__(self, api_version: str, kind: str) -> None:
         self.api_version = api_version
@@ -40,23 +39,23 @@ class BuiltinStrategy(Strategy):
 
     @functools.cached_property
     def openapi_type(self) -> OpenAPIType | None:
-        """The published type; loaded when the first object is written."""
+        """Return the published type; it is loaded when the first object is written."""
         return builtin_type(self.api_version, self.kind)
 
     @property
     def patch_schema(self) -> PatchSchema | None:
-        """The published type tells what merges by which key."""
+        """Return the published type, which has the merge keys."""
         return self.openapi_type
 
     def field_type(self, api_version: str, kind: str) -> FieldType | None:
-        """The type for server-side apply."""
+        """Return the type for server-side apply."""
         return builtin_field_type(api_version, kind)
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
-        """Read by the published type, then fill in defaults.
+        """Read an object by its published type, then set defaults.
 
         Raises:
-            StatusError: 400, a field has the wrong type.
+            RequestError: 400, a field has the wrong type.
         """
         if self.openapi_type is None:
             return Decoded(obj)
@@ -71,38 +70,38 @@ class BuiltinStrategy(Strategy):
         return Decoded(read, unknown)
 
     def default(self, obj: Object) -> None:
-        """Fill in what the published type does not default, in place."""
+        """Set the defaults that the published type does not have, in place."""
 
     def empty_object(self, resource: ResourceType) -> Object:
-        """The object with nothing but what is always there."""
+        """Return an object with the fields that are always there."""
         obj = super().empty_object(resource)
         return read_typed(obj, self.openapi_type)[0] if self.openapi_type else obj
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Required fields and enumerations."""
+        """Return the errors of required fields and enumerations."""
         return validate_typed(obj, self.openapi_type) if self.openapi_type else []
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """What is wrong with the new state, and with the change."""
+        """Return the errors of the new state and of the change."""
         return self.validate(new) + self.validate_change(new, old)
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """What is wrong with the change as such: fields that can't change."""
+        """Return the errors of the change: immutable fields."""
         return []
 
 
 class StatusStrategy(BuiltinStrategy):
-    """A kind whose status is written through the status subresource only."""
+    """A kind with a status subresource."""
 
     def prepare_for_create(self, obj: Object) -> None:
-        """Drop the status: nothing has observed the object yet."""
+        """Replace the status by the initial one."""
         obj["status"] = self.initial_status(obj)
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
-        """Read by the published type; a status tells what it counts even if that is 0.
+        """Read an object by its published type; add the zeros that a status always has.
 
         Raises:
-            StatusError: 400, a field has the wrong type.
+            RequestError: 400, a field has the wrong type.
         """
         decoded = super().decode(resource, obj)
         if "status" in decoded.obj:
@@ -110,12 +109,12 @@ class StatusStrategy(BuiltinStrategy):
         return decoded
 
     def initial_status(self, obj: Object) -> Object:
-        """The status of a new object: nothing has been observed yet."""
+        """Return the status of a new object."""
         return dict(self._zero_status)
 
     @functools.cached_property
     def _zero_status(self) -> Mapping[str, int | bool]:
-        """The numbers and flags that a status can't be without."""
+        """Return the required numbers and flags of the status, with their zero values."""
         status = self.openapi_type and self.openapi_type.field("status")
         if not status:
             return {}
@@ -129,24 +128,24 @@ class StatusStrategy(BuiltinStrategy):
         take(new, old, "status")
 
     def reset_fields(self, subresource: str) -> FieldSet:
-        """The status belongs to its subresource, the spec to the main resource."""
+        """Return the status for the main resource, the spec for the status."""
         return _SPEC if subresource == "status" else _STATUS
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Keep everything but the status and metadata; labels are the main resource's."""
+        """Keep everything except the status and metadata; keep the labels."""
         for key in (new.keys() | old.keys()) - {"apiVersion", "kind", "metadata", "status"}:
             take(new, old, key)
         take(new["metadata"], old["metadata"], "labels")
 
 
 class WorkloadStrategy(StatusStrategy):
-    """A kind with a spec that controllers follow by its generation."""
+    """A kind with a status and a generation."""
 
     counts_generations = True
 
 
 def take(new: Object, old: Object, key: str) -> None:
-    """Make a field of ``new`` what it was in ``old``."""
+    """Copy a field from ``old``; remove it if ``old`` does not have it."""
     if key in old:
         new[key] = old[key]
     else:
@@ -154,7 +153,7 @@ def take(new: Object, old: Object, key: str) -> None:
 
 
 def text_field(*names: str) -> FieldReader:
-    """Reads a field by its names; what is absent counts as empty."""
+    """Return a reader of a field by its names; a missing field reads as empty."""
 
     def read(obj: Object) -> str:
         value: Any = obj
@@ -168,5 +167,5 @@ def text_field(*names: str) -> FieldReader:
 
 
 def text_fields(*paths: str) -> dict[str, FieldReader]:
-    """Readers of fields by their dotted paths."""
+    """Return readers of fields by their dotted paths."""
     return {path: text_field(*path.split(".")) for path in paths}

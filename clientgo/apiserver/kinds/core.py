@@ -1,4 +1,4 @@
-"""Kinds of the core group with rules of their own.
+"""ConfigMaps, Secrets, namespaces, service accounts, services, pods and pod templates.
 
 Upstream: ``pkg/registry/core``, ``pkg/apis/core/validation`` and ``pkg/apis/core/v1/defaults.go``.
 """
@@ -25,20 +25,20 @@ _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _CONFIG_KEY_RULE = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
 _MAX_KEY_LENGTH = 253
 _MAX_DATA = 1024 * 1024
-"""Bytes of all values of a ConfigMap or Secret."""
+"""Maximum bytes of all values of a ConfigMap or Secret."""
 
 
 # -- ConfigMaps and Secrets
 
 
 class _DataStrategy(BuiltinStrategy):
-    """Objects that are maps of data, and may be declared immutable."""
+    """Maps of data that may be immutable."""
 
     data_fields: tuple[str, ...] = ()
     metadata_checks = 4
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Keys must be file names, and the whole not too large."""
+        """Return the errors of keys and of the total size."""
         errors = super().validate(obj)
         size = 0
         for field in self.data_fields:
@@ -51,7 +51,7 @@ class _DataStrategy(BuiltinStrategy):
         return errors
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """What is immutable stays so, with all its data."""
+        """Return the changes of an immutable object."""
         if not old.get("immutable"):
             return []
         detail = "field is immutable when `immutable` is set"
@@ -67,7 +67,7 @@ class ConfigMapStrategy(_DataStrategy):
     data_fields = ("data", "binaryData")
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """A key is in one of the two maps only."""
+        """Return keys that are in both maps."""
         errors = super().validate(obj)
         binary = obj.get("binaryData", {})
         errors += [
@@ -87,14 +87,14 @@ _REQUIRED_SECRET_KEYS = {
 
 
 class SecretStrategy(_DataStrategy):
-    """Secrets: data in base64, with a write-only field of plain text."""
+    """Secrets: data in base64, and the write-only field ``stringData``."""
 
     data_fields = ("data",)
 
     selectable_fields = text_fields("type")
 
     def default(self, obj: Object) -> None:
-        """The type is Opaque; plain text becomes data."""
+        """Set the type to Opaque; move ``stringData`` to ``data``."""
         if not obj.get("type"):
             obj["type"] = "Opaque"
         plain = obj.pop("stringData", None)
@@ -105,7 +105,7 @@ class SecretStrategy(_DataStrategy):
             obj["data"] = {**obj.get("data", {}), **encoded}
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Well-known types have their keys."""
+        """Return the missing keys of well-known types."""
         errors = super().validate(obj)
         data = obj.get("data", {})
         errors += [
@@ -116,7 +116,7 @@ class SecretStrategy(_DataStrategy):
         return errors
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """The type can't change."""
+        """Return a change of the type."""
         errors = super().validate_change(new, old)
         if new["type"] != old["type"]:
             errors.append(FieldError.invalid("type", new["type"], "field is immutable"))
@@ -127,7 +127,7 @@ class SecretStrategy(_DataStrategy):
 
 
 class NamespaceStrategy(StatusStrategy):
-    """Namespaces: content is removed before they go."""
+    """Namespaces: their finalizers stay until they are empty."""
 
     name_rule = DNS_LABEL
     returns_deleted_object = True
@@ -135,7 +135,7 @@ class NamespaceStrategy(StatusStrategy):
     selectable_fields = text_fields("status.phase")
 
     def prepare_for_create(self, obj: Object) -> None:
-        """A new namespace is active, and can be selected by its name."""
+        """Add the name label and the finalizer ``kubernetes``."""
         super().prepare_for_create(obj)
         _label_with_name(obj["metadata"])
         finalizers = obj["spec"].get("finalizers", [])
@@ -143,17 +143,17 @@ class NamespaceStrategy(StatusStrategy):
             obj["spec"]["finalizers"] = [*finalizers, "kubernetes"]
 
     def initial_status(self, obj: Object) -> Object:
-        """Active."""
+        """Return the phase Active."""
         return {"phase": "Active"}
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Only the finalize subresource changes ``spec.finalizers``."""
+        """Keep the spec; only the finalize subresource changes it."""
         super().prepare_for_update(new, old)
         _label_with_name(new["metadata"])
         take(new, old, "spec")
 
     def prepare_for_finalize(self, new: Object, old: Object) -> None:
-        """Only ``spec.finalizers`` changes."""
+        """Keep everything except ``spec.finalizers``."""
         finalizers = new.get("spec", {}).get("finalizers")
         for key in (new.keys() | old.keys()) - {"metadata"}:
             take(new, old, key)
@@ -163,16 +163,16 @@ class NamespaceStrategy(StatusStrategy):
             new["spec"]["finalizers"] = finalizers
 
     def may_go(self, obj: Object) -> bool:
-        """A namespace goes when its own finalizers are gone."""
+        """Return True if ``spec.finalizers`` is empty."""
         return not obj.get("spec", {}).get("finalizers")
 
     def mark_deleted(self, obj: Object) -> None:
-        """Show that content is being removed."""
+        """Set the phase to Terminating."""
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
 
 def _label_with_name(metadata: dict[str, Any]) -> None:
-    """Selectors of webhooks and policies use this label."""
+    """Set the label that selectors of webhooks and policies use."""
     if name := metadata.get("name"):
         metadata["labels"] = {
             **metadata.get("labels", {}),
@@ -187,7 +187,7 @@ class ServiceAccountStrategy(BuiltinStrategy):
 
 
 class ServiceStrategy(StatusStrategy):
-    """Services, without addresses: nothing routes to them."""
+    """Services, without addresses."""
 
     name_rule = DNS_1035_LABEL
     returns_deleted_object = True
@@ -195,7 +195,7 @@ class ServiceStrategy(StatusStrategy):
     selectable_fields = text_fields("spec.clusterIP", "spec.type")
 
     def default(self, obj: Object) -> None:
-        """Type, affinity, and the target of each port."""
+        """Set type, affinity, IP family, and the target of each port."""
         spec = obj["spec"]
         spec.setdefault("sessionAffinity", "None")
         spec.setdefault("type", "ClusterIP")
@@ -209,11 +209,11 @@ class ServiceStrategy(StatusStrategy):
             port.setdefault("targetPort", port["port"])
 
     def initial_status(self, obj: Object) -> Object:
-        """No load balancer has taken it up."""
+        """Return an empty load balancer status."""
         return {"loadBalancer": {}}
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """A service has ports, unless it is headless or external; several have names."""
+        """Return the errors of ports."""
         errors = super().validate(obj)
         spec = obj["spec"]
         ports = spec.get("ports", [])
@@ -233,7 +233,7 @@ class ServiceStrategy(StatusStrategy):
 
 
 class PodStrategy(StatusStrategy):
-    """Pods: stored, never run."""
+    """Pods. They are stored, not run."""
 
     selectable_fields = text_fields(
         "spec.nodeName",
@@ -247,15 +247,15 @@ class PodStrategy(StatusStrategy):
     )
 
     def default(self, obj: Object) -> None:
-        """Defaults of the spec and its containers."""
+        """Set the defaults of the spec and its containers."""
         default_pod_spec(obj["spec"])
 
     def initial_status(self, obj: Object) -> Object:
-        """Nobody has scheduled it."""
+        """Return the phase Pending and the quality of service class."""
         return {"phase": "Pending", "qosClass": _quality_of_service(obj["spec"])}
 
     def grace_period(self, obj: Object, requested: int | None) -> int:
-        """A pod that runs on a node is given time to end; others go at once."""
+        """Return the grace period of a pod that runs on a node; 0 for others."""
         status = obj.get("status", {})
         if not obj["spec"].get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
             return 0
@@ -266,7 +266,7 @@ class PodStrategy(StatusStrategy):
 
 
 def _quality_of_service(spec: Mapping[str, Any]) -> str:
-    """How firmly a pod's resources are promised."""
+    """Return the quality of service class of a pod."""
     resources = [item.get("resources", {}) for item in spec.get("containers", ())]
     if not any(item.get("requests") or item.get("limits") for item in resources):
         return "BestEffort"
@@ -284,5 +284,5 @@ class PodTemplateStrategy(BuiltinStrategy):
     returns_deleted_object = True
 
     def default(self, obj: Object) -> None:
-        """Defaults of the pod's spec."""
+        """Set the defaults of the pod's spec."""
         default_pod_spec(obj["template"].setdefault("spec", {}))

@@ -17,7 +17,7 @@ from clientgo.schema.field_errors import FieldError
 
 
 class CrdStrategy(StatusStrategy):
-    """The definitions themselves."""
+    """CustomResourceDefinitions."""
 
     allow_unconditional_update = False
     counts_generations = True
@@ -25,7 +25,7 @@ class CrdStrategy(StatusStrategy):
     deletion_finalizers = (CLEANUP_FINALIZER,)
 
     def default(self, obj: Object) -> None:
-        """Fill in the names that follow from others, and the conversion strategy."""
+        """Set the conversion strategy, and the names that follow from others."""
         spec = obj["spec"]
         spec.setdefault("conversion", {"strategy": "None"})
         names = spec["names"]
@@ -35,7 +35,7 @@ class CrdStrategy(StatusStrategy):
                     names[field] = value
 
     def initial_status(self, obj: Object) -> Object:
-        """No conditions yet; the storage version is the first stored one."""
+        """Return a status without conditions, with the storage version."""
         versions = obj["spec"].get("versions", ())
         return {
             "conditions": [],
@@ -44,7 +44,7 @@ class CrdStrategy(StatusStrategy):
         }
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Keep the status, but note a new storage version."""
+        """Keep the status; add a new storage version to it."""
         super().prepare_for_update(new, old)
         stored = list(old.get("status", {}).get("storedVersions", ()))
         for version in new["spec"].get("versions", ()):
@@ -53,9 +53,9 @@ class CrdStrategy(StatusStrategy):
         new["status"] = {**new.get("status", {}), "storedVersions": stored}
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """The definition's own rules, which say all that its type does."""
+        """Return the errors of the definition; its type has no other rules."""
         return validate_crd(obj)
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """What a definition can't change any more, and what is wrong with the rest."""
+        """Return the changes that a definition does not allow, or else its errors."""
         return validate_crd_change(new, old) or validate_crd_spec(new)

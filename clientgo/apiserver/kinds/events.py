@@ -1,4 +1,4 @@
-"""Events, which two API groups serve: the same objects under two sets of names.
+"""Events, which two API groups serve: the same objects with two sets of field names.
 
 Promises: an event written in one group is read in the other. It is stored in the core form.
 
@@ -20,13 +20,13 @@ _NEW_NAMES = {
     "involvedObject": "regarding",
     "reportingComponent": "reportingController",
 }
-"""Core names, and what events.k8s.io calls the same fields."""
+"""Names of the same fields: core, and events.k8s.io."""
 
 _CORE_NAMES = {new: core for core, new in _NEW_NAMES.items()}
 
 
 def from_core(obj: Object) -> Object:
-    """A core event as events.k8s.io shows it."""
+    """Convert a core event to events.k8s.io."""
     converted = {_NEW_NAMES.get(key, key): value for key, value in obj.items()}
     for name in ("reportingController", "reportingInstance"):
         if not converted.get(name):
@@ -35,7 +35,7 @@ def from_core(obj: Object) -> Object:
 
 
 def to_core(obj: Object) -> Object:
-    """An event of events.k8s.io in the form that is stored."""
+    """Convert an event of events.k8s.io to the core form."""
     converted = {_CORE_NAMES.get(key, key): value for key, value in obj.items()}
     converted.setdefault("reportingComponent", "")
     converted.setdefault("reportingInstance", "")
@@ -46,12 +46,12 @@ _REFERENCE = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion
 
 
 class _EventStrategy(BuiltinStrategy):
-    """What both groups share."""
+    """Events of either group."""
 
     time_fields: tuple[str, ...] = ()
 
     def default(self, obj: Object) -> None:
-        """Times are told even if they are unknown."""
+        """Set unknown times to null."""
         for field in self.time_fields:
             obj.setdefault(field, None)
 
@@ -71,7 +71,7 @@ class CoreEventStrategy(_EventStrategy):
     time_fields = ("eventTime", "firstTimestamp", "lastTimestamp")
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """An event is in the namespace of its object, or in default if that has none."""
+        """Return an error if the event is not in the namespace of its object."""
         errors = super().validate(obj)
         namespace = obj["metadata"].get("namespace", "")
         involved = obj["involvedObject"].get("namespace", "")
@@ -82,13 +82,13 @@ class CoreEventStrategy(_EventStrategy):
 
 
 class EventStrategy(_EventStrategy):
-    """Events of events.k8s.io, which demands more."""
+    """Events of events.k8s.io, which requires more fields."""
 
     reported_group = ""
     time_fields = ("eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Who reports what, when: all of it must be told, unless it is an event of old."""
+        """Return the missing fields, and an unknown type."""
         if not obj.get("eventTime"):
             errors = [FieldError.required("eventTime")]
         else:
@@ -103,5 +103,5 @@ class EventStrategy(_EventStrategy):
         return errors
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """Only the series and the like change."""
+        """Return no errors: what may change is not checked."""
         return []

@@ -11,12 +11,12 @@ from clientgo.schema.field_errors import FieldError
 
 
 class LeaseStrategy(BuiltinStrategy):
-    """Leases: written by several candidates, so never without a resourceVersion."""
+    """Leases; an update needs the resourceVersion."""
 
     allow_unconditional_update = False
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Durations are positive, counts not negative."""
+        """Return the errors of durations and counts."""
         errors = super().validate(obj)
         spec = obj["spec"]
         duration, transitions = spec.get("leaseDurationSeconds"), spec.get("leaseTransitions")

@@ -1,4 +1,4 @@
-"""Defaults of a pod's spec, which pods and everything with a pod template share.
+"""The defaults of a pod's spec, for pods and pod templates.
 
 Upstream: ``pkg/apis/core/v1/defaults.go``.
 """
@@ -11,7 +11,7 @@ from clientgo.apiserver.storage.storage import Object
 
 
 def default_pod_spec(spec: Object) -> None:
-    """Fill in what a pod's spec leaves out, in place."""
+    """Set the defaults of a pod's spec, in place."""
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", 30)
     spec.setdefault("dnsPolicy", "ClusterFirst")
@@ -43,7 +43,7 @@ def _default_container(container: Object) -> None:
 
 
 def _pull_policy(image: str) -> str:
-    """Images without a tag, or tagged latest, may change and are pulled again."""
+    """Return Always for an image without a tag or with the tag latest."""
     last = image.rpartition("/")[2]
     _, colon, tag = last.partition(":")
     pinned = "@" in last or (colon and tag != "latest")
@@ -72,6 +72,6 @@ def _default_volume(volume: Object) -> None:
 
 
 def default_template(spec: dict[str, Any]) -> None:
-    """Fill in the pod template of a workload's spec, in place."""
+    """Set the defaults of the pod template in a workload's spec, in place."""
     template = spec.setdefault("template", {})
     default_pod_spec(template.setdefault("spec", {}))

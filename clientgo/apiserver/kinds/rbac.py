@@ -12,12 +12,12 @@ from clientgo.schema.field_errors import FieldError
 
 
 class RoleStrategy(BuiltinStrategy):
-    """Roles and cluster roles, as plain storage."""
+    """Roles and cluster roles."""
 
     name_rule = PATH_SEGMENT
 
     def default(self, obj: Object) -> None:
-        """Rules are told even if there are none."""
+        """Set missing rules to null."""
         obj.setdefault("rules", None)
 
 
@@ -27,7 +27,7 @@ class RoleBindingStrategy(BuiltinStrategy):
     name_rule = PATH_SEGMENT
 
     def default(self, obj: Object) -> None:
-        """References are to the RBAC group; so are users and groups."""
+        """Set the API group of the role and of users and groups."""
         group = "rbac.authorization.k8s.io"
         if not obj["roleRef"].get("apiGroup"):
             obj["roleRef"]["apiGroup"] = group
@@ -36,7 +36,7 @@ class RoleBindingStrategy(BuiltinStrategy):
                 subject.setdefault("apiGroup", group)
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """The role can't change."""
+        """Return a change of the role."""
         if new["roleRef"] == old["roleRef"]:
             return []
         return [FieldError.invalid("roleRef", new["roleRef"], "cannot change roleRef")]

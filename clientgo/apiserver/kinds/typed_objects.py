@@ -1,14 +1,14 @@
-"""Objects of built-in kinds read by their OpenAPI type, as typed clients and servers read them.
+"""Objects of built-in kinds, read by their OpenAPI type as servers in typed languages read them.
 
-Promises: `read_typed` refuses wrong types, drops and reports unknown fields, leaves out nulls and
-empty lists and maps, and fills in what the published schema defaults, so that an object is answered
-in the form in which a server written in a typed language encodes it. `validate_typed` finds missing
-required fields and values outside of enumerations.
+Promises: ``read_typed`` refuses wrong types, drops and reports unknown fields, leaves out nulls and
+empty lists and maps, and sets the defaults of the published schema, so that a response has the form
+of a server with typed objects. ``validate_typed`` finds missing required fields and unknown
+enumeration values.
 
-Does not promise zero values: whether ``replicas: 0`` means "unset" is not in the schema, so what
-the client wrote stays.
+Does not promise zero values: the schema does not say whether ``replicas: 0`` means "unset", so the
+client's value stays.
 
-Upstream has a Go struct for each type; the OpenAPI documents are made of them.
+Upstream has a Go struct for each type, from which the OpenAPI documents are made.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class TypeMismatchError(ValueError):
 def read_typed(obj: Object, openapi_type: OpenAPIType) -> tuple[Object, tuple[str, ...]]:
     """Return an object in its typed form, and the paths of the unknown fields it had.
 
-    The header (apiVersion, kind, metadata) is taken over as it is.
+    The header (apiVersion, kind, metadata) is copied unchanged.
 
     Raises:
         TypeMismatchError: a field has the wrong type.
@@ -100,18 +100,18 @@ def _read_object(
 
 
 def _null_member(field: OpenAPIType) -> Any:
-    """What null means in a map: the zero value of its member type."""
+    """Return what null means in a map: the zero value of its member type."""
     return "" if field.type == "string" else None
 
 
 def _keeps_empty(field: OpenAPIType) -> bool:
-    """Whether an empty value is told: a struct such as ``emptyDir`` is, a list or map is not."""
+    """Return True if an empty value is kept: a struct such as ``emptyDir``, no list or map."""
     return field.type != "array" and field.values is None
 
 
 @functools.cache
 def _defaults(openapi_type: OpenAPIType) -> tuple[tuple[str, Any], ...]:
-    """Fields that are always there, and what they hold at least."""
+    """Return the fields that have a default, with it."""
     fields = ((name, openapi_type.field(name)) for name in openapi_type.field_names)
     return tuple(
         (name, field.node["default"])
@@ -165,13 +165,13 @@ def _mismatch(value: Any, path: str, wanted: str) -> TypeMismatchError:
     return TypeMismatchError(f"cannot unmarshal {found} into field {path} of type {wanted}")
 
 
-# The documents call every list required that is always written, be it empty. Upstream's validation
-# is written by hand, and wants something in most of them, but not in these.
+# The documents call every list required that is always written, even if it is empty. Upstream's
+# validation requires an item in most of them, but not in these.
 _MAY_BE_EMPTY = frozenset({("LimitRange", "spec.limits"), ("CSINode", "spec.drivers")})
 
 
 def validate_typed(obj: Object, openapi_type: OpenAPIType) -> list[FieldError]:
-    """Return the required fields that are missing, and the values that no enumeration has."""
+    """Return the missing required fields and the unknown enumeration values."""
     errors: list[FieldError] = []
     body = {name: value for name, value in obj.items() if name not in _HEADER}
     _validate(body, openapi_type, "", errors)

@@ -11,12 +11,12 @@ from clientgo.schema.field_errors import FieldError
 
 
 class WebhookConfigurationStrategy(BuiltinStrategy):
-    """The configurations that register webhooks."""
+    """Webhook configurations."""
 
     counts_generations = True
 
     def default(self, obj: Object) -> None:
-        """Calls must succeed within ten seconds, and see every object."""
+        """Set failure and match policy, selectors, timeout and scope."""
         for webhook in obj.get("webhooks", ()):
             webhook.setdefault("failurePolicy", "Fail")
             webhook.setdefault("matchPolicy", "Equivalent")
@@ -29,16 +29,16 @@ class WebhookConfigurationStrategy(BuiltinStrategy):
                 rule.setdefault("scope", "*")
 
     def spec_changed(self, new: Object, old: Object) -> bool:
-        """The webhooks are the spec."""
+        """Return True if the webhooks have changed."""
         return new.get("webhooks") != old.get("webhooks")
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """The rules of registrations."""
+        """Return the errors of the configuration."""
         return validate_webhooks(obj)
 
 
 def validate_webhooks(configuration: Object) -> list[FieldError]:
-    """Return what is wrong with a webhook configuration."""
+    """Return the errors of a webhook configuration."""
     errors: list[FieldError] = []
     seen: set[str] = set()
     for index, webhook in enumerate(configuration.get("webhooks", ())):

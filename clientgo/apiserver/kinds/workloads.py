@@ -20,7 +20,7 @@ from clientgo.schema.field_errors import FieldError
 
 
 class TemplateStrategy(WorkloadStrategy):
-    """Workloads made of a pod template and a selector for its pods."""
+    """Workloads with a pod template and a selector."""
 
     scale_fields = ScaleFields(
         spec_replicas=("spec", "replicas"),
@@ -29,14 +29,14 @@ class TemplateStrategy(WorkloadStrategy):
     )
 
     def default(self, obj: Object) -> None:
-        """One replica of a complete pod template."""
+        """Set the number of replicas and the defaults of the pod template."""
         spec = obj["spec"]
         if self.kind != "DaemonSet":
             spec.setdefault("replicas", 1)
         default_template(spec)
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """The selector selects what the template makes."""
+        """Return the errors of replicas, selector and pod template."""
         errors = super().validate(obj)
         spec = obj["spec"]
         replicas = spec.get("replicas", 0)
@@ -50,7 +50,7 @@ class TemplateStrategy(WorkloadStrategy):
         return _once(errors)
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """The selector can't change."""
+        """Return a change of the selector."""
         if new["spec"].get("selector") == old["spec"].get("selector"):
             return []
         selector = new["spec"].get("selector")
@@ -58,7 +58,7 @@ class TemplateStrategy(WorkloadStrategy):
 
 
 def _selector_errors(selector: Object | None, labels: Mapping[str, str]) -> list[FieldError]:
-    """Why a workload's selector can't find its pods."""
+    """Return the errors of a selector that does not match the pod template."""
     if selector is None:
         return []
     try:
@@ -72,7 +72,7 @@ def _selector_errors(selector: Object | None, labels: Mapping[str, str]) -> list
 
 
 def _once(errors: list[FieldError]) -> list[FieldError]:
-    """The errors without repetitions of a field's."""
+    """Return the errors without repetitions for a field."""
     return list({(error.field, error.reason): error for error in errors}.values())
 
 
@@ -80,7 +80,7 @@ class DeploymentStrategy(TemplateStrategy):
     """Deployments."""
 
     def default(self, obj: Object) -> None:
-        """Rolling updates, a quarter at a time."""
+        """Set rolling updates of a quarter of the pods."""
         super().default(obj)
         spec = obj["spec"]
         spec.setdefault("revisionHistoryLimit", 10)
@@ -92,7 +92,7 @@ class StatefulSetStrategy(TemplateStrategy):
     """Stateful sets."""
 
     def default(self, obj: Object) -> None:
-        """Ordered pods, rolling updates."""
+        """Set ordered pods and rolling updates."""
         super().default(obj)
         spec = obj["spec"]
         spec.setdefault("podManagementPolicy", "OrderedReady")
@@ -102,7 +102,7 @@ class StatefulSetStrategy(TemplateStrategy):
         spec.setdefault("persistentVolumeClaimRetentionPolicy", policy)
 
     def initial_status(self, obj: Object) -> Object:
-        """None are there yet, and none available."""
+        """Return a status without pods."""
         return {**super().initial_status(obj), "availableReplicas": 0}
 
 
@@ -110,7 +110,7 @@ class DaemonSetStrategy(TemplateStrategy):
     """Daemon sets."""
 
     def default(self, obj: Object) -> None:
-        """Rolling updates, one at a time."""
+        """Set rolling updates of one pod at a time."""
         super().default(obj)
         spec = obj["spec"]
         spec.setdefault("revisionHistoryLimit", 10)
@@ -131,12 +131,12 @@ def _default_strategy(spec: Object, field: str, rolling: Object) -> None:
 
 
 class JobStrategy(WorkloadStrategy):
-    """Jobs; nothing runs them, so no labels or selectors are generated."""
+    """Jobs. No labels or selectors are generated: no controller runs them."""
 
     selectable_fields = text_fields("status.successful")
 
     def default(self, obj: Object) -> None:
-        """One pod to completion, a few retries."""
+        """Set one pod to completion and six retries."""
         _default_job_spec(obj["spec"])
 
 
@@ -154,7 +154,7 @@ class CronJobStrategy(WorkloadStrategy):
     """Cron jobs."""
 
     def default(self, obj: Object) -> None:
-        """Concurrency is allowed; a few finished jobs are kept."""
+        """Set concurrency and the number of finished jobs to keep."""
         spec = obj["spec"]
         spec.setdefault("concurrencyPolicy", "Allow")
         spec.setdefault("suspend", False)

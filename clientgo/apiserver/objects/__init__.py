@@ -1,1 +1,1 @@
-"""Take an object from a request to storage: metadata, field ownership, the steps of a write."""
+"""What happens to an object on its way to storage."""

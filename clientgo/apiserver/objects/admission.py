@@ -39,7 +39,7 @@ class Review:
 
 
 class Admission(Protocol):
-    """Decides on writes. Each method raises a StatusError to refuse one."""
+    """Decides on writes. Each method raises a RequestError to refuse one."""
 
     def check(self, operation: Operation, resource: Resource, namespace: str, name: str) -> None:
         """Decide by what the request names, before the object is looked at."""

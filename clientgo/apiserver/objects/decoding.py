@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from clientgo.apiserver.objects.metadata import read_metadata
 from clientgo.apiserver.objects.options import FieldValidation
+from clientgo.apiserver.resources.errors import bad_request
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import bad_request
 from clientgo.apiserver.storage.storage import Object
 
 _HEADER = frozenset({"apiVersion", "kind", "metadata"})
@@ -23,7 +23,7 @@ def read_object(
     ``duplicates`` are the paths of fields that occurred twice in the body.
 
     Raises:
-        StatusError: 400, a field has the wrong type, or validation is strict and one is unknown.
+        RequestError: 400, a field has the wrong type, or validation is strict and one is unknown.
     """
     resource.strategy.check_type(resource, obj)
     unknown_metadata = read_metadata(obj)

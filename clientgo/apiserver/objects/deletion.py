@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from clientgo.apiserver.objects.options import DeleteOptions, Propagation
+from clientgo.apiserver.resources.errors import conflict
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import conflict
 from clientgo.apiserver.storage.storage import Object
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
@@ -27,7 +27,7 @@ def check_preconditions(
     """Compare the object with the uid and resourceVersion that the client expects.
 
     Raises:
-        StatusError: 409, one is different.
+        RequestError: 409, one is different.
     """
     for label, wanted, actual, hint in (
         (

@@ -1,8 +1,7 @@
-"""``metadata`` of a written object: its types, what the server owns, what is allowed.
+"""``metadata`` of a written object: reading, defaults of the server, validation.
 
-Promises: metadata is read the way upstream's typed ObjectMeta is, for built-in and custom
-resources alike: unknown fields are reported and dropped, empty ones left out, wrong types refused.
-What only the server may set is set here.
+Promises: metadata is read like upstream's typed ObjectMeta, for built-in and custom resources:
+unknown fields are reported and dropped, empty fields left out, wrong types refused.
 
 Upstream: ``metav1.ObjectMeta``, apiserver ``registry/rest`` ``BeforeCreate``/``BeforeUpdate`` and
 apimachinery ``api/validation`` objectmeta.
@@ -17,21 +16,21 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.resources.errors import RequestError, bad_request
 from clientgo.apiserver.resources.names import DNS_LABEL, PATH_SEGMENT, NameRule, name_causes
-from clientgo.apiserver.resources.status_errors import StatusError, bad_request
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import convert
 from clientgo.meta.labels import label_key_problems, label_value_problems
 from clientgo.schema.field_errors import OMITTED, FieldError
 
 _RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
-"""No vowels and no look-alikes, so that generated names don't spell words."""
+"""No vowels and no similar characters, so that generated names are not words."""
 
 _RANDOM_LENGTH = 5
 _MAX_GENERATED = 63 - _RANDOM_LENGTH
 
 ANNOTATIONS_LIMIT = 256 * 1024
-"""Bytes of all annotation keys and values of one object."""
+"""Maximum bytes of all annotation keys and values of an object."""
 
 _ORPHAN_FINALIZERS = ("orphan", "foregroundDeletion")
 
@@ -67,10 +66,10 @@ _OBSOLETE = frozenset({"selfLink"})
 
 
 def read_metadata(obj: Object) -> tuple[str, ...]:
-    """Bring ``obj["metadata"]`` into its canonical form, in place; return the unknown fields.
+    """Convert ``obj["metadata"]`` to its canonical form, in place; return the unknown fields.
 
     Raises:
-        StatusError: 400, a field has the wrong type.
+        RequestError: 400, a field has the wrong type.
     """
     raw = obj.get("metadata")
     if raw is None:
@@ -88,14 +87,14 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """A null label, annotation or list item counts as the empty value of its type."""
+    """Replace null labels, annotations and list items by the empty value of their type."""
     if isinstance(value, dict) and None in value.values():
         return {key: "" if item is None else item for key, item in value.items()}
     return value
 
 
 def prepare_for_create(metadata: dict[str, Any], namespace: str, now: str) -> None:
-    """Give a new object what the server owns: identity, time, namespace, and a generated name."""
+    """Set namespace, generated name, uid and creation time of a new object."""
     for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds"):
         metadata.pop(field, None)
     if namespace:
@@ -109,13 +108,13 @@ def prepare_for_create(metadata: dict[str, Any], namespace: str, now: str) -> No
 
 
 def generate_name(prefix: str) -> str:
-    """A name that begins with ``prefix`` and ends in five random letters."""
+    """Return a name that begins with ``prefix`` and ends with five random letters."""
     letters = "".join(random.choices(_RANDOM_LETTERS, k=_RANDOM_LENGTH))
     return prefix[:_MAX_GENERATED] + letters
 
 
 _CHANGE_CHECKS = 2
-"""The generic check of an update and that of the kind; see `update_causes`."""
+"""The generic check of an update and the check of the kind; see ``update_causes``."""
 
 _SERVER_OWNED = (
     "creationTimestamp",
@@ -128,7 +127,7 @@ _SERVER_OWNED = (
 
 
 def prepare_for_update(new: dict[str, Any], old: Mapping[str, Any]) -> None:
-    """Take over what an update can't change; only another uid is an error, found later."""
+    """Copy from ``old`` what an update can't change; another uid is an error, found later."""
     new.setdefault("uid", old["uid"])
     for field in _SERVER_OWNED:
         if field in old:
@@ -140,7 +139,7 @@ def prepare_for_update(new: dict[str, Any], old: Mapping[str, Any]) -> None:
 def create_causes(
     metadata: Mapping[str, Any], rule: NameRule, *, namespaced: bool
 ) -> list[FieldError]:
-    """What is wrong with a new object's metadata."""
+    """Return the errors of a new object's metadata."""
     causes: list[FieldError] = []
     name, prefix = metadata.get("name", ""), metadata.get("generateName", "")
     if prefix:
@@ -155,11 +154,11 @@ def create_causes(
 
 
 def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
-    """What is wrong with the metadata of a resource inside another; it needs no name."""
+    """Return the errors of an embedded resource's metadata, which needs no name."""
     holder: Object = {"metadata": metadata}
     try:
         read_metadata(holder)
-    except StatusError as error:
+    except RequestError as error:
         return [FieldError.invalid("metadata", OMITTED, error.message)]
     read = {"name": "unnamed"} | holder["metadata"]
     return create_causes(read, PATH_SEGMENT, namespaced="namespace" in read)
@@ -168,10 +167,10 @@ def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
 def update_causes(
     new: Mapping[str, Any], old: Mapping[str, Any], *, checks: int
 ) -> list[FieldError]:
-    """What is wrong with a change of metadata.
+    """Return the errors of a change of metadata.
 
     A real API server checks the content of metadata several times on an update (generically, and
-    in the rules of the kind) and tells each finding each time; ``checks`` says how often.
+    in the rules of the kind) and reports each error each time; ``checks`` is the number.
     """
     causes = _content_causes(new) * checks
     if new["uid"] != old["uid"]:

@@ -1,7 +1,7 @@
-"""Who wrote which field: ``managedFields`` kept with every write, and server-side apply.
+"""Field ownership: ``managedFields`` of every write, and server-side apply.
 
-Promises: each write through any verb updates the owners of the fields it changed; an apply merges
-by the kind's type and refuses to take fields from others.
+Promises: each write updates the owners of the fields that it changes; an apply merges by the kind's
+type and refuses to take fields from other managers.
 
 Upstream: apiserver ``endpoints/handlers/fieldmanager``.
 """
@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
+from clientgo.apiserver.resources.errors import RequestError, bad_request, internal
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import StatusError, bad_request, internal
 from clientgo.apiserver.storage.storage import Object, encode
 from clientgo.meta.errors import BadRequestError
 from clientgo.meta.managed_fields import (
@@ -24,7 +24,7 @@ from clientgo.meta.managed_fields import (
 
 
 class Ownership:
-    """The field managers of all resources, made when first needed."""
+    """The field managers of all resources, created when first needed."""
 
     def __init__(self, now: Callable[[], float], timestamp: Callable[[], str]) -> None:
         self._now = now
@@ -35,7 +35,7 @@ class Ownership:
         self._created: dict[Hashable, list[Object]] = {}
 
     def forget(self, group: str, plural: str) -> None:
-        """Drop the managers of a resource whose definition has changed."""
+        """Remove the managers of a resource whose definition has changed."""
         self._entries_of_new.clear()
         for key in list(self._managers):
             if (key[0].group, key[0].plural) == (group, plural):
@@ -57,7 +57,7 @@ class Ownership:
     def update(
         self, resource: Resource, subresource: str, old: Object | None, new: Object, writer: str
     ) -> Object:
-        """``new`` with the owners of its fields after a create, update or patch."""
+        """Return ``new`` with the owners of its fields after a create, update or patch."""
         if old is None and "managedFields" not in new["metadata"]:
             return self._own_new(resource, new, writer)
         live = _empty(resource) if old is None else old
@@ -69,14 +69,13 @@ class Ownership:
         try:
             return self._manager(resource, subresource).update(live, new, writer)
         except TypedValueError:
-            return new  # what doesn't fit its type is refused by validation, not here
+            return new  # validation refuses what does not fit its type
 
     def _own_new(self, resource: Resource, new: Object, writer: str) -> Object:
-        """Give all fields of a new object to its writer.
+        """Return a new object whose fields are all owned by its writer.
 
-        Objects of one shape have the same entries, and most new objects have the shape of one
-        before; working the entries out takes longer than all else that a create does. Large objects
-        are few, and not worth the memory.
+        Objects of one shape have the same entries, and computing these takes longer than the rest
+        of a create; so they are cached by shape, except for large objects.
         """
         if len(encode(new)) > _LARGE_OBJECT:
             return self._update(resource, "", _empty(resource), new, writer)
@@ -103,11 +102,11 @@ class Ownership:
         *,
         force: bool,
     ) -> Object:
-        """The state that an apply of ``config`` leads to; ``old`` is None if it creates.
+        """Return the state that an apply of ``config`` makes of ``old``, if there is one.
 
         Raises:
-            StatusError: 409 for fields of others, 400 for another type, 500 for a misfit, as a
-                real API server answers.
+            RequestError: 409 for fields of other managers, 400 for another type, 500 if the
+                configuration does not fit the type, as on a real API server.
         """
         live = _empty(resource) if old is None else old
         manager = self._manager(resource, subresource)
@@ -123,11 +122,11 @@ class Ownership:
 
 _REMEMBERED_SHAPES = 512
 _LARGE_OBJECT = 32 * 1024
-"""Bytes, of which an object has more whose shape is not remembered."""
+"""Bytes from which on the shape of an object is not cached."""
 
 
 def _shape(value: Any) -> Hashable:
-    """What of a value decides on its fields: names and types; of lists everything."""
+    """Return what decides on a value's fields: names and types; lists completely."""
     if isinstance(value, dict):
         return tuple((key, _shape(member)) for key, member in value.items())
     if isinstance(value, list):
@@ -139,17 +138,17 @@ def _empty(resource: Resource) -> Object:
     return {"apiVersion": resource.api_version, "kind": resource.kind}
 
 
-def _conflict(error: ApplyConflictError) -> StatusError:
+def _conflict(error: ApplyConflictError) -> RequestError:
     details = error.status.details
     causes = [
         {"reason": cause.reason, "message": cause.message, "field": cause.field_}
         for cause in (details.causes if details else ())
     ]
-    return StatusError(409, "Conflict", error.status.message, {"causes": causes})
+    return RequestError(409, "Conflict", error.status.message, {"causes": causes})
 
 
 def without_times(obj: Object) -> Any:
-    """An object without the times of its field owners: these alone are no change."""
+    """Return an object without the times of its field owners, which alone are no change."""
     metadata = obj["metadata"]
     if "managedFields" not in metadata:
         return obj

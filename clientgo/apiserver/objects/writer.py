@@ -27,8 +27,7 @@ from clientgo.apiserver.objects.deletion import (
 from clientgo.apiserver.objects.options import DeleteOptions, WriteOptions
 from clientgo.apiserver.objects.ownership import without_times
 from clientgo.apiserver.objects.state import State
-from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import (
+from clientgo.apiserver.resources.errors import (
     already_exists,
     conflict,
     internal,
@@ -37,6 +36,7 @@ from clientgo.apiserver.resources.status_errors import (
     modified,
     not_found,
 )
+from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Collection, Object, StoredObject, encode, object_key
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
@@ -94,7 +94,7 @@ class ObjectWriter:
         """Store a new object; ``applied`` says that its fields have owners already.
 
         Raises:
-            StatusError: it exists, is invalid, is not admitted, or its namespace is missing.
+            RequestError: it exists, is invalid, is not admitted, or its namespace is missing.
         """
         metadata = obj["metadata"]
         if given := metadata.get("resourceVersion"):
@@ -162,7 +162,7 @@ class ObjectWriter:
         """Bring an object into the state that ``change`` makes of its current one.
 
         Raises:
-            StatusError: it does not exist, it was modified meanwhile, the new state is invalid or
+            RequestError: it does not exist, it was modified meanwhile, the new state is invalid or
                 not admitted.
         """
         resource = target.resource
@@ -212,7 +212,7 @@ class ObjectWriter:
         """Merge the configuration of an applier into an object; create it if it does not exist.
 
         Raises:
-            StatusError: 409 for fields of other managers; else as ``create`` and ``update``.
+            RequestError: 409 for fields of other managers; else as ``create`` and ``update``.
         """
         resource = target.resource
         warnings: list[str] = []
@@ -252,7 +252,7 @@ class ObjectWriter:
         """Delete an object, or mark it if it has finalizers or a grace period.
 
         Raises:
-            StatusError: it does not exist, a precondition fails, or it is not admitted.
+            RequestError: it does not exist, a precondition fails, or it is not admitted.
         """
         resource = target.resource
         self._admission.check(Operation.DELETE, resource, target.namespace, target.name)

@@ -1,1 +1,1 @@
-"""Answer API requests: from the path to the verb and its response."""
+"""From a path to a verb and its response."""

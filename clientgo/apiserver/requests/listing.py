@@ -1,8 +1,8 @@
-"""Lists: of the present or of an earlier version, whole or in pages.
+"""Lists: of the present or an earlier version, complete or in pages.
 
-Promises: all pages of a list show the state at the first page's resource version; a page that can
-no longer be made (its history has expired) is a 410 with a token that goes on inconsistently, as a
-real API server gives. A continue token holds the version and the last key, nothing is kept for it.
+Promises: all pages of a list show the state at the first page's resource version. If that history
+has expired, a page is a 410 with a token that continues with the present state, as on a real API
+server. A continue token has the version and the last key; the server keeps nothing for it.
 
 Upstream: apiserver ``storage/etcd3`` ``GetList`` and ``storage/continue.go``.
 """
@@ -17,10 +17,10 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.requests.options import ListOptions, check_list_match
+from clientgo.apiserver.requests.options import ListQuery, check_list_match
 from clientgo.apiserver.requests.selection import Selection
-from clientgo.apiserver.resources.status_errors import (
-    StatusError,
+from clientgo.apiserver.resources.errors import (
+    RequestError,
     bad_request,
     expired,
     future_resource_version,
@@ -30,17 +30,17 @@ from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.decoding import decode
 
 INCONSISTENT = -1
-"""Version in a token that goes on with the present state after an expiry."""
+"""Version in a token that continues with the present state."""
 
 
 class ContinueToken(msgspec.Struct):
-    """Where the next page begins: behind a key, in the state of a version."""
+    """Where the next page begins: after a key, in the state of a version."""
 
     version: int
     start: str
 
     def encode(self) -> str:
-        """The token as clients carry it."""
+        """Return the token as text."""
         return base64.urlsafe_b64encode(msgspec.json.encode(self)).rstrip(b"=").decode()
 
     @classmethod
@@ -48,7 +48,7 @@ class ContinueToken(msgspec.Struct):
         """Read a token.
 
         Raises:
-            StatusError: 400, it is none of ours.
+            RequestError: 400, it is not a token of this server.
         """
         try:
             raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
@@ -61,19 +61,19 @@ class ContinueToken(msgspec.Struct):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Objects of one answer, and its list metadata."""
+    """The objects of a response and its list metadata."""
 
     items: list[StoredObject]
     metadata: dict[str, Any]
 
 
 def list_page(
-    storage: Storage, collection: Collection, selection: Selection, options: ListOptions
+    storage: Storage, collection: Collection, selection: Selection, options: ListQuery
 ) -> Page:
     """Find the objects that a list asks for.
 
     Raises:
-        StatusError: 400 and 422 for options, 410 for expired history, 504 for a future version.
+        RequestError: 400 and 422 for options, 410 for expired history, 504 for a future version.
     """
     check_list_match(options)
     if options.continue_token:
@@ -88,10 +88,10 @@ def list_page(
 
 
 def parse_list_version(text: str) -> int:
-    """A resource version in a list's options; absent counts as 0.
+    """Return the resource version in a list's options; 0 if it is missing.
 
     Raises:
-        StatusError: 400, it is no number.
+        RequestError: 400, it is no number.
     """
     if not text:
         return 0
@@ -105,7 +105,7 @@ def parse_list_version(text: str) -> int:
 
 
 def _next_page(
-    storage: Storage, collection: Collection, selection: Selection, options: ListOptions
+    storage: Storage, collection: Collection, selection: Selection, options: ListQuery
 ) -> Page:
     if options.resource_version not in ("", "0"):
         raise bad_request("specifying resource version is not allowed when using continue")
@@ -116,7 +116,7 @@ def _next_page(
     return _page(storage, collection, selection, options.limit, at, token.start)
 
 
-def _expired_token(token: ContinueToken) -> StatusError:
+def _expired_token(token: ContinueToken) -> RequestError:
     return expired(
         "The provided continue parameter is too old to display a consistent list result. You can "
         "start a new list without the continue parameter, or use the continue token in this "

@@ -1,7 +1,7 @@
 """The options of a request: ``CreateOptions``, ``ListOptions``, ``DeleteOptions`` and so on.
 
-Promises: options are read from the query (and, for deletions, from the body) into typed values,
-and refused the way a real API server refuses them.
+Promises: options are read from the query (of deletions also from the body) into typed values, and
+refused as by a real API server.
 
 Upstream: ``metav1.*Options`` and ``metav1/validation``, ``metainternalversion/validation``.
 """
@@ -22,7 +22,7 @@ from clientgo.apiserver.objects.options import (
     Propagation,
     WriteOptions,
 )
-from clientgo.apiserver.resources.status_errors import (
+from clientgo.apiserver.resources.errors import (
     bad_request,
     invalid_options,
 )
@@ -45,7 +45,7 @@ class _Preconditions(msgspec.Struct, rename="camel"):
 
 
 class _SentDeleteOptions(msgspec.Struct, rename="camel"):
-    """What a client sends; the types are checked, the values not."""
+    """Delete options as sent: the types are checked, the values are not."""
 
     dry_run: list[str] | None = None
     propagation_policy: str | None = None
@@ -55,7 +55,7 @@ class _SentDeleteOptions(msgspec.Struct, rename="camel"):
 
 
 @dataclass(frozen=True, slots=True)
-class ListOptions:
+class ListQuery:
     """Options of list and watch."""
 
     label_selector: Selector
@@ -73,7 +73,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
     """Read ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, named by ``kind``.
 
     Raises:
-        StatusError: 422, an option has a value that it can't have.
+        RequestError: 422, an option has an invalid value.
     """
     causes = []
     if (dry_run := request.query.get("dryRun")) and dry_run != ["All"]:
@@ -114,7 +114,7 @@ def _as_sent(request: Request, kind: str) -> dict[str, Any]:
 
 
 def _default_manager(request: Request) -> str:
-    """Who writes, if the request does not say: the program in the User-Agent."""
+    """Return the field manager of a request that names none: the program in the User-Agent."""
     agent = request.headers.get("user-agent", "").partition("/")[0]
     return "".join(filter(str.isprintable, agent))[:_MAX_MANAGER_LENGTH] or "unknown"
 
@@ -123,7 +123,7 @@ def delete_options(request: Request) -> DeleteOptions:
     """Read ``DeleteOptions`` from the body or, if there is none, from the query.
 
     Raises:
-        StatusError: 400 or 422, the options can't be read or contradict each other.
+        RequestError: 400 or 422, the options can't be read or contradict each other.
     """
     given = decode_options(request) if request.body else _delete_query(request)
     try:
@@ -160,7 +160,7 @@ def delete_options(request: Request) -> DeleteOptions:
 
 
 def _delete_query(request: Request) -> dict[str, Any]:
-    """The query of a DELETE in the shape of the body."""
+    """Return the query of a DELETE in the form of the body."""
     given: dict[str, Any] = {"dryRun": request.query.get("dryRun")}
     if policy := request.parameter("propagationPolicy"):
         given["propagationPolicy"] = policy
@@ -176,11 +176,11 @@ def _delete_query(request: Request) -> dict[str, Any]:
     return given
 
 
-def list_options(request: Request) -> ListOptions:
-    """Read ``ListOptions``; a list or watch checks the rest with its own rules.
+def list_options(request: Request) -> ListQuery:
+    """Read ``ListOptions``; lists and watches check the combinations with their own rules.
 
     Raises:
-        StatusError: 400, a selector or a number can't be parsed.
+        RequestError: 400, a selector or a number can't be parsed.
     """
     try:
         labels = parse_label_selector(request.parameter("labelSelector"))
@@ -188,7 +188,7 @@ def list_options(request: Request) -> ListOptions:
     except SelectorError as error:
         raise bad_request(str(error)) from error
     timeout = request.parameter("timeoutSeconds")
-    return ListOptions(
+    return ListQuery(
         labels,
         fields,
         request.parameter("resourceVersion"),
@@ -201,11 +201,11 @@ def list_options(request: Request) -> ListOptions:
     )
 
 
-def check_list_match(options: ListOptions) -> None:
-    """Refuse combinations of resourceVersionMatch that mean nothing to a list.
+def check_list_match(options: ListQuery) -> None:
+    """Refuse invalid combinations of resourceVersionMatch for a list.
 
     Raises:
-        StatusError: 422.
+        RequestError: 422.
     """
     if options.send_initial_events is not None:
         cause = FieldError.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
@@ -230,11 +230,11 @@ def check_list_match(options: ListOptions) -> None:
         raise invalid_options("ListOptions", causes)
 
 
-def check_watch_match(options: ListOptions) -> None:
-    """Refuse combinations of resourceVersionMatch and sendInitialEvents that mean nothing.
+def check_watch_match(options: ListQuery) -> None:
+    """Refuse invalid combinations of resourceVersionMatch and sendInitialEvents.
 
     Raises:
-        StatusError: 422.
+        RequestError: 422.
     """
     path, match, initial = "resourceVersionMatch", options.match, options.send_initial_events
     causes = []
@@ -255,7 +255,7 @@ def parse_integer(text: str) -> int:
     """Read a number as the API's query decoder does.
 
     Raises:
-        StatusError: 400, it is none.
+        RequestError: 400, it is none.
     """
     number = int(text) if _SIGNED.fullmatch(text) else None
     if number is None or not -(2**63) <= number < 2**63:

@@ -1,7 +1,7 @@
 """Patches: the body of a PATCH as a function from the current object to the wanted one.
 
-Promises: the patch is parsed once, before the object is looked at; a malformed patch is a 400, one
-that does not fit the object a 422.
+Promises: the patch is parsed once, before the object is read. A malformed patch is a 400, one that
+does not fit the object a 422. The patched object is validated by ``objects.writer``.
 
 Upstream: apiserver ``endpoints/handlers/patch.go``.
 """
@@ -13,13 +13,13 @@ from typing import Any
 
 from clientgo.apiserver.http.bodies import media_type, parse_json
 from clientgo.apiserver.http.messages import Request
-from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import (
-    StatusError,
+from clientgo.apiserver.resources.errors import (
+    RequestError,
     bad_request,
     internal,
     unsupported_media_type,
 )
+from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.patches import (
     InapplicablePatchError,
@@ -35,7 +35,7 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
 _OPERATIONS = 10_000
-"""How many operations a JSON patch may have, as upstream."""
+"""Maximum operations of a JSON patch, as upstream."""
 
 Patcher = Callable[[Object], Object]
 
@@ -44,7 +44,7 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
     """Read the patch in a request.
 
     Raises:
-        StatusError: 415 or 400, the patch is of no known type or can't be read.
+        RequestError: 415 or 400, the patch is of no known type or can't be read.
     """
     apply_patch = _patch_types(resource).get(media_type(request))
     if apply_patch is None:
@@ -59,8 +59,8 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
             patched = apply_patch(current, patch)
         except InapplicablePatchError as error:
             if strategic:
-                raise internal(str(error)) from error  # upstream does not classify these
-            raise StatusError(422, "Invalid", str(error)) from error
+                raise internal(str(error)) from error  # unclassified upstream
+            raise RequestError(422, "Invalid", str(error)) from error
         except PatchError as error:
             raise bad_request(str(error)) from error
         if not isinstance(patched, dict):
@@ -72,7 +72,7 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
 
 def _check_operations(count: int) -> None:
     if count > _OPERATIONS:
-        raise StatusError(
+        raise RequestError(
             413,
             "RequestEntityTooLarge",
             f"The allowed maximum operations in a JSON patch is {_OPERATIONS}, got {count}",
@@ -92,5 +92,5 @@ def _patch_types(resource: Resource) -> dict[str, Callable[[Any, Any], Any]]:
 
 
 def is_apply(request: Request) -> bool:
-    """Whether the patch is a server-side apply."""
+    """Return True if the patch is a server-side apply."""
     return media_type(request) == APPLY_PATCH

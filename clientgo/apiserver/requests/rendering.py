@@ -1,10 +1,10 @@
-"""Stored objects as the bytes of an answer, in the representation that the client accepts.
+"""Stored objects as the bytes of a response, in the negotiated representation.
 
 Promises: in the usual form (JSON, the object itself) nothing is decoded or encoded again: a get
-answers the stored bytes, a list joins them. Tables, metadata-only objects and YAML are made on
-request.
+answers the stored bytes, a list joins them. Tables (what ``kubectl get`` prints), metadata-only
+objects and YAML are made on request.
 
-Upstream: apiserver ``endpoints/handlers/response.go``.
+Upstream: apiserver ``endpoints/handlers/response.go``, ``pkg/printers``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def object_response(
     status: int = 200,
     warnings: Sequence[str] = (),
 ) -> Response:
-    """The answer that holds one object."""
+    """Return the response with one object."""
     headers = [warning(text) for text in shown_warnings(warnings)]
     if representation.is_stored_form:
         return Response(status, resource.encoded(stored), headers=headers)
@@ -36,17 +36,17 @@ def object_response(
 
 
 def serialise(body: Any, representation: Representation) -> bytes:
-    """A JSON value in the media type that was negotiated."""
+    """Encode a JSON value in the negotiated media type."""
     if representation.media_type == "application/json":
         return encode(body)
-    import yaml  # see bodies: rarely needed and slow to import
+    import yaml  # slow to import, and rarely needed
 
     text: str = yaml.safe_dump(body, sort_keys=False)
     return text.encode()
 
 
 def render_object(resource: Resource, stored: StoredObject, representation: Representation) -> Any:
-    """One object in a form, as a JSON value."""
+    """Return one object in the negotiated form, as a JSON value."""
     obj = resource.decode(stored)
     if representation.form is Form.OBJECT:
         return obj
@@ -57,7 +57,7 @@ def render_object(resource: Resource, stored: StoredObject, representation: Repr
 
 
 def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
-    """An object reduced to its metadata."""
+    """Return an object reduced to its metadata."""
     return {
         "apiVersion": META_VERSION,
         "kind": Form.METADATA.value,
@@ -71,7 +71,7 @@ def list_response(
     metadata: dict[str, Any],
     representation: Representation,
 ) -> Response:
-    """The answer that holds a list."""
+    """Return the response with a list."""
     if representation.is_stored_form:
         return Response(200, encode_list(resource, items, metadata))
     objects = [resource.decode(item) for item in items]
@@ -93,7 +93,7 @@ def list_response(
 def encode_list(
     resource: Resource, items: Sequence[StoredObject], metadata: dict[str, Any]
 ) -> bytes:
-    """A list in JSON: a head, and the stored objects joined by commas."""
+    """Return a list in JSON: a head, and the stored objects joined by commas."""
     kind, version = resource.list_kind, resource.api_version
     if resource.is_custom:
         metadata = {"continue": "", **metadata}
@@ -117,7 +117,7 @@ def make_table(
     metadata: dict[str, Any],
     included: Included = Included.METADATA,
 ) -> dict[str, Any]:
-    """A Table of objects; ``metadata`` is that of the list."""
+    """Return a Table of objects; ``metadata`` is that of the list."""
     columns = resource.strategy.columns
     return {
         "kind": "Table",

@@ -1,7 +1,7 @@
-"""What a request path asks for: group, version, namespace, resource, name and subresource.
+"""The parts of a request path: group, version, namespace, resource, name and subresource.
 
-Promises: every path below ``/api`` and ``/apis`` is taken apart in one place. Resources are
-dynamic (a CRD adds paths at any time), so paths are parsed rather than routed.
+Promises: every path below ``/api`` and ``/apis`` is parsed here. There are no routes, because a CRD
+adds paths at any time.
 
 Does not promise that the resource exists; the registry knows that.
 
@@ -17,7 +17,7 @@ _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
 @dataclass(frozen=True, slots=True)
 class RequestInfo:
-    """A path below ``/api/v1`` or ``/apis/<group>/<version>`` in its parts."""
+    """The parts of a path below ``/api/v1`` or ``/apis/<group>/<version>``."""
 
     group: str
     version: str
@@ -28,7 +28,7 @@ class RequestInfo:
 
 
 def parse_path(path: str) -> RequestInfo | None:
-    """Take a resource path apart; None if ``path`` is not one (discovery, health, nonsense)."""
+    """Parse a resource path; return None for other paths (discovery, health)."""
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -52,5 +52,5 @@ def parse_path(path: str) -> RequestInfo | None:
 
 
 def _below_a_namespace_object(group: str, rest: list[str]) -> bool:
-    """Whether ``namespaces/<name>/...`` goes on to a subresource of the namespace itself."""
+    """Return True if the path names a subresource of a namespace object."""
     return group == "" and len(rest) == 3 and rest[2] in _NAMESPACE_SUBRESOURCES

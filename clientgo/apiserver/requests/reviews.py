@@ -1,6 +1,6 @@
-"""Reviews: questions that are posted and answered, and never stored.
+"""Reviews: objects that are posted, answered, and never stored.
 
-Promises the answers of a server without authorisation: everybody may do everything, and every
+Promises the answers of a server without authorization: every client may do everything, and every
 token is that of the one user.
 
 Upstream: ``pkg/registry/authorization`` and ``pkg/registry/authentication``.
@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from clientgo.apiserver.auth.authentication import USER
 from clientgo.apiserver.http.bodies import decode_object
-from clientgo.apiserver.http.messages import Answer, json_response
+from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.requests.options import write_options
-from clientgo.apiserver.requests.verbs import Call, Verb
+from clientgo.apiserver.requests.verbs import Verb, VerbCall
 from clientgo.apiserver.storage.storage import Object
 
 _EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
@@ -33,7 +33,7 @@ _STATUS: dict[tuple[str, str], Object] = {
 }
 
 
-async def _review(call: Call) -> Answer:
+async def _review(call: VerbCall) -> AnyResponse:
     options = write_options(call.request, "CreateOptions")
     obj, duplicates = decode_object(call.request, call.resource.kind)
     review, _ = read_object(call.resource, obj, options.field_validation, duplicates)

@@ -1,7 +1,7 @@
-"""The ``scale`` subresource: the number of replicas of an object, whatever its kind.
+"""The ``scale`` subresource: the number of replicas of any kind of object.
 
-Promises: a Scale is a view of its object; writing it changes the replicas of the object and nothing
-else, under the object's own optimistic locking.
+Promises: a Scale is a view of its object; writing it changes only the replicas, under the object's
+optimistic locking.
 
 Upstream: ``autoscaling/v1 Scale``, and the ``ScaleREST`` of each workload and of custom resources.
 """
@@ -12,11 +12,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientgo.apiserver.http.bodies import decode_object
-from clientgo.apiserver.http.messages import Answer, json_response
+from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.patching import make_patcher
-from clientgo.apiserver.requests.verbs import Call, existing
-from clientgo.apiserver.resources.status_errors import StatusError, bad_request, not_found
+from clientgo.apiserver.requests.verbs import VerbCall, existing
+from clientgo.apiserver.resources.errors import RequestError, bad_request, not_found
 from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.label_requirements import SelectorError
@@ -26,23 +26,25 @@ from clientgo.schema.field_errors import FieldError
 _SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
 
-async def get_scale(call: Call) -> Answer:
+async def get_scale(call: VerbCall) -> AnyResponse:
     """Answer the scale of an object."""
     return json_response(scale_of(call.resource.decode(existing(call)), _fields(call)))
 
 
-async def update_scale(call: Call) -> Answer:
+async def update_scale(call: VerbCall) -> AnyResponse:
     """Replace the scale of an object."""
     wanted, _ = decode_object(call.request, "Scale")
     return await _write(call, "UpdateOptions", lambda _: wanted)
 
 
-async def patch_scale(call: Call) -> Answer:
+async def patch_scale(call: VerbCall) -> AnyResponse:
     """Patch the scale of an object."""
     return await _write(call, "PatchOptions", make_patcher(call.request, call.resource))
 
 
-async def _write(call: Call, options_kind: str, change: Callable[[Object], Object]) -> Answer:
+async def _write(
+    call: VerbCall, options_kind: str, change: Callable[[Object], Object]
+) -> AnyResponse:
     fields = _fields(call)
 
     def scaled(obj: Object) -> Object:
@@ -60,7 +62,7 @@ async def _write(call: Call, options_kind: str, change: Callable[[Object], Objec
     return json_response(scale_of(call.resource.decode(outcome.stored), fields))
 
 
-def _check_replicas(call: Call, replicas: Any) -> None:
+def _check_replicas(call: VerbCall, replicas: Any) -> None:
     if isinstance(replicas, int) and not isinstance(replicas, bool) and replicas >= 0:
         return
     error = FieldError.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
@@ -71,11 +73,11 @@ def _check_replicas(call: Call, replicas: Any) -> None:
         "causes": [error.as_cause()],
     }
     message = f'Scale.autoscaling "{call.name}" is invalid: {error}'
-    raise StatusError(422, "Invalid", message, details)
+    raise RequestError(422, "Invalid", message, details)
 
 
 def scale_of(obj: Object, fields: ScaleFields) -> Object:
-    """The Scale that an object shows."""
+    """Return the Scale of an object."""
     metadata = obj["metadata"]
     status: Object = {"replicas": _find(obj, fields.status_replicas) or 0}
     if selector := _selector_text(_find(obj, fields.selector)):
@@ -90,10 +92,10 @@ def scale_of(obj: Object, fields: ScaleFields) -> Object:
 
 
 def _selector_text(selector: Any) -> str:
-    """A selector as text: text as it is, objects and plain maps of labels written out.
+    """Return a selector as text, from text, a selector object or a map of labels.
 
     Raises:
-        StatusError: 400, a custom resource holds something else there.
+        RequestError: 400, a custom resource has something else there.
     """
     if isinstance(selector, str):
         return selector
@@ -107,7 +109,7 @@ def _selector_text(selector: Any) -> str:
         raise bad_request(f"the selector for scaling can't be read: {error}") from error
 
 
-def _fields(call: Call) -> ScaleFields:
+def _fields(call: VerbCall) -> ScaleFields:
     fields = call.resource.strategy.scale_fields
     if fields is None:
         raise not_found(call.resource, call.name)

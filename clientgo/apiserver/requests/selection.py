@@ -1,6 +1,6 @@
-"""Which objects of a collection a request means: namespace, name, labels and fields.
+"""The objects of a collection that a request selects: by namespace, labels and fields.
 
-Promises: one value decides for lists, watches and deletions of collections alike.
+Promises: lists, watches and deletions of collections select by the same value.
 
 Upstream: apiserver ``storage.SelectionPredicate``.
 """
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from clientgo.apiserver.requests.options import ListOptions
+from clientgo.apiserver.requests.options import ListQuery
+from clientgo.apiserver.resources.errors import bad_request
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import bad_request
 from clientgo.apiserver.storage.storage import StoredObject
 from clientgo.meta.field_selectors import FieldSelector
 from clientgo.meta.label_selectors import Selector
@@ -27,21 +27,21 @@ class Selection:
 
     @property
     def selects_all(self) -> bool:
-        """Whether the selectors let everything through."""
+        """Return True if the selectors match everything."""
         return self.labels.empty and self.fields.empty
 
     def matches(self, stored: StoredObject) -> bool:
-        """Whether an object is meant; its namespace is looked at too."""
+        """Return True if an object is in the namespace and matches both selectors."""
         if self.namespace and not stored.key.startswith(f"{self.namespace}/"):
             return False
         return self.labels.matches(stored.labels) and self.fields.matches(stored.fields)
 
 
-def selection_of(resource: Resource, namespace: str, options: ListOptions) -> Selection:
-    """The selection that a request's options describe.
+def selection_of(resource: Resource, namespace: str, options: ListQuery) -> Selection:
+    """Return the selection of a request's options.
 
     Raises:
-        StatusError: 400, a field selector names a field that the resource does not select by.
+        RequestError: 400, a field selector names an unsupported field.
     """
     known = {"metadata.name", "metadata.namespace"} | resource.strategy.selectable_fields.keys()
     for requirement in options.field_selector.requirements:

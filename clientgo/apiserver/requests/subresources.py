@@ -1,9 +1,9 @@
-"""Which handler serves a method on a subresource, and the small ones themselves.
+"""The handlers of subresources.
 
-Promises ``status``, ``scale``, ``finalize`` and the subresources that only receive: ``token``,
-``binding``, ``eviction``. What needs a running pod (``log``, ``exec`` ...) is refused.
+Promises ``status``, ``scale``, ``finalize``, ``token``, ``binding`` and ``eviction``. Subresources
+that need a running pod (``log``, ``exec`` ...) are refused.
 
-Upstream: the ``rest`` storages of each resource, and apiextensions' for custom resources.
+Upstream: the ``rest`` storages of each resource and of custom resources.
 """
 
 from __future__ import annotations
@@ -11,15 +11,14 @@ from __future__ import annotations
 import secrets
 
 from clientgo.apiserver.http.bodies import decode_object
-from clientgo.apiserver.http.messages import Answer, json_response
+from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.request_info import RequestInfo
 from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
-from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Call, Verb, existing
-from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import (
-    StatusError,
+from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Verb, VerbCall, existing
+from clientgo.apiserver.resources.errors import (
+    RequestError,
     bad_request,
     conflict,
     method_not_allowed,
@@ -27,6 +26,7 @@ from clientgo.apiserver.resources.status_errors import (
     not_found,
     resource_not_found,
 )
+from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object
 
 _METHODS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
@@ -34,14 +34,14 @@ _METHODS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "
 _DEFAULT_TOKEN_SECONDS = 3600
 
 _AUDIENCE = "https://kubernetes.default.svc"
-"""Audience of service account tokens that name none."""
+"""Audience of service account tokens, if the request names none."""
 
 
 def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb:
-    """The handler for a method on a subresource.
+    """Return the handler for a method on a subresource.
 
     Raises:
-        StatusError: 404 for an unknown one, 405 for a verb that it does not have.
+        RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
     """
     subresource = resource.subresource(info.subresource)
     if subresource is None:
@@ -53,8 +53,8 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
     return own or OBJECT_VERBS[method][1]
 
 
-async def _create_token(call: Call) -> Answer:
-    """Answer a token for a service account; nobody checks it."""
+async def _create_token(call: VerbCall) -> AnyResponse:
+    """Answer a token for a service account; it is not checked."""
     existing(call)
     review, _ = decode_object(call.request, "TokenRequest")
     spec = review.get("spec") or {}
@@ -78,7 +78,7 @@ async def _create_token(call: Call) -> Answer:
     return json_response(answer, 201)
 
 
-async def _bind(call: Call) -> Answer:
+async def _bind(call: VerbCall) -> AnyResponse:
     """Assign a pod to a node, as schedulers do."""
     binding, _ = decode_object(call.request, "Binding")
     node = (binding.get("target") or {}).get("name")
@@ -96,8 +96,8 @@ async def _bind(call: Call) -> Answer:
     return json_response(_SUCCESS, 201)
 
 
-async def _evict(call: Call) -> Answer:
-    """Delete a pod; no disruption budget is asked."""
+async def _evict(call: VerbCall) -> AnyResponse:
+    """Delete a pod; disruption budgets are ignored."""
     eviction, _ = decode_object(call.request, "Eviction")
     options = eviction.get("deleteOptions") or {}
     await call.writer.delete(
@@ -106,10 +106,10 @@ async def _evict(call: Call) -> Answer:
     return json_response(_SUCCESS, 201)
 
 
-async def _refuse(call: Call) -> Answer:
-    """Say that pods don't run here."""
+async def _refuse(call: VerbCall) -> AnyResponse:
+    """Refuse: pods don't run here."""
     message = f"{call.subresource} is not available: the embedded API server runs no pods"
-    raise StatusError(501, "NotImplemented", message)
+    raise RequestError(501, "NotImplemented", message)
 
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

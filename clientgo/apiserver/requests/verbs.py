@@ -1,7 +1,7 @@
-"""What the verbs of the API do: one function each, for every resource.
+"""The verbs of the API: one function each, for every resource.
 
-Promises: a verb reads its options and its body, calls the storage or the writes, and renders the
-answer in the representation that was negotiated. None knows a particular kind.
+Promises: a verb reads the options and the body, calls the storage or the writer, and renders the
+response in the negotiated representation. No verb knows a kind.
 
 Upstream: apiserver ``endpoints/handlers``.
 """
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from clientgo.apiserver.http.bodies import decode_object, parse_yaml
-from clientgo.apiserver.http.messages import Answer, Request, Response, json_response
+from clientgo.apiserver.http.messages import AnyResponse, Request, Response, json_response
 from clientgo.apiserver.http.negotiation import Representation
 from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.options import FieldValidation, WriteOptions
@@ -25,9 +25,8 @@ from clientgo.apiserver.requests.patching import is_apply, make_patcher
 from clientgo.apiserver.requests.rendering import list_response, object_response
 from clientgo.apiserver.requests.selection import selection_of
 from clientgo.apiserver.requests.watching import WatchStream
-from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import (
-    StatusError,
+from clientgo.apiserver.resources.errors import (
+    RequestError,
     bad_request,
     conflict,
     future_resource_version,
@@ -36,6 +35,7 @@ from clientgo.apiserver.resources.status_errors import (
     invalid_patch,
     not_found,
 )
+from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object, StoredObject, object_key
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
@@ -43,8 +43,8 @@ from clientgo.schema.field_errors import FieldError
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A request for a verb on a resource."""
+class VerbCall:
+    """A request for a verb of a resource."""
 
     state: State
     writer: ObjectWriter
@@ -57,20 +57,20 @@ class Call:
 
     @property
     def target(self) -> Target:
-        """The object that the path names."""
+        """Return the object that the path names."""
         return Target(self.resource, self.namespace, self.name)
 
 
-Verb = Callable[[Call], Awaitable[Answer]]
+Verb = Callable[[VerbCall], Awaitable[AnyResponse]]
 
 
-async def get(call: Call) -> Answer:
+async def get(call: VerbCall) -> AnyResponse:
     """Answer one object."""
     _check_get_version(call)
     return object_response(call.resource, existing(call), call.representation)
 
 
-def _check_get_version(call: Call) -> None:
+def _check_get_version(call: VerbCall) -> None:
     version = call.request.parameter("resourceVersion")
     if not version:
         return
@@ -85,11 +85,11 @@ def _check_get_version(call: Call) -> None:
         raise future_resource_version(wanted, current)
 
 
-def existing(call: Call) -> StoredObject:
-    """The object that the path names.
+def existing(call: VerbCall) -> StoredObject:
+    """Return the object that the path names.
 
     Raises:
-        StatusError: 404, there is none.
+        RequestError: 404, it does not exist.
     """
     collection = call.state.storage.collection(call.resource.collection_key)
     stored = collection.get(object_key(call.namespace, call.name))
@@ -98,7 +98,7 @@ def existing(call: Call) -> StoredObject:
     return stored
 
 
-async def list_objects(call: Call) -> Answer:
+async def list_objects(call: VerbCall) -> AnyResponse:
     """Answer the objects of a collection."""
     options = list_options(call.request)
     selection = selection_of(call.resource, call.namespace, options)
@@ -108,14 +108,14 @@ async def list_objects(call: Call) -> Answer:
     return list_response(call.resource, page.items, page.metadata, call.representation)
 
 
-async def watch(call: Call) -> Answer:
-    """Answer the changes of a collection as they happen."""
+async def watch(call: VerbCall) -> AnyResponse:
+    """Answer the changes of a collection."""
     options = list_options(call.request)
     selection = selection_of(call.resource, call.namespace, options)
     return WatchStream(call.state, call.resource, selection, call.representation, options)
 
 
-async def create(call: Call) -> Answer:
+async def create(call: VerbCall) -> AnyResponse:
     """Store a new object."""
     options = write_options(call.request, "CreateOptions")
     obj, warnings = _read_body(call, options)
@@ -124,7 +124,7 @@ async def create(call: Call) -> Answer:
     return _written(call, result, warnings)
 
 
-async def update(call: Call) -> Answer:
+async def update(call: VerbCall) -> AnyResponse:
     """Replace an object."""
     options = write_options(call.request, "UpdateOptions")
     obj, warnings = _read_body(call, options)
@@ -142,7 +142,7 @@ async def update(call: Call) -> Answer:
     return _written(call, result, warnings)
 
 
-async def patch(call: Call) -> Answer:
+async def patch(call: VerbCall) -> AnyResponse:
     """Change an object by a patch."""
     if is_apply(call.request):
         return await apply(call)
@@ -163,17 +163,19 @@ async def patch(call: Call) -> Answer:
     return _written(call, result, warnings)
 
 
-def _read_patched(call: Call, patched: Object, options: WriteOptions) -> tuple[Object, list[str]]:
+def _read_patched(
+    call: VerbCall, patched: Object, options: WriteOptions
+) -> tuple[Object, list[str]]:
     try:
         return read_object(call.resource, patched, options.field_validation)
-    except StatusError as error:
+    except RequestError as error:
         if error.code != 400 or options.field_validation is FieldValidation.STRICT:
             raise
         raise invalid_patch(error.message) from error
 
 
-async def apply(call: Call) -> Answer:
-    """Bring an object to what its applier wants, or make it."""
+async def apply(call: VerbCall) -> AnyResponse:
+    """Apply a configuration to an object; create the object if it does not exist."""
     options = write_options(call.request, "PatchOptions")
     if not call.request.parameter("fieldManager"):
         error = FieldError.required("fieldManager", "is required for apply patch")
@@ -186,7 +188,7 @@ async def apply(call: Call) -> Answer:
     return _written(call, result, [])
 
 
-async def delete(call: Call) -> Answer:
+async def delete(call: VerbCall) -> AnyResponse:
     """Delete an object, or mark it as being deleted."""
     options = delete_options(call.request)
     result = await call.writer.delete(call.target, options)
@@ -210,8 +212,8 @@ def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
     }
 
 
-async def delete_collection(call: Call) -> Answer:
-    """Delete every object that the selectors mean; answers what they were."""
+async def delete_collection(call: VerbCall) -> AnyResponse:
+    """Delete the selected objects; answer their last states."""
     options = delete_options(_without_list_version(call.request))
     listed = list_options(call.request)
     selection = selection_of(call.resource, call.namespace, listed)
@@ -226,7 +228,7 @@ async def delete_collection(call: Call) -> Answer:
 
 
 def _without_list_version(request: Request) -> Request:
-    """The request without the list's resourceVersion, which is no precondition of deletions."""
+    """Return the request without resourceVersion, which is no precondition of deletions."""
     query = {key: value for key, value in request.query.items() if key != "resourceVersion"}
     return replace(request, query=query)
 
@@ -234,12 +236,12 @@ def _without_list_version(request: Request) -> Request:
 # -- bodies
 
 
-def _read_body(call: Call, options: WriteOptions) -> tuple[Object, list[str]]:
+def _read_body(call: VerbCall, options: WriteOptions) -> tuple[Object, list[str]]:
     obj, duplicates = decode_object(call.request, call.resource.kind)
     return read_object(call.resource, obj, options.field_validation, duplicates)
 
 
-def _check_namespace(call: Call, obj: Object) -> None:
+def _check_namespace(call: VerbCall, obj: Object) -> None:
     given = obj.get("metadata", {}).get("namespace")
     if call.resource.namespaced and given and given != call.namespace:
         raise bad_request(
@@ -247,7 +249,7 @@ def _check_namespace(call: Call, obj: Object) -> None:
         )
 
 
-def _check_names(call: Call, obj: Object) -> None:
+def _check_names(call: VerbCall, obj: Object) -> None:
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not name:
@@ -262,7 +264,7 @@ def _check_names(call: Call, obj: Object) -> None:
     _check_namespace(call, obj)
 
 
-def _written(call: Call, result: WriteResult, warnings: list[str]) -> Response:
+def _written(call: VerbCall, result: WriteResult, warnings: list[str]) -> Response:
     return object_response(
         call.resource,
         result.stored,

@@ -1,14 +1,14 @@
-"""Watches: a cursor in a collection's log, written to a client as it moves.
+"""Watches: a position in a collection's log, written to a client as it moves.
 
-Promises: a watch from a version delivers every later change that concerns its selection, once and
-in order; resuming and following live are the same code, because both read the log. An object is
-encoded when it is written, never again per watcher; what one wake-up finds goes out as one chunk.
-A client that does not read costs its cursor only; when the log has moved past it, it is dropped.
+Promises: a watch from a version delivers every later change of its selection, once and in order;
+resuming and following read the same log. An object is encoded when it is written, not again for
+each watcher; all new events are sent as one chunk. A client that does not read costs only its
+position; when the log no longer has that, the watch is dropped.
 
-Does not promise a change that the log no longer holds: the stream says 410 and ends.
+Does not promise a change that the log no longer has: the stream sends a 410 and ends.
 
-Differs from upstream (apiserver ``storage/cacher``, ``endpoints/handlers/watch.go``), where each
-watcher has a channel that the cacher fills.
+Differs from upstream (apiserver ``storage/cacher``, ``endpoints/handlers/watch.go``), where the
+cacher fills a channel for each watcher.
 """
 
 from __future__ import annotations
@@ -21,30 +21,31 @@ from typing import Any
 from clientgo.apiserver.http.messages import Message, Receive, Send, head
 from clientgo.apiserver.http.negotiation import Form, Representation
 from clientgo.apiserver.objects.state import State
-from clientgo.apiserver.requests.options import ListOptions, check_watch_match
+from clientgo.apiserver.requests.options import ListQuery, check_watch_match
 from clientgo.apiserver.requests.rendering import make_table, partial_metadata
 from clientgo.apiserver.requests.selection import Selection
+from clientgo.apiserver.resources.errors import RequestError, expired, internal
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.status_errors import StatusError, expired, internal
-from clientgo.apiserver.storage.storage import Change, Collection, EventType, StoredObject, encode
+from clientgo.apiserver.storage.storage import Change, Collection, StoredObject, encode
 from clientgo.apiserver.storage.versions import parse_version
+from clientgo.meta.watch_event import EventType
 
 BOOKMARK_INTERVAL = 60.0
 """Seconds between bookmarks; a real API server sends them about once a minute."""
 
 DEFAULT_TIMEOUT = 1800.0
-"""Seconds that a watch without timeoutSeconds lasts at least; up to twice as long, by chance."""
+"""Minimum seconds of a watch without timeoutSeconds; a random time up to twice as long is used."""
 
 _CHANGES_A_READ = 1000
 """Changes taken from the log at a time."""
 
 _BYTES_A_CHUNK = 256 * 1024
-"""Bytes from which on lines are written rather than joined by more. What a client does not read is
-one chunk, beyond what the kernel holds; a larger one is a single object."""
+"""Bytes from which on a chunk gets no more lines. A client that does not read costs one chunk,
+beyond the kernel's buffer."""
 
 _PAUSE_A_WATCHER = 50e-6
-"""Seconds between two writes to one watcher for each watcher that there is: about what the writes
-to the others take. Without it, 100 watchers keep the server busy for 5 ms a change."""
+"""Seconds between two writes to a watcher, for each watcher: about the time of the writes to the
+others. Without a pause, 100 watchers take 5 ms of the event loop for each change."""
 
 _LONGEST_PAUSE = 0.02
 _SHORTEST_PAUSE = 0.001
@@ -53,10 +54,10 @@ _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 
 def parse_watch_version(text: str) -> int:
-    """The resource version that a watch starts from; absent counts as 0.
+    """Return the resource version that a watch starts from; 0 if it is missing.
 
     Raises:
-        StatusError: 500 (sic), it is no number.
+        RequestError: 500 (sic), it is no number.
     """
     version = parse_version(text or "0")
     if version is None:
@@ -68,7 +69,7 @@ def parse_watch_version(text: str) -> int:
 
 
 class WatchStream:
-    """One client's watch. Made, fed and ended on the event loop."""
+    """The watch of one client. On the event loop."""
 
     def __init__(
         self,
@@ -76,12 +77,12 @@ class WatchStream:
         resource: Resource,
         selection: Selection,
         representation: Representation,
-        options: ListOptions,
+        options: ListQuery,
     ) -> None:
-        """Place the cursor; from here on no change is missed.
+        """Choose the position; from here on no change is missed.
 
         Raises:
-            StatusError: 422 or 500, the options contradict each other or can't be read.
+            RequestError: 422 or 500, the options contradict each other or can't be read.
         """
         check_watch_match(options)
         self.resource = resource
@@ -94,7 +95,7 @@ class WatchStream:
         self._included = representation.included
         self._bookmarks = options.bookmarks
         self._timeout = options.timeout
-        self._failure: StatusError | None = None
+        self._failure: RequestError | None = None
         self._initial: Iterable[StoredObject] = ()
         self._initial_bookmark = False
         self._table_columns = True
@@ -106,7 +107,7 @@ class WatchStream:
         self._position = self._collection.log_end
         self._place(options)
 
-    def _place(self, options: ListOptions) -> None:
+    def _place(self, options: ListQuery) -> None:
         version = parse_watch_version(options.resource_version)
         if options.send_initial_events or (options.send_initial_events is None and not version):
             self._initial = [
@@ -122,19 +123,19 @@ class WatchStream:
             else:
                 self._position = self._collection.position_after(version)
 
-    # -- what the log and the server tell the watch
+    # -- called by the log and the server
 
     @property
     def position(self) -> int:
-        """Absolute index in the log of the next change to read."""
+        """Return the absolute index of the next change to read."""
         return self._position
 
     def wake(self) -> None:
-        """The log has grown."""
+        """Continue: the log has grown."""
         self._wakeup.set()
 
     def drop(self) -> None:
-        """The log has moved past the cursor: hang up on the client."""
+        """Close the connection: the log no longer has the position."""
         if self._task is not None:
             self._task.cancel()
 
@@ -146,10 +147,10 @@ class WatchStream:
     # -- sending
 
     async def send(self, send: Send, receive: Receive) -> None:
-        """Write events until the watch times out, is ended, or the client hangs up."""
+        """Write events until the watch times out, is ended, or the client disconnects."""
 
         async def send_kept(message: Message) -> None:
-            await self._storage.durable()  # nobody is told what could still be lost
+            await self._storage.durable()  # no client sees what could still be lost
             await send(message)
 
         self._task = asyncio.current_task()
@@ -171,7 +172,7 @@ class WatchStream:
             await self._write_events(send_kept)
             await send_kept({"type": "http.response.body", "body": b""})
         except asyncio.CancelledError:
-            pass  # dropped; the unfinished answer makes the HTTP server close the connection
+            pass  # dropped: after an incomplete response the HTTP server closes the connection
         finally:
             self._open.discard(self)
             self._collection.watchers.discard(self)
@@ -221,9 +222,9 @@ class WatchStream:
             await self._gather()
 
     async def _gather(self) -> None:
-        """Let a burst of changes come together, if many watchers would each write each of them.
+        """Wait for more changes of a burst, if there are many watchers.
 
-        The first change after a pause goes out at once; with one watcher all do.
+        The first change after a pause is sent immediately; with one watcher all changes are.
         """
         loop = asyncio.get_running_loop()
         shared = min(len(self._collection.watchers) * _PAUSE_A_WATCHER, _LONGEST_PAUSE)
@@ -233,7 +234,7 @@ class WatchStream:
         self._last_written = loop.time()
 
     def _new_lines(self) -> Iterator[bytes]:
-        """The lines of the next changes, up to the end of the log; moves the cursor."""
+        """Yield the lines of the next changes, up to the end of the log; move the position."""
         selection = self._selection
         prefix = f"{selection.namespace}/" if selection.namespace else ""
         while changes := self._collection.changes_from(self._position, _CHANGES_A_READ):
@@ -247,7 +248,7 @@ class WatchStream:
                     yield self._event(*event)
 
     def _selected(self, change: Change) -> tuple[EventType, StoredObject] | None:
-        """What a change is to a selection: objects enter and leave it."""
+        """Return a change as the selection sees it: objects enter and leave it."""
         before = change.previous is not None and self._selection.matches(change.previous)
         if change.type is EventType.DELETED:
             return (EventType.DELETED, change.current) if before else None
@@ -289,7 +290,7 @@ class WatchStream:
 
 
 def _next_chunk(lines: Iterator[bytes]) -> bytes:
-    """The next lines, joined; empty at their end."""
+    """Return the next lines, joined; empty at the end."""
     chunk: list[bytes] = []
     size = 0
     for line in lines:

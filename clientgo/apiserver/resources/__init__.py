@@ -1,1 +1,1 @@
-"""Describe what is served: resources, the strategy of each, and the errors about them."""
+"""What is served: resources and their names, the strategy of each, errors about them."""

@@ -17,7 +17,7 @@ CellReader = Callable[[Object], Any]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a Table; ``priority`` above 0 is for wide output."""
+    """A column of a Table; with a ``priority`` above 0 it is shown in wide output only."""
 
     name: str
     type: str
@@ -27,7 +27,7 @@ class Column:
     priority: int = 0
 
     def definition(self) -> dict[str, Any]:
-        """The column as ``columnDefinitions`` tells it."""
+        """Return the column as ``columnDefinitions`` has it."""
         return {
             "name": self.name,
             "type": self.type,
@@ -38,17 +38,17 @@ class Column:
 
 
 def name_cell(obj: Object) -> Any:
-    """The object's name."""
+    """Return the object's name."""
     return obj["metadata"].get("name", "")
 
 
 def age_cell(obj: Object) -> Any:
-    """How long ago the object was created."""
+    """Return the time since the object was created."""
     return age_since(obj["metadata"].get("creationTimestamp"))
 
 
 def age_since(timestamp: str | None) -> str:
-    """A duration until now as kubectl writes it."""
+    """Return the time since a timestamp, as kubectl writes it."""
     if not timestamp:
         return "<unknown>"
     try:
@@ -59,7 +59,7 @@ def age_since(timestamp: str | None) -> str:
 
 
 def human_duration(seconds: float) -> str:
-    """A duration in at most two units, coarser the longer it is: 42s, 3m7s, 5h, 2d4h, 3y."""
+    """Return a duration in at most two units: 42s, 3m7s, 5h, 2d4h, 3y."""
     total = int(seconds)
     if total < -1:
         return "<invalid>"

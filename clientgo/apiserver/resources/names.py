@@ -1,8 +1,7 @@
-"""Which names objects may have.
+"""The rules for names: DNS subdomains for most kinds, DNS labels for some, path segments for RBAC.
 
-Promises the rules that the API states for names: DNS subdomains for most kinds, DNS labels for
-some, path segments for RBAC. Differs from upstream (apimachinery ``util/validation``) in that a
-rule is one predicate and its reason, so that a kind picks a rule instead of a function.
+Differs from upstream (apimachinery ``util/validation``): a rule is a value with a pattern and a
+reason, so that a kind names a rule instead of a function.
 """
 
 from __future__ import annotations
@@ -17,14 +16,14 @@ _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 
 @dataclass(frozen=True, slots=True)
 class NameRule:
-    """A form that names must have."""
+    """A pattern that names must match."""
 
     pattern: re.Pattern[str]
     max_length: int
     reason: str
 
     def problems(self, name: str, *, prefix: bool = False) -> list[str]:
-        """Why ``name`` is refused; a prefix may end as a finished name may not."""
+        """Return why ``name`` is refused; a prefix may end in a hyphen."""
         problems = []
         if len(name) > self.max_length:
             problems.append(f"must be no more than {self.max_length} characters")
@@ -63,7 +62,7 @@ PATH_SEGMENT = NameRule(
 
 
 def name_causes(name: str, rule: NameRule, *, prefix: bool = False) -> list[FieldError]:
-    """What is wrong with ``metadata.name`` (or, as a prefix, ``metadata.generateName``)."""
+    """Return the errors of ``metadata.name`` (or, for a prefix, ``metadata.generateName``)."""
     path = "metadata.generateName" if prefix else "metadata.name"
     return [
         FieldError.invalid(path, name, problem) for problem in rule.problems(name, prefix=prefix)

@@ -1,10 +1,10 @@
-"""What one kind of object demands of a write.
+"""How one kind of object behaves in a write.
 
-Promises: the verb handlers know no kinds. Whatever is particular to one (defaults, the fields
-that only the server may set, validation, when a write raises the generation) is asked of the
-resource's ``Strategy``; this class is the behaviour of a kind with no peculiarities.
+Promises: the writer and the verbs know no kinds. Defaults, the fields that only the server may set,
+validation, and when a write raises the generation are decided by the resource's ``Strategy``; this
+class has the behaviour of a kind without rules of its own.
 
-Hooks that prepare an object change it in place: it is the request's own copy.
+Methods that prepare an object change it in place: it belongs to the request.
 
 Upstream: apiserver ``registry/rest`` ``RESTCreateStrategy``, ``RESTUpdateStrategy``.
 """
@@ -16,21 +16,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from clientgo.apiserver.resources.columns import AGE, NAME, Column
+from clientgo.apiserver.resources.errors import bad_request
 from clientgo.apiserver.resources.names import DNS_SUBDOMAIN, NameRule
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.apiserver.resources.status_errors import bad_request
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.managed_fields import DEDUCED, FieldSet, FieldType
 from clientgo.meta.patches.strategic_merge import PatchSchema
 from clientgo.schema.field_errors import FieldError
 
 FieldReader = Callable[[Object], str]
-"""The value of a selectable field of an object, as text."""
+"""Returns the value of a selectable field as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """An object as the kind understands it, and what the client should be warned about."""
+    """An object as its kind reads it, and the fields that the kind does not know."""
 
     obj: Object
     unknown_fields: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Decoded:
 
 @dataclass(frozen=True, slots=True)
 class ScaleFields:
-    """Where an object keeps what its ``scale`` subresource shows, as names from the top."""
+    """Paths of the fields that the ``scale`` subresource shows."""
 
     spec_replicas: tuple[str, ...]
     status_replicas: tuple[str, ...]
@@ -46,27 +46,27 @@ class ScaleFields:
 
 
 class Strategy:
-    """A kind without peculiarities."""
+    """A kind without rules of its own."""
 
     allow_unconditional_update = True
-    """Whether an update may leave the resourceVersion out."""
+    """An update may leave the resourceVersion out."""
 
     returns_deleted_object = False
-    """Whether a deletion answers the object instead of a Status."""
+    """A deletion answers the object instead of a Status."""
 
     counts_generations = False
-    """Whether ``metadata.generation`` is kept: 1 at first, raised when the spec changes."""
+    """``metadata.generation`` starts at 1 and is raised when the spec changes."""
 
     name_rule: NameRule = DNS_SUBDOMAIN
 
     metadata_checks = 3
-    """How often an update tells a mistake in metadata; see `object_meta.update_causes`."""
+    """How often an update reports an error in metadata; see ``metadata.update_causes``."""
 
     reported_group: str | None = None
-    """The group in messages about invalid objects, if it is not the resource's own."""
+    """Group in messages about invalid objects, if it is not the resource's own."""
 
     deletion_finalizers: tuple[str, ...] = ()
-    """Finalizers that every object is given when its deletion begins."""
+    """Finalizers that are added when the deletion of an object begins."""
 
     published_schema: Mapping[str, Any] = {}
     """The schema that OpenAPI shows, if the kind is defined by a CRD."""
@@ -78,18 +78,18 @@ class Strategy:
     """Where the ``scale`` subresource finds its numbers, if the kind has it."""
 
     columns: tuple[Column, ...] = (NAME, AGE)
-    """What a Table shows of an object."""
+    """Columns of a Table."""
 
     @property
     def patch_schema(self) -> PatchSchema | None:
-        """What a strategic merge patch merges by; None if the kind does not take any."""
+        """Return the schema of strategic merge patches; None if the kind takes none."""
         return None
 
     def check_type(self, resource: ResourceType, obj: Object) -> None:
-        """Refuse an object that says it is of another type; saying nothing is fine.
+        """Refuse an object of another type; apiVersion and kind may be missing.
 
         Raises:
-            StatusError: 400 or 422.
+            RequestError: 400 or 422.
         """
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
         if (api_version or resource.api_version, kind or resource.kind) != (
@@ -101,60 +101,60 @@ class Strategy:
             )
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
-        """Check types, drop what the kind does not know, fill in what may be left out.
+        """Check types, drop unknown fields, set defaults.
 
         Raises:
-            StatusError: 400, a field has the wrong type.
+            RequestError: 400, a field has the wrong type.
         """
         return Decoded(obj)
 
     def empty_object(self, resource: ResourceType) -> Object:
-        """What an object with nothing in it looks like; bookmarks carry one."""
+        """Return an object without content, for bookmarks."""
         return {"apiVersion": resource.api_version, "kind": resource.kind}
 
     def prepare_for_create(self, obj: Object) -> None:
-        """Set what only the server may set; drop what a create may not bring."""
+        """Set and remove what only the server may set."""
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Take over from ``old`` what a write to the main resource may not change."""
+        """Copy from ``old`` what a write to the main resource may not change."""
 
     def field_type(self, api_version: str, kind: str) -> FieldType | None:
-        """The type that server-side apply merges by, at a version of the kind."""
+        """Return the type by which server-side apply merges a version of the kind."""
         return DEDUCED
 
     def reset_fields(self, subresource: str) -> FieldSet:
-        """Fields that a write to the main resource (or a subresource) can't change, nor own."""
+        """Return the fields that a write to a subresource ("" for the main one) can't own."""
         return FieldSet()
 
     def prepare_for_finalize(self, new: Object, old: Object) -> None:
-        """Take over from ``old`` what a write to the finalize subresource may not change."""
+        """Copy from ``old`` what a write to the finalize subresource may not change."""
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Take over from ``old`` what a write to the status may not change."""
+        """Copy from ``old`` what a write to the status may not change."""
 
     def grace_period(self, obj: Object, requested: int | None) -> int:
-        """Seconds that a deletion gives the object to end."""
+        """Return the grace period of a deletion in seconds."""
         return 0
 
     def may_go(self, obj: Object) -> bool:
-        """Whether an object without finalizers can be deleted at once."""
+        """Return True if an object without finalizers can be removed immediately."""
         return True
 
     def mark_deleted(self, obj: Object) -> None:
-        """Show in the object itself that its deletion has begun."""
+        """Show the begin of the deletion in the object, beyond its metadata."""
 
     def spec_changed(self, new: Object, old: Object) -> bool:
-        """Whether an update raises the generation."""
+        """Return True if an update raises the generation."""
         return new.get("spec") != old.get("spec")
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """What is wrong with a new object."""
+        """Return the errors of a new object."""
         return []
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """What is wrong with an update."""
+        """Return the errors of an update."""
         return []
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
-        """What is wrong with a write to the status."""
+        """Return the errors of a write to the status."""
         return []

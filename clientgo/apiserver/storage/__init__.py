@@ -1,1 +1,1 @@
-"""Keep objects and their history: in memory, and on disk if a data directory is given."""
+"""Objects, their history and the resource version; on disk if a data directory is given."""

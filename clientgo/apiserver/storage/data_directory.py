@@ -1,13 +1,11 @@
-"""A directory with a cluster in it: an SQLite file that is a log of changes.
+"""A directory that keeps a cluster: an SQLite file with a log of changes.
 
-Promises: ``write`` is one transaction that has reached the disk when it returns: a killed process
-or a lost power supply leaves either all of it or nothing. One process has a directory at a time.
-What can't be used (another program's file, a damaged one, one that is in use) is refused with
-a sentence that says what to do.
+Promises: ``write`` is one transaction, which is on disk when it returns. A killed process or a
+power failure leaves all of it or nothing. One process at a time uses a directory. A file that can't
+be used (of another program, damaged, in use) is refused with a message that says what to do.
 
-The one table is the log. The state of an object is its newest row; older rows are its history, and
-are removed when there is much of it. So a write costs one insertion, and a cluster that is loaded
-again has the history that watches and paged lists resume from.
+The state of an object is its newest row; older rows are the history that watches and paged lists
+resume from.
 
 Upstream: etcd, and kine, which keeps etcd's data in such a table.
 """
@@ -25,7 +23,7 @@ from clientgo.apiserver.storage.journal import Entry, History
 from clientgo.meta.decoding import decode
 
 KEPT_CHANGES = 40_000
-"""Changes in the history; when there are more, the older half goes."""
+"""Changes in the history; above that, the older half is removed."""
 
 KEPT_BYTES = 128 * 1024 * 1024
 """Bytes of objects in the history."""
@@ -63,7 +61,7 @@ class DataDirectory:
     """An open data directory. Any thread may use it, one at a time."""
 
     def __init__(self, path: Path) -> None:
-        """Open a directory; one that is missing or empty becomes a new cluster's.
+        """Open a directory; if it is missing or empty, a new cluster begins.
 
         Raises:
             DataDirectoryError: it can't be used.
@@ -96,7 +94,7 @@ class DataDirectory:
                 f"{self._path / _FILE} belongs to another program; choose another data directory"
             )
         execute("PRAGMA journal_mode = WAL")
-        execute("PRAGMA synchronous = FULL")  # every commit is on disk, not just with the kernel
+        execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk
         if not tables:
             self._connection.executescript(_TABLES)
         [version] = execute("PRAGMA user_version").fetchone()
@@ -128,11 +126,11 @@ class DataDirectory:
         )
 
     def history(self) -> History:
-        """All that is kept."""
+        """Return everything that is kept."""
         return History(self._compacted, self._entries())
 
     def _entries(self) -> Iterator[Entry]:
-        """Every kept entry in the order of versions.
+        """Yield every kept entry in the order of versions.
 
         Raises:
             DataDirectoryError: the file is damaged.
@@ -162,7 +160,7 @@ class DataDirectory:
             ) from error
 
     def write(self, entries: Sequence[Entry], forget: int = 0) -> None:
-        """Keep changes, and none of the history up to a version; returns when that is on disk.
+        """Add changes and remove the history up to version ``forget``, in one transaction.
 
         Raises:
             sqlite3.Error: it could not be written; nothing of it is kept.
@@ -197,7 +195,7 @@ class DataDirectory:
             self._bytes = self._history_bytes()
 
     def _remove_history(self, version: int) -> None:
-        """Remove what an entry up to `version` has replaced, and what it has deleted."""
+        """Remove the rows that entries up to ``version`` have replaced or deleted."""
         for statement in (
             "DELETE FROM changes WHERE version IN "
             "(SELECT replaces FROM changes WHERE version > :from AND version <= :to)",
@@ -207,11 +205,11 @@ class DataDirectory:
             self._connection.execute(statement, {"from": self._compacted, "to": version})
 
     def close(self) -> None:
-        """Let others have the directory."""
+        """Close the file; another process can use the directory then."""
         self._connection.close()
 
 
 def erase_data(path: Path) -> None:
-    """Remove the cluster from a directory that no server uses."""
+    """Remove the cluster in a directory that no server uses."""
     for name in (_FILE, f"{_FILE}-wal"):
         (path / name).unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""What storage tells of each change, so that somebody can keep it beyond the life of the process.
+"""The interface through which storage keeps changes beyond the life of the process.
 
-Promises: storage serves from memory whatever the journal is. It records each change before anybody
-can see it, and an answer or a watch event goes out only after ``durable`` has returned; so what a
-client was told is what a journal has kept.
+Promises: storage always serves from memory. It records each change before any client can see it,
+and a response or watch event is sent only after ``durable`` has returned; so a journal has kept all
+that a client was told.
 """
 
 from __future__ import annotations
@@ -15,23 +15,23 @@ import msgspec
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """One change, as it is kept. The entries of a cluster have consecutive versions."""
+    """One kept change. The entries of a cluster have consecutive versions."""
 
     version: int
     replaces: int
-    """Version of the state that this one takes the place of; 0 for a new object."""
+    """Version of the state that this one replaces; 0 for a new object."""
     deleted: bool
     collection: tuple[str, str]
     """Group and plural."""
     key: str
     raw: bytes
     fields: dict[str, str]
-    """What field selectors may ask for."""
+    """Values that field selectors compare."""
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """What was kept: for each object its state at ``compacted``, then every change since."""
+    """The state of each object at version ``compacted``, then every change since."""
 
     compacted: int
     entries: Iterable[Entry]
@@ -39,37 +39,37 @@ class History:
 
 
 class JournalError(Exception):
-    """Changes can't be kept any more; nothing that was not kept has been acknowledged."""
+    """Changes can't be kept any more; no change that was lost has been acknowledged."""
 
 
 class Journal(Protocol):
     """Keeps changes. Used on the server's event loop."""
 
     def history(self) -> History:
-        """What earlier processes have recorded."""
+        """Return what earlier processes have recorded."""
 
     def record(self, entry: Entry) -> None:
-        """Keep a change, soon."""
+        """Keep a change with the next transaction."""
 
     def forget(self, version: int) -> None:
-        """Keep no change up to a version, only the state at it."""
+        """Remove the history up to a version; keep the state."""
 
     async def durable(self) -> None:
-        """Wait until all that was recorded is kept.
+        """Wait until everything recorded so far is kept.
 
         Raises:
             JournalError: it can't be.
         """
 
     def close(self) -> None:
-        """Let others have what was kept; what nobody waited for is lost."""
+        """Release what was kept; changes that no ``durable`` waited for are lost."""
 
 
 class NoJournal:
-    """Keeps nothing: the cluster lives in memory alone."""
+    """Keeps nothing: the cluster is in memory only."""
 
     def history(self) -> History:
-        """Nothing."""
+        """Return an empty history."""
         return History(0, ())
 
     def record(self, entry: Entry) -> None:
@@ -79,7 +79,7 @@ class NoJournal:
         """Do nothing."""
 
     async def durable(self) -> None:
-        """Return at once."""
+        """Return immediately."""
 
     def close(self) -> None:
         """Do nothing."""

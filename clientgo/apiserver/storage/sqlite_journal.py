@@ -1,9 +1,8 @@
-"""A journal on disk, written by a thread of its own, with group commit.
+"""A journal on disk, written by its own thread, with group commit.
 
-Promises: while one transaction is on its way to the disk, the event loop serves on, and what is
-recorded meanwhile goes into the next one. So clients that write at the same time share the wait
-for the disk. After a failure nothing is acknowledged any more: memory is ahead of the disk then,
-and a restart is the way back to what was kept.
+Promises: while a transaction is written, the event loop continues; changes recorded meanwhile are
+written with the next one, so that clients that write at the same time share the wait for the disk.
+After a failure nothing is acknowledged: memory is ahead of the disk, until the server is restarted.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ class SqliteJournal:
         self._forget = 0
         self._recorded = 0
         self._kept = 0
-        """How many of what was recorded are on disk."""
+        """How many of the recorded changes are on disk."""
         self._writing: asyncio.Task[None] | None = None
         self._failure: sqlite3.Error | None = None
 
     def history(self) -> History:
-        """What earlier processes have recorded."""
+        """Return what earlier processes have recorded."""
         return self._directory.history()
 
     def record(self, entry: Entry) -> None:
@@ -45,7 +44,7 @@ class SqliteJournal:
         self._recorded += 1
 
     async def durable(self) -> None:
-        """Wait until all that was recorded is on disk.
+        """Wait until everything recorded so far is on disk.
 
         Raises:
             JournalError: it can't be written.
@@ -74,6 +73,6 @@ class SqliteJournal:
             self._writing = None
 
     def close(self) -> None:
-        """Close the directory; what nobody waited for is lost."""
+        """Close the directory; changes that no ``durable`` waited for are lost."""
         self._writer.shutdown()
         self._directory.close()

@@ -1,23 +1,21 @@
-"""Objects as encoded bytes, one resource version counter, and a bounded log of what changed.
+"""Objects as encoded bytes, one resource version counter, and a bounded log of changes.
 
-Promises: a write is one synchronous step on the event loop: the version is taken, the object is
-encoded once, the log is extended and every watcher is woken. There are no locks and no lost
-events, because nothing else runs in between. Lists and watch events are made of the same bytes.
-The state at an earlier version is found by undoing the log, as long as the log reaches back.
+Promises: a write is one synchronous step on the event loop: take a version, encode the object once,
+append to the log, wake every watcher. Nothing else runs in between, so there are no locks and no
+lost events. Lists and watch events use the same bytes. The state at an earlier version is found by
+undoing the log, as far as the log reaches back.
 
-Does not promise validation or policy (``writes``). What outlives the process is up to the
-``Journal``, which is told of each change.
+Does not promise validation or policy (``objects.writer``), nor durability (``Journal``).
 
-Differs from etcd with a watch cache on top: there is one copy of an object, and a watcher is a
-cursor in the log instead of a buffer of its own. A watcher that does not read costs nothing, and
-is dropped when the log has moved past its cursor.
+Differs from etcd with a watch cache: there is one copy of an object, and a watcher is a position in
+the log instead of a buffer. A watcher that does not read costs nothing; it is dropped when the log
+no longer has its position.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from enum import StrEnum
 from typing import Any, Protocol
 
 import msgspec
@@ -25,29 +23,22 @@ from sortedcontainers import SortedDict
 
 from clientgo.apiserver.storage.journal import Entry, Journal, NoJournal
 from clientgo.meta.decoding import decode as decode_typed
+from clientgo.meta.watch_event import EventType
 
 Object = dict[str, Any]
 """A decoded API object; one request owns it, storage holds its encoded form."""
 
 FIRST_VERSION = 1000
-"""Versions start here: 1 is long gone on any real server, and clients and tests rely on it."""
+"""The first version; on a real server, version 1 is always too old to watch from."""
 
 HISTORY_CHANGES = 20_000
-"""Changes a collection remembers; beyond that a watch must start again from a list."""
+"""Changes in a collection's log; a watch from before them gets a 410."""
 
 HISTORY_BYTES = 64 * 1024 * 1024
-"""Bytes of encoded objects that a collection's log may hold; a few huge objects reach it first."""
+"""Bytes of encoded objects in a collection's log."""
 
 encode: Callable[[Any], bytes] = msgspec.json.encode
 decode: Callable[[bytes], Any] = msgspec.json.decode
-
-
-class EventType(StrEnum):
-    """What happened to an object, in the words of the watch protocol."""
-
-    ADDED = "ADDED"
-    MODIFIED = "MODIFIED"
-    DELETED = "DELETED"
 
 
 class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -59,17 +50,17 @@ class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
     uid: str
     labels: dict[str, str]
     fields: dict[str, str]
-    """What field selectors of this resource may ask for."""
+    """Values that field selectors compare."""
     owners: tuple[str, ...]
     """uids of the owner references."""
 
     def decode(self) -> Object:
-        """A fresh dict of this state, the caller's to change."""
+        """Return a new dict of this state; the caller may change it."""
         decoded: Object = decode(self.raw)
         return decoded
 
     def at_version(self, version: int) -> StoredObject:
-        """The same state under another resource version."""
+        """Return the same state with another resource version."""
         obj = self.decode()
         obj["metadata"]["resourceVersion"] = str(version)
         return msgspec.structs.replace(self, resource_version=version, raw=encode(obj))
@@ -88,17 +79,17 @@ class Change(msgspec.Struct, frozen=True, gc=False, eq=False):
 
 
 class Watcher(Protocol):
-    """Somebody who follows a collection's log."""
+    """Follows a collection's log."""
 
     def wake(self) -> None:
-        """The log has grown."""
+        """Be called when the log has grown."""
 
     @property
     def position(self) -> int:
-        """Absolute index of the next change to read."""
+        """Return the absolute index of the next change to read."""
 
     def drop(self) -> None:
-        """The log has moved past the watcher's position: it can't go on."""
+        """Be called when the log no longer has the watcher's position: end the watch."""
 
 
 class _OwnerReference(msgspec.Struct, gc=False):
@@ -106,7 +97,7 @@ class _OwnerReference(msgspec.Struct, gc=False):
 
 
 class _Metadata(msgspec.Struct, gc=False):
-    """What storage itself reads of an object."""
+    """The metadata that storage itself reads."""
 
     uid: str
     labels: dict[str, str] | None = None
@@ -131,7 +122,7 @@ def _restored(entry: Entry) -> StoredObject:
 
 
 def object_key(namespace: str, name: str) -> str:
-    """The key of an object within its collection; keys sort as a list answers them."""
+    """Return the key of an object within its collection; keys sort in the order of lists."""
     return f"{namespace}/{name}" if namespace else name
 
 
@@ -142,7 +133,7 @@ class Collection:
         self.group = group
         self.plural = plural
         self.expired = version
-        """Newest version whose change the log no longer has: nothing can start before it."""
+        """Newest version whose change is no longer in the log; no watch starts before it."""
         self.watchers: set[Watcher] = set()
         self._objects: SortedDict[str, StoredObject] = SortedDict()
         self._log: list[Change] = []
@@ -153,12 +144,12 @@ class Collection:
         return len(self._objects)
 
     def get(self, key: str) -> StoredObject | None:
-        """The object's current state."""
+        """Return the object's current state, or None."""
         found: StoredObject | None = self._objects.get(key)
         return found
 
     def scan(self, namespace: str = "", after: str = "") -> Iterator[StoredObject]:
-        """Current objects in key order; of one namespace, and beyond a key, if given."""
+        """Iterate over objects in key order; of one namespace, and after a key, if given."""
         objects = self._objects
         if not namespace and not after:
             return iter(objects.values())
@@ -168,7 +159,7 @@ class Collection:
         return (objects[key] for key in keys)
 
     def scan_at(self, version: int, namespace: str = "", after: str = "") -> list[StoredObject]:
-        """The objects as they were at ``version``, which must not have expired."""
+        """Return the objects as they were at ``version``, which must not have expired."""
         undone: dict[str, StoredObject | None] = {}
         for change in reversed(self._log):
             if change.resource_version <= version:
@@ -189,31 +180,31 @@ class Collection:
 
     @property
     def log_end(self) -> int:
-        """Absolute index that the next change will have."""
+        """Return the absolute index that the next change will have."""
         return self._log_start + len(self._log)
 
     def position_after(self, version: int) -> int:
-        """Absolute index of the first change beyond ``version``."""
+        """Return the absolute index of the first change after ``version``."""
         return self._log_start + bisect_right(
             self._log, version, key=lambda change: change.resource_version
         )
 
     def changes_from(self, position: int, limit: int) -> list[Change]:
-        """Up to ``limit`` changes from an absolute index on."""
+        """Return up to ``limit`` changes from an absolute index on."""
         start = position - self._log_start
         return self._log[start : start + limit]
 
     def expire(self, version: int) -> None:
-        """Forget the log: whoever has not read it to its end must list again."""
+        """Clear the log: a watcher that has not read it to its end must list again."""
         self._forget(len(self._log))
         self.expired = max(self.expired, version)
 
     def restore(self, stored: StoredObject) -> None:
-        """Have an object whose change is history no longer."""
+        """Add an object whose change is no longer in the history."""
         self._objects[stored.key] = stored
 
     def apply(self, change: Change) -> None:
-        """Make a change the newest one, and tell the watchers."""
+        """Apply a change, append it to the log, and wake the watchers."""
         if change.type is EventType.DELETED:
             del self._objects[change.current.key]
         else:
@@ -226,7 +217,7 @@ class Collection:
             watcher.wake()
 
     def _forget(self, count: int) -> None:
-        """Drop the oldest ``count`` changes, and the watchers that still need them."""
+        """Remove the oldest ``count`` changes and drop the watchers that need them."""
         if count == 0:
             return
         self.expired = self._log[count - 1].resource_version
@@ -241,13 +232,13 @@ Observer = Callable[[Collection, Change], None]
 
 
 class Storage:
-    """All collections and the one counter of resource versions.
+    """All collections and the counter of resource versions.
 
     Used on the server's event loop only.
     """
 
     def __init__(self, journal: Journal | None = None) -> None:
-        """Take up what a journal has kept; observers are told later, by ``announce``.
+        """Load what a journal has kept; ``announce`` calls the observers for it.
 
         Raises:
             DataDirectoryError: what was kept is damaged.
@@ -276,19 +267,19 @@ class Storage:
         self.version = newest
 
     def take_restored(self) -> list[Collection]:
-        """The collections that were restored and not yet announced; empty from the next call on."""
+        """Return the restored collections; later calls return none."""
         restored, self._restored = self._restored, []
         return restored
 
     def announce(self, collection: Collection) -> None:
-        """Tell the observers of restored objects, as if they were new."""
+        """Call the observers for the objects of a restored collection, as if they were new."""
         for stored in list(collection.scan()):
             change = Change(stored.resource_version, EventType.ADDED, stored, None)
             for observer in self._observers:
                 observer(collection, change)
 
     async def durable(self) -> None:
-        """Wait until every change so far will survive; answers go out after that.
+        """Wait until every change so far is kept; responses are sent after that.
 
         Raises:
             JournalError: changes can't be kept any more.
@@ -296,30 +287,30 @@ class Storage:
         await self._journal.durable()
 
     def close(self) -> None:
-        """Let others have what the journal keeps; nothing can be written any more."""
+        """Close the journal; nothing can be written any more."""
         self._journal.close()
 
     def observe(self, observer: Observer) -> None:
-        """Call ``observer`` with every change, at once, after it has been applied."""
+        """Call ``observer`` with every change, in the same step, after it was applied."""
         self._observers.append(observer)
 
     def collection(self, key: tuple[str, str]) -> Collection:
-        """The collection of a (group, plural), made when first asked for."""
+        """Return the collection of a (group, plural); create it if it does not exist."""
         found = self._collections.get(key)
         if found is None:
             found = self._collections[key] = Collection(*key, version=self.version)
         return found
 
     def collections(self) -> list[Collection]:
-        """Every collection that was ever asked for."""
+        """Return every collection."""
         return list(self._collections.values())
 
     def drop(self, key: tuple[str, str]) -> None:
-        """Forget a collection whose resource is no longer served."""
+        """Remove a collection whose resource is no longer served."""
         self._collections.pop(key, None)
 
     def expire_history(self) -> None:
-        """Forget every log."""
+        """Clear every log."""
         for collection in self._collections.values():
             collection.expire(self.version)
         self._journal.forget(self.version)
@@ -327,7 +318,7 @@ class Storage:
     def put(
         self, collection: Collection, key: str, obj: Object, fields: dict[str, str]
     ) -> StoredObject:
-        """Store a new state of an object; ``obj`` is given its resource version."""
+        """Store a new state of an object and set its resource version in ``obj``."""
         previous = collection.get(key)
         stored = self._encode(key, obj, fields)
         kind = EventType.ADDED if previous is None else EventType.MODIFIED

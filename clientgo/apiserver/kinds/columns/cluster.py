@@ -1,4 +1,4 @@
-"""The columns of configuration, nodes, namespaces, events, leases and quotas.
+"""Cells of nodes, events, quotas and component statuses.
 
 Upstream: ``pkg/printers/internalversion/printers.go``.
 """
@@ -22,12 +22,14 @@ _ROLE_LABEL = "kubernetes.io/role"
 
 
 def node_status(node: Object) -> str:
+    """Return Ready, NotReady or Unknown, and whether scheduling is disabled."""
     ready = conditions(node).get("Ready")
     shown = {"True": "Ready", None: "Unknown"}.get(ready, "NotReady")
     return f"{shown},SchedulingDisabled" if node["spec"].get("unschedulable") else shown
 
 
 def node_roles(node: Object) -> str:
+    """Return the roles in the labels of a node."""
     labels = node["metadata"].get("labels", {})
     roles = {key.removeprefix(_ROLE_PREFIX) for key in labels if key.startswith(_ROLE_PREFIX)}
     roles.add(labels.get(_ROLE_LABEL, ""))
@@ -35,6 +37,8 @@ def node_roles(node: Object) -> str:
 
 
 def node_address(kind: str) -> CellReader:
+    """Read the node address of a type."""
+
     def read(node: Object) -> str:
         found = find(node, "status.addresses") or ()
         return next((str(item["address"]) for item in found if item["type"] == kind), NONE)
@@ -114,6 +118,8 @@ def _quota(quota: Object, *, limits: bool) -> str:
 
 
 def healthy(field: str) -> CellReader:
+    """Read a field of the condition Healthy."""
+
     def read(component: Object) -> str:
         for condition in component.get("conditions") or ():
             if condition["type"] == "Healthy":

@@ -1,4 +1,4 @@
-"""The columns of services, endpoints, ingresses and what belongs to them.
+"""Cells of services, endpoints, ingresses and addresses.
 
 Upstream: ``pkg/printers/internalversion/printers.go``.
 """
@@ -18,6 +18,7 @@ from clientgo.apiserver.storage.storage import Object
 
 
 def service_external_ip(service: Object) -> str:
+    """Return the external addresses of a service."""
     spec = service["spec"]
     if spec.get("type") == "ExternalName":
         return str(spec.get("externalName", NONE))
@@ -27,6 +28,7 @@ def service_external_ip(service: Object) -> str:
 
 
 def service_ports(service: Object) -> str:
+    """Return ports, node ports and protocols."""
     told = []
     for port in service["spec"].get("ports", ()):
         node_port = f":{port['nodePort']}" if port.get("nodePort") else ""
@@ -38,6 +40,7 @@ def service_ports(service: Object) -> str:
 
 
 def endpoint_addresses(endpoints: Object) -> str:
+    """Return addresses with ports."""
     told: list[str] = []
     for subset in endpoints.get("subsets") or ():
         ips = [item["ip"] for item in subset.get("addresses", ())]
@@ -51,12 +54,14 @@ def _with_port(ip: str, port: int) -> str:
 
 
 def slice_ports(endpoint_slice: Object) -> str:
+    """Return the ports of an endpoint slice."""
     ports = endpoint_slice.get("ports") or ()
     told = [str(port.get("port") or port.get("name") or "*") for port in ports]
     return shortened(told, UNSET)
 
 
 def slice_addresses(endpoint_slice: Object) -> str:
+    """Return the addresses of an endpoint slice."""
     endpoints = endpoint_slice.get("endpoints") or ()
     return shortened([address for item in endpoints for address in item["addresses"]], UNSET)
 
@@ -65,15 +70,18 @@ def slice_addresses(endpoint_slice: Object) -> str:
 
 
 def ingress_hosts(ingress: Object) -> str:
+    """Return the hosts of the rules."""
     rules = ingress["spec"].get("rules", ())
     return shortened([rule["host"] for rule in rules if rule.get("host")], "*")
 
 
 def ingress_addresses(ingress: Object) -> str:
+    """Return the addresses of the load balancer."""
     return ",".join(addresses(find(ingress, "status.loadBalancer.ingress") or ()))
 
 
 def ingress_ports(ingress: Object) -> str:
+    """Return the open ports."""
     return "80, 443" if ingress["spec"].get("tls") else "80"
 
 
@@ -87,6 +95,7 @@ def class_parameters(ingress_class: Object) -> str:
 
 
 def address_parent(address: Object) -> str:
+    """Return the object that an address belongs to."""
     parent = find(address, "spec.parentRef") or {}
     place = [
         parent.get("group"),

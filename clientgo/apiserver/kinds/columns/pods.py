@@ -1,4 +1,4 @@
-"""The columns of pods: a status that says more than the phase does.
+"""Cells of pods: a status that is more precise than the phase.
 
 Upstream: ``printPod`` in ``pkg/printers/internalversion/printers.go``.
 """
@@ -27,7 +27,7 @@ _NODE_LOST = "NodeLost"
 
 @dataclass(slots=True)
 class _Summary:
-    """What the statuses of a pod's containers add up to."""
+    """The sum of the statuses of a pod's containers."""
 
     reason: str
     ready: int = 0
@@ -73,7 +73,7 @@ def _phase(status: Object) -> str:
 def _initialize(
     summary: _Summary, of_sidecars: _Summary, status: Object, total: int, sidecars: set[str]
 ) -> bool:
-    """Go through the init containers; whether one of them is not done yet."""
+    """Add the init containers; return True if one of them has not finished."""
     for place, item in enumerate(status.get("initContainerStatuses", ())):
         summary.add_restarts(item)
         is_sidecar = item.get("name") in sidecars
@@ -97,7 +97,7 @@ def _initialize(
 
 
 def _run(summary: _Summary, statuses: Iterable[Object], told: dict[str, str]) -> None:
-    """Go through the containers; the first that is not well gives the reason."""
+    """Add the containers; the first that does not run gives the reason."""
     is_running = False
     for item in reversed(list(statuses)):
         summary.add_restarts(item)
@@ -115,7 +115,7 @@ def _run(summary: _Summary, statuses: Iterable[Object], told: dict[str, str]) ->
 
 
 def _ending(terminated: Object) -> str:
-    """How a container has ended."""
+    """Return the reason, signal or exit code of a terminated container."""
     if reason := terminated.get("reason"):
         return str(reason)
     if signal := terminated.get("signal"):
@@ -124,6 +124,7 @@ def _ending(terminated: Object) -> str:
 
 
 def pod_ready(pod: Object) -> str:
+    """Return the number of ready containers and of all."""
     spec = pod["spec"]
     sidecars = sum(map(_is_sidecar, spec.get("initContainers", ())))
     return f"{_summarize(pod).ready}/{len(spec.get('containers', ())) + sidecars}"
@@ -135,6 +136,7 @@ def pod_status(pod: Object) -> str:
 
 
 def pod_restarts(pod: Object) -> str:
+    """Return the number of restarts and the time since the last one."""
     summary = _summarize(pod)
     if summary.restarts and summary.last_restart:
         return f"{summary.restarts} ({age_since(summary.last_restart)} ago)"
@@ -142,11 +144,13 @@ def pod_restarts(pod: Object) -> str:
 
 
 def pod_address(pod: Object) -> str:
+    """Return the address of a pod."""
     addresses: list[Any] = find(pod, "status.podIPs") or []
     return str(addresses[0]["ip"]) if addresses else text("status.podIP", NONE)(pod)
 
 
 def pod_readiness_gates(pod: Object) -> str:
+    """Return the number of passed readiness gates and of all."""
     gates = [item["conditionType"] for item in pod["spec"].get("readinessGates", ())]
     told = conditions(pod)
     return f"{sum(told.get(gate) == 'True' for gate in gates)}/{len(gates)}" if gates else NONE

@@ -1,6 +1,6 @@
-"""The columns of what says who may do what: roles, webhooks, admission policies, API services.
+"""Cells of role bindings, admission policies and API services.
 
-Upstream: ``pkg/printers/internalversion/printers.go``, and kube-aggregator for API services.
+Upstream: ``pkg/printers/internalversion/printers.go``.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from clientgo.apiserver.storage.storage import Object
 
 
 def binding_role(binding: Object) -> str:
+    """Return kind and name of the role."""
     return f"{binding['roleRef'].get('kind', '')}/{binding['roleRef'].get('name', '')}"
 
 
 def binding_subjects(kind: str) -> CellReader:
+    """Read the subjects of a kind."""
+
     def read(binding: Object) -> str:
         names = []
         for subject in binding.get("subjects") or ():
@@ -31,11 +34,13 @@ def binding_subjects(kind: str) -> CellReader:
 
 
 def policy_param_kind(policy: Object) -> str:
+    """Return apiVersion and kind of the parameters."""
     kind = find(policy, "spec.paramKind")
     return f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET
 
 
 def policy_param_ref(binding: Object) -> str:
+    """Return the name of the parameters."""
     reference = find(binding, "spec.paramRef")
     if not reference:
         return UNSET
@@ -46,11 +51,13 @@ def policy_param_ref(binding: Object) -> str:
 
 
 def api_service(api_service: Object) -> str:
+    """Return namespace and name of the service, or Local."""
     service = find(api_service, "spec.service")
     return f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
 
 
 def api_available(api_service: Object) -> str:
+    """Return the status of the condition Available."""
     for condition in find(api_service, "status.conditions") or ():
         if condition["type"] == "Available" and condition["status"] != "True":
             return f"{condition['status']} ({condition.get('reason', '')})"

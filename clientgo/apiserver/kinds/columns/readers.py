@@ -1,7 +1,7 @@
-"""What columns of built-in kinds are made of: readers of fields, and the words that cells use.
+"""Readers of fields for columns, and the words that cells use.
 
-Promises: a reader takes any stored object, whatever optional fields it lacks, and answers what
-kubectl users know: ``<none>`` for an empty list, ``<unset>`` for what somebody could have set.
+Promises: a reader takes any stored object, whatever optional fields it has, and returns what
+kubectl shows: ``<none>`` for an empty list, ``<unset>`` for an optional field.
 
 Upstream: the helpers of ``pkg/printers/internalversion/printers.go``.
 """
@@ -24,26 +24,26 @@ _MOST_SHOWN = 3
 
 
 def find(obj: Any, path: str) -> Any:
-    """A field by its dotted path; None if it is absent."""
+    """Return a field by its dotted path; None if it is missing."""
     for name in path.split("."):
         obj = obj.get(name) if isinstance(obj, dict) else None
     return obj
 
 
 def shortened(items: Sequence[str], empty: str) -> str:
-    """The first few of a list, and how many there are more."""
+    """Return the first items of a list, and the number of the others."""
     shown = ",".join(items[:_MOST_SHOWN]) or empty
     more = len(items) - _MOST_SHOWN
     return f"{shown} + {more} more..." if more > 0 else shown
 
 
 def conditions(obj: Object) -> dict[str, str]:
-    """The status of each condition by its type."""
+    """Return the status of each condition by its type."""
     return {item["type"]: item["status"] for item in find(obj, "status.conditions") or ()}
 
 
 def is_deleted(obj: Object) -> bool:
-    """Whether an object only waits for its finalizers."""
+    """Return True if an object is being deleted."""
     return "deletionTimestamp" in obj["metadata"]
 
 
@@ -51,27 +51,27 @@ def is_deleted(obj: Object) -> bool:
 
 
 def text(path: str, default: str = "") -> CellReader:
-    """A field as text; ``default`` if it is absent or empty."""
+    """Read a field as text; ``default`` if it is missing or empty."""
     return lambda obj: str(value) if (value := find(obj, path)) not in (None, "") else default
 
 
 def number(path: str) -> CellReader:
-    """A number, 0 if it is absent."""
+    """Read a number; 0 if it is missing."""
     return lambda obj: find(obj, path) or 0
 
 
 def count(*paths: str) -> CellReader:
-    """How many members some lists or maps have together."""
+    """Count the members of lists or maps."""
     return lambda obj: sum(len(find(obj, path) or ()) for path in paths)
 
 
 def age(path: str, default: str = UNKNOWN) -> CellReader:
-    """How long ago something was."""
+    """Read a time as the duration since then."""
     return lambda obj: age_since(value) if (value := find(obj, path)) else default
 
 
 def yes_or_no(path: str) -> CellReader:
-    """A flag, as a boolean."""
+    """Read a flag as a boolean."""
     return lambda obj: bool(find(obj, path))
 
 
@@ -81,17 +81,17 @@ def truth(path: str) -> CellReader:
 
 
 def joined(path: str, default: str = NONE) -> CellReader:
-    """The members of a list."""
+    """Read the members of a list."""
     return lambda obj: ",".join(map(str, find(obj, path) or ())) or default
 
 
 def fraction(part: str, whole: str) -> CellReader:
-    """How many of how many."""
+    """Read two numbers as a fraction."""
     return lambda obj: f"{find(obj, part) or 0}/{find(obj, whole) or 0}"
 
 
 def selector(path: str) -> CellReader:
-    """A label selector, of either form."""
+    """Read a label selector, of either form."""
 
     def read(obj: Object) -> str:
         found = find(obj, path)
@@ -110,5 +110,5 @@ def names_of(path: str, field: str) -> CellReader:
 
 
 def addresses(ingress: Iterable[Object]) -> list[str]:
-    """Where a load balancer can be reached."""
+    """Return the addresses of a load balancer."""
     return [item.get("ip") or item.get("hostname", "") for item in ingress]

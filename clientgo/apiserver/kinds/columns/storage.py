@@ -1,4 +1,4 @@
-"""The columns of volumes, claims, and the classes and drivers behind them.
+"""Cells of volumes, claims, storage classes and drivers.
 
 Upstream: ``pkg/printers/internalversion/printers.go``.
 """
@@ -25,28 +25,34 @@ _DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 
 
 def access_modes(path: str) -> CellReader:
+    """Read access modes in their short form."""
     return lambda obj: ",".join(_ACCESS_MODES.get(mode, mode) for mode in find(obj, path) or ())
 
 
 def volume_phase(obj: Object) -> str:
+    """Return the phase, or Terminating."""
     return "Terminating" if is_deleted(obj) else str(find(obj, "status.phase") or "")
 
 
 def volume_claim(volume: Object) -> str:
+    """Return namespace and name of the claim."""
     claim = volume["spec"].get("claimRef")
     return f"{claim.get('namespace')}/{claim.get('name')}" if claim else ""
 
 
 def storage_class_name(storage_class: Object) -> str:
+    """Return the name, and whether the class is the default."""
     metadata = storage_class["metadata"]
     is_default = metadata.get("annotations", {}).get(_DEFAULT_CLASS) == "true"
     return f"{metadata.get('name', '')} (default)" if is_default else metadata.get("name", "")
 
 
 def driver_audiences(driver: Object) -> str:
+    """Return the audiences of the tokens that a driver gets."""
     requests = driver["spec"].get("tokenRequests") or ()
     return ",".join(item.get("audience", "") for item in requests) or UNSET
 
 
 def driver_modes(driver: Object) -> str:
+    """Return the volume life cycle modes."""
     return ",".join(driver["spec"].get("volumeLifecycleModes") or ()) or NONE

@@ -33,7 +33,7 @@ _READERS: Mapping[str, Callable[..., CellReader]] = {
     "truth": readers.truth,
     "yes_or_no": readers.yes_or_no,
 }
-"""Functions that make a cell function from arguments."""
+"""Functions that return a cell function for their arguments."""
 
 _CELLS: Mapping[str, CellReader] = {
     "address_parent": network.address_parent,

@@ -1,4 +1,4 @@
-"""The columns of what runs pods: apps, batch, autoscaling, disruption budgets.
+"""Cells of jobs, autoscalers and controller revisions.
 
 Upstream: ``pkg/printers/internalversion/printers.go``.
 """
@@ -23,6 +23,7 @@ _MOST_METRICS = 2
 
 
 def job_status(job: Object) -> str:
+    """Return the status of a job from its conditions."""
     met = {kind for kind, status in conditions(job).items() if status == "True"}
     for kind in ("Complete", "Failed"):
         if kind in met:
@@ -36,6 +37,7 @@ def job_status(job: Object) -> str:
 
 
 def job_completions(job: Object) -> str:
+    """Return succeeded pods and wanted completions."""
     succeeded = find(job, "status.succeeded") or 0
     wanted, parallelism = find(job, "spec.completions"), find(job, "spec.parallelism") or 0
     if wanted is not None:
@@ -44,6 +46,7 @@ def job_completions(job: Object) -> str:
 
 
 def job_duration(job: Object) -> str:
+    """Return the time that a job has run."""
     started, ended = find(job, "status.startTime"), find(job, "status.completionTime")
     if not started:
         return ""
@@ -62,7 +65,7 @@ def scale_target(autoscaler: Object) -> str:
 
 
 def metric_targets(autoscaler: Object) -> str:
-    """Each metric as it is, and as it should be."""
+    """Return current and target value of each metric."""
     current = find(autoscaler, "status.currentMetrics") or []
     shown = []
     for place, metric in enumerate(find(autoscaler, "spec.metrics") or ()):
@@ -105,6 +108,7 @@ def _percent(value: int | None, unknown: str) -> str:
 
 
 def revision_controller(revision: Object) -> str:
+    """Return kind and name of the owning controller."""
     for owner in revision["metadata"].get("ownerReferences", ()):
         if owner.get("controller"):
             group = owner["apiVersion"].rpartition("/")[0]

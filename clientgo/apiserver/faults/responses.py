@@ -1,9 +1,9 @@
-"""Answers on which faults act while they leave: those that are cut, and watches.
+"""Responses that faults change while they are sent: responses that are cut, and watches.
 
-Promises: a cut answer has begun as it should, and its connection is closed; a watch passes each of
-its writes by the injector, which may hold it back, thin it out or cut it.
+Promises: a cut response begins correctly, then its connection is closed. A watch passes each write
+to the injector, which may delay, filter or cut it.
 
-Does not promise to know faults: what holds for a watch is the injector's to say.
+Does not promise to know the faults: the injector decides what applies to a watch.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from clientgo.apiserver.faults.declarations import Fault, Requests
-from clientgo.apiserver.faults.matching import Asked
-from clientgo.apiserver.http.messages import Answer, Message, Receive, Send
+from clientgo.apiserver.faults.matching import ResourceRequest
+from clientgo.apiserver.http.messages import AnyResponse, Message, Receive, Send
 from clientgo.apiserver.requests.watching import WatchStream
 
 
-class CutAnswer:
-    """An answer that breaks off in its body."""
+class CutResponse:
+    """A response that ends within its body."""
 
-    def __init__(self, answer: Answer, chance: random.Random) -> None:
+    def __init__(self, answer: AnyResponse, chance: random.Random) -> None:
         self.headers = answer.headers
         self._answer = answer
         self._random = chance
@@ -34,55 +34,57 @@ class CutAnswer:
             if body := message.get("body"):
                 part = body[: _place_of_cut(body, self._random)]
                 message = {**message, "body": part, "more_body": True}
-            await send(message)  # an answer that never ends makes the HTTP server hang up
+            await send(
+                message
+            )  # after an incomplete response the HTTP server closes the connection
 
         await self._answer.send(cut, receive)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How a write to a watch is to break off."""
+    """How a write to a watch is cut."""
 
     random: random.Random
     mid_chunk: bool
 
 
 class Faults(Protocol):
-    """What a watch asks the faults that hold."""
+    """The decisions of the injector about a watch."""
 
     def enter(self, watch: FaultyWatch) -> None:
-        """A watch has begun."""
+        """Add a watch that begins."""
 
     def leave(self, watch: FaultyWatch) -> None:
-        """A watch has ended."""
+        """Remove a watch that has ended."""
 
     def freezes(self, watch: FaultyWatch) -> bool:
-        """Whether a watch is to be told nothing now, though there is something to tell."""
+        """Return True if the events of a watch must wait."""
 
     def withhold(self, watch: FaultyWatch, lines: bytes) -> bytes:
-        """The lines without the bookmarks that are not to be sent."""
+        """Return the lines without the bookmarks that are withheld."""
 
     def cut(self, watch: FaultyWatch) -> Cut | None:
-        """How the next lines are cut; None if they are not."""
+        """Return how the next lines are cut, or None."""
 
 
 class FaultyWatch:
-    """A watch whose events pass the faults on their way out."""
+    """A watch whose events the injector can delay, filter or cut."""
 
     def __init__(
-        self, faults: Faults, stream: WatchStream, asked: Asked, behind: list[Fault]
+        self, faults: Faults, stream: WatchStream, asked: ResourceRequest, behind: list[Fault]
     ) -> None:
         self.headers = stream.headers
         self.behind = behind
-        """Faults that held when the watch began, and leave it behind until they are lifted."""
+        """Faults because of which the watch gets no events until they are lifted."""
         self._faults = faults
         self._stream = stream
         self._asked = asked
         self._frozen = False
-        self._news = asyncio.Event()
+        self._faults_changed = asyncio.Event()
 
     def concerns(self, wanted: Requests) -> bool:
-        """Whether a fault means this watch."""
+        """Return True if a fault selects this watch."""
         return self._asked.is_one_of(wanted)
 
     def close(self, *, abruptly: bool) -> None:
@@ -93,17 +95,17 @@ class FaultyWatch:
             self._stream.end()
             self.hang_up()
 
-    def look_again(self) -> None:
-        """The faults have changed."""
-        self._news.set()
+    def check_faults(self) -> None:
+        """Check the faults again: they have changed."""
+        self._faults_changed.set()
 
     def hang_up(self) -> None:
-        """End the watch if it is frozen; there is nobody to thaw it for."""
+        """End the watch if it is frozen: its client or the server is gone."""
         if self._frozen:
             self._stream.drop()
 
     async def send(self, send: Send, receive: Receive) -> None:
-        """Write events, as far as the faults let them."""
+        """Write events, as the faults allow."""
 
         async def pass_on(message: Message) -> None:
             if body := message.get("body"):
@@ -129,8 +131,8 @@ class FaultyWatch:
     async def _thaw(self) -> None:
         while self._faults.freezes(self):
             self._frozen = True
-            self._news.clear()
-            await self._news.wait()
+            self._faults_changed.clear()
+            await self._faults_changed.wait()
         self._frozen = False
 
     async def _break_off(self, message: Message, body: bytes, cut: Cut, send: Send) -> None:
@@ -142,10 +144,10 @@ class FaultyWatch:
         else:
             await send({**message, "body": part})
         self._stream.drop()
-        await asyncio.sleep(0)  # where the watch is cancelled
+        await asyncio.sleep(0)  # the watch is cancelled here
 
 
 def _place_of_cut(body: bytes, chance: random.Random) -> int:
-    """A place in the last line of a body, behind its first byte and before its end."""
+    """Return a position in the last line of a body, after its first byte, before its end."""
     start = body.rfind(b"\n", 0, len(body) - 1) + 1
     return chance.randrange(start + 1, max(start + 2, len(body) - 1))
