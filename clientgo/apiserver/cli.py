@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     token.add_argument("--token", help="ask for this token (other users can see it, better:)")
     token.add_argument("--token-file", metavar="PATH", type=Path, help="ask for the token in PATH")
     parser.add_argument(
-        "--tls-cert", metavar="PATH", type=Path, help="speak TLS with this certificate, in PEM"
+        "--tls-cert", metavar="PATH", type=Path, help="use TLS with this certificate, in PEM"
     )
     parser.add_argument("--tls-key", metavar="PATH", type=Path, help="its private key")
     parser.add_argument(

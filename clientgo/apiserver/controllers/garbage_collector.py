@@ -85,14 +85,14 @@ class GarbageCollector:
         if stored is None:
             return
         references = _references(stored)
-        solid = [item for item in references if item["uid"] in self._by_uid]
-        if len(solid) == len(references):
+        present = [item for item in references if item["uid"] in self._by_uid]
+        if len(present) == len(references):
             return
-        if not solid:
+        if not present:
             await self._delete(node, stored)
             return
-        gone = {item["uid"] for item in references} - {item["uid"] for item in solid}
-        await self._forget_owners(node, gone)
+        deleted = {item["uid"] for item in references} - {item["uid"] for item in present}
+        await self._forget_owners(node, deleted)
 
     async def _delete(
         self, node: Node, stored: StoredObject, propagation: Propagation | None = None
@@ -103,14 +103,16 @@ class GarbageCollector:
         options = DeleteOptions(uid=stored.uid, propagation=propagation)
         await self._try(self._writer.delete(target, options), target)
 
-    async def _forget_owners(self, node: Node, gone: set[str]) -> None:
+    async def _forget_owners(self, node: Node, deleted: set[str]) -> None:
         target = self._target(node)
         if target is None:
             return
 
         def change(obj: Object) -> Object:
             metadata = obj["metadata"]
-            kept = [item for item in metadata.get("ownerReferences", ()) if item["uid"] not in gone]
+            kept = [
+                item for item in metadata.get("ownerReferences", ()) if item["uid"] not in deleted
+            ]
             if kept:
                 metadata["ownerReferences"] = kept
             else:

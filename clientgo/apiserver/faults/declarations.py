@@ -1,4 +1,4 @@
-"""The faults that a server can be told to have, one small value for each.
+"""The faults that can be injected into a server, one small value for each.
 
 Promises: a fault is data. It can be compared, printed, sent over HTTP and repeated: if it chooses,
 it has a seed. A fault with ``times`` counts the requests that it matches; others are active until
@@ -116,7 +116,7 @@ class FreezeWatches(ChoosingFault, frozen=True, kw_only=True, tag=True):
     """Send nothing on matching watches, open or new, while their connections stay up.
 
     ``chance`` below 1 freezes that part of them, chosen by ``seed``. A watch counts as struck when
-    it first has something to say. When the fault is lifted they go on where they were.
+    it first has an event to send. When the fault is lifted, the watches continue.
     """
 
 

@@ -198,15 +198,15 @@ class FaultInjector:
             RequestError: the request fails, by a fault or on its own.
         """
         self._expire_history(storage)
-        asked = ResourceRequest.of(request)
-        if asked is None:
+        target = ResourceRequest.of(request)
+        if target is None:
             return await handle(request)
         rules = [
             rule
             for rule in self._rules
             if isinstance(rule.fault, _AT_ENTRY)
-            and asked.is_one_of(rule.fault.requests)
-            and _applies(rule.fault, asked)
+            and target.is_one_of(rule.fault.requests)
+            and _applies(rule.fault, target)
             and rule.strikes()
         ]
         for rule in rules:
@@ -221,7 +221,7 @@ class FaultInjector:
         stale = _of_type(rules, StaleLists)
         if _of_type(rules, ExpireContinueTokens):
             _expire_token(request)
-        elif stale and asked.verb == "list":
+        elif stale and target.verb == "list":
             _show_past(request, stale[0].version)
         elif stale and request.parameter("sendInitialEvents"):
             raise RequestError(
@@ -229,7 +229,7 @@ class FaultInjector:
             )
         answer = await handle(request)
         if isinstance(answer, WatchStream):
-            return FaultyWatch(self, answer, asked, behind=[rule.fault for rule in stale])
+            return FaultyWatch(self, answer, target, behind=[rule.fault for rule in stale])
         cut = _of_type(rules, CutAnswers)
         return CutResponse(answer, cut[0].random) if cut else answer
 
@@ -293,14 +293,14 @@ def _seed_of(fault: Fault) -> int:
     return 0
 
 
-def _applies(fault: Fault, asked: ResourceRequest) -> bool:
+def _applies(fault: Fault, target: ResourceRequest) -> bool:
     """Return True if a fault can strike a request; other requests are not counted."""
     if isinstance(fault, ExpireContinueTokens):
-        return bool(asked.request.parameter("continue"))
+        return bool(target.request.parameter("continue"))
     if isinstance(fault, StaleLists):
-        return asked.verb in ("list", "watch") and not asked.request.parameter("continue")
+        return target.verb in ("list", "watch") and not target.request.parameter("continue")
     if isinstance(fault, CutAnswers):
-        return asked.verb != "watch"  # watches are cut when their events are sent
+        return target.verb != "watch"  # watches are cut when their events are sent
     return True
 
 

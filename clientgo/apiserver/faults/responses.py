@@ -72,20 +72,20 @@ class FaultyWatch:
     """A watch whose events the injector can delay, filter or cut."""
 
     def __init__(
-        self, faults: Faults, stream: WatchStream, asked: ResourceRequest, behind: list[Fault]
+        self, faults: Faults, stream: WatchStream, target: ResourceRequest, behind: list[Fault]
     ) -> None:
         self.headers = stream.headers
         self.behind = behind
         """Faults because of which the watch gets no events until they are lifted."""
         self._faults = faults
         self._stream = stream
-        self._asked = asked
+        self._target = target
         self._frozen = False
         self._faults_changed = asyncio.Event()
 
     def concerns(self, wanted: Requests) -> bool:
         """Return True if a fault selects this watch."""
-        return self._asked.is_one_of(wanted)
+        return self._target.is_one_of(wanted)
 
     def close(self, *, abruptly: bool) -> None:
         """End the watch, even if it is frozen."""
@@ -137,7 +137,7 @@ class FaultyWatch:
 
     async def _break_off(self, message: Message, body: bytes, cut: Cut, send: Send) -> None:
         part = body[: _place_of_cut(body, cut.random)]
-        connection = self._asked.request.connection
+        connection = self._target.request.connection
         if cut.mid_chunk and connection is not None:
             connection.write(b"%x\r\n%s" % (len(body), part))
             connection.close()

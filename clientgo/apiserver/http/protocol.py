@@ -79,7 +79,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Begin to wait for the first request of a client."""
         super().connection_made(transport)
         self._open.all_closed.clear()
-        # What the kernel does not take at once counts as not read. (With 0, TLS never writes.)
+        # What the kernel does not take immediately counts as not read. (With 0, TLS never writes.)
         transport.set_write_buffer_limits(high=1)
         if len(self.connections) > CONNECTION_LIMIT:
             self._refuse(503, f"too many connections: the limit is {CONNECTION_LIMIT}")

@@ -133,8 +133,8 @@ def forbidden(
 ) -> RequestError:
     """Return a 403: the request is not allowed."""
     details = _about(resource, name)
-    if told := [dict(cause) for cause in causes]:
-        details["causes"] = told
+    if shown := [dict(cause) for cause in causes]:
+        details["causes"] = shown
     message = f'{resource.qualified_name} "{name}" is forbidden: {why}'
     return RequestError(403, "Forbidden", message, details)
 

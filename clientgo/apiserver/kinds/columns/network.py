@@ -29,11 +29,11 @@ def service_external_ip(service: Object) -> str:
 
 def service_ports(service: Object) -> str:
     """Return ports, node ports and protocols."""
-    told = []
+    shown = []
     for port in service["spec"].get("ports", ()):
         node_port = f":{port['nodePort']}" if port.get("nodePort") else ""
-        told.append(f"{port['port']}{node_port}/{port.get('protocol', 'TCP')}")
-    return ",".join(told) or NONE
+        shown.append(f"{port['port']}{node_port}/{port.get('protocol', 'TCP')}")
+    return ",".join(shown) or NONE
 
 
 # -- endpoints
@@ -41,12 +41,12 @@ def service_ports(service: Object) -> str:
 
 def endpoint_addresses(endpoints: Object) -> str:
     """Return addresses with ports."""
-    told: list[str] = []
+    shown: list[str] = []
     for subset in endpoints.get("subsets") or ():
         ips = [item["ip"] for item in subset.get("addresses", ())]
         ports = [item["port"] for item in subset.get("ports", ())]
-        told += [_with_port(ip, port) for port in ports for ip in ips] if ports else ips
-    return shortened(told, NONE)
+        shown += [_with_port(ip, port) for port in ports for ip in ips] if ports else ips
+    return shortened(shown, NONE)
 
 
 def _with_port(ip: str, port: int) -> str:
@@ -56,8 +56,8 @@ def _with_port(ip: str, port: int) -> str:
 def slice_ports(endpoint_slice: Object) -> str:
     """Return the ports of an endpoint slice."""
     ports = endpoint_slice.get("ports") or ()
-    told = [str(port.get("port") or port.get("name") or "*") for port in ports]
-    return shortened(told, UNSET)
+    shown = [str(port.get("port") or port.get("name") or "*") for port in ports]
+    return shortened(shown, UNSET)
 
 
 def slice_addresses(endpoint_slice: Object) -> str:

@@ -96,7 +96,7 @@ def _initialize(
     return False
 
 
-def _run(summary: _Summary, statuses: Iterable[Object], told: dict[str, str]) -> None:
+def _run(summary: _Summary, statuses: Iterable[Object], met: dict[str, str]) -> None:
     """Add the containers; the first that does not run gives the reason."""
     is_running = False
     for item in reversed(list(statuses)):
@@ -111,7 +111,7 @@ def _run(summary: _Summary, statuses: Iterable[Object], told: dict[str, str]) ->
             is_running = True
             summary.ready += 1
     if summary.reason == "Completed" and is_running:
-        summary.reason = "Running" if told.get("Ready") == "True" else "NotReady"
+        summary.reason = "Running" if met.get("Ready") == "True" else "NotReady"
 
 
 def _ending(terminated: Object) -> str:
@@ -152,5 +152,5 @@ def pod_address(pod: Object) -> str:
 def pod_readiness_gates(pod: Object) -> str:
     """Return the number of passed readiness gates and of all."""
     gates = [item["conditionType"] for item in pod["spec"].get("readinessGates", ())]
-    told = conditions(pod)
-    return f"{sum(told.get(gate) == 'True' for gate in gates)}/{len(gates)}" if gates else NONE
+    met = conditions(pod)
+    return f"{sum(met.get(gate) == 'True' for gate in gates)}/{len(gates)}" if gates else NONE
