@@ -1,4 +1,4 @@
-"""Declaring a controller step by step.
+"""Declaring a controller step by step: the arguments of ``@controller``, one method each.
 
 Promises that each step is checked where it is made, and that :meth:`ControllerBuilder.build` gives
 the controller that the decorator would.
@@ -17,8 +17,9 @@ from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import ControllerSettings
 from clientgo.operator.declaration import Declaration
 from clientgo.operator.errors import DeclarationError
-from clientgo.operator.mappers import Locator, Mapper
+from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
+from clientgo.operator.sources.kind_source import WatchOptions, owned, watch
 from clientgo.operator.sources.source import Source
 
 P = TypeVar("P")
@@ -42,11 +43,7 @@ class ControllerBuilder(Generic[P]):
         self._built = False
 
     def for_(
-        self,
-        kind: Kind,
-        *,
-        predicate: Predicate | None = None,
-        project: Projection = "full",
+        self, kind: Kind, *, predicate: Predicate | None = None, project: Projection = "full"
     ) -> Self:
         """The primary kind. Raises ``DeclarationError`` if there is one already."""
         if self._declaration is not None:
@@ -56,77 +53,38 @@ class ControllerBuilder(Generic[P]):
         return self
 
     def owns(
-        self,
-        kind: Kind,
-        *,
-        match_every_owner: bool = False,
-        predicate: Predicate | None = None,
-        follow_namespaces: bool = True,
-        project: Projection = "full",
-        name: str = "",
+        self, kind: Kind, *, match_every_owner: bool = False, **options: Unpack[WatchOptions]
     ) -> Self:
-        """Objects of a kind wake the primary that controls them, or every one that owns them."""
-        return self._set(
-            self._declared("owns").owning(
-                kind,
-                match_every_owner=match_every_owner,
-                predicate=predicate,
-                follow_namespaces=follow_namespaces,
-                project=project,
-                name=name,
-            )
-        )
+        """See :func:`~clientgo.operator.sources.owned`."""
+        return self._add("sources", owned(kind, match_every_owner=match_every_owner, **options))
 
-    def watches(
-        self,
-        kind: Kind,
-        mapper: Mapper,
-        *,
-        predicate: Predicate | None = None,
-        locate: Locator | None = None,
-        follow_namespaces: bool = False,
-        project: Projection = "full",
-        name: str = "",
-    ) -> Self:
-        """Objects of a kind wake the primaries that the mapper names."""
-        return self._set(
-            self._declared("watches").watching(
-                kind,
-                mapper,
-                predicate=predicate,
-                locate=locate,
-                follow_namespaces=follow_namespaces,
-                project=project,
-                name=name,
-            )
-        )
+    def watches(self, kind: Kind, mapper: Mapper, **options: Unpack[WatchOptions]) -> Self:
+        """See :func:`~clientgo.operator.sources.watch`."""
+        return self._add("sources", watch(kind, mapper=mapper, **options))
 
     def source(self, source: Source) -> Self:
-        """Any source; the controller's predicates do not apply to it."""
-        declaration = self._declared("source")
-        return self._set(replace(declaration, sources=(*declaration.sources, source)))
+        """Any source. The controller's predicates apply to those of :func:`watch` only."""
+        return self._add("sources", source)
 
     def reads(self, *kinds: Kind) -> Self:
-        """Kinds that the reconciler reads from the cache without being woken by them."""
-        declaration = self._declared("reads")
-        return self._set(replace(declaration, reads=(*declaration.reads, *kinds)))
+        """Kinds that the reconciler reads from the cache; their events do not run it."""
+        return self._add("reads", *kinds)
 
     def with_predicate(self, predicate: Predicate) -> Self:
         """What events of the primary, of owned and of watched kinds have to pass besides."""
-        declaration = self._declared("with_predicate")
-        return self._set(replace(declaration, predicates=(*declaration.predicates, predicate)))
+        return self._add("predicates", predicate)
 
     def dependents(self, *dependents: Any) -> Self:
         """Objects that are described rather than written, see ``clientgo.operator.dependents``."""
-        declaration = self._declared("dependents")
-        return self._set(replace(declaration, dependents=(*declaration.dependents, *dependents)))
+        return self._add("dependents", *dependents)
 
     def options(self, **options: Unpack[ControllerSettings]) -> Self:
         """Settings, see :class:`~clientgo.operator.controller_config.ControllerConfig`."""
         declaration = self._declared("options")
         changed = replace(declaration, options={**declaration.options, **options})
         changed.config().checked()
-        return self._set(changed)
+        self._declaration = changed
+        return self
 
     def build(self, reconciler: object) -> Controller[P]:
         """Register the controller. Raises ``DeclarationError`` for what cannot work."""
@@ -137,11 +95,13 @@ class ControllerBuilder(Generic[P]):
         self._built = True
         return controller
 
+    def _add(self, field: str, *items: Any) -> Self:
+        declaration = self._declared(field)
+        changed: Any = {field: (*getattr(declaration, field), *items)}
+        self._declaration = replace(declaration, **changed)
+        return self
+
     def _declared(self, step: str) -> Declaration:
         if self._declaration is None:
             raise DeclarationError(f"{step}(...) needs a primary kind: call for_(Kind) first")
         return self._declaration
-
-    def _set(self, declaration: Declaration) -> Self:
-        self._declaration = declaration
-        return self

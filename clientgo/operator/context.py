@@ -21,10 +21,10 @@ from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
-from clientgo.operator.dependents.outcome import ALL_READY, DependentsOutcome
 from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError
 from clientgo.operator.key_state import NO_FAILURE, RetryInfo
+from clientgo.operator.outcome import ALL_READY, DependentsOutcome
 from clientgo.operator.run_fields import BoundLogger
 from clientgo.operator.run_queue import Run
 

@@ -28,7 +28,6 @@ from clientgo.operator.controller_config import AUTOMATIC, ControllerConfig
 from clientgo.operator.controller_metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.cycle import Cycle
 from clientgo.operator.declaration import Declaration
-from clientgo.operator.dependents.workflow import Workflow
 from clientgo.operator.errors import (
     CacheSyncTimeoutError,
     CancelledError,
@@ -42,7 +41,6 @@ from clientgo.operator.namespace_changes import NamespaceChanges
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
 from clientgo.operator.primary_router import PrimaryRouter
 from clientgo.operator.reconciler import Shape
-from clientgo.operator.result import Result
 from clientgo.operator.run_deadlines import RunDeadlines
 from clientgo.operator.run_fields import current_run
 from clientgo.operator.run_queue import RunQueue, RunQueueStatistics, RunSettings
@@ -61,8 +59,6 @@ WAKE_DELAY: Final = 1.0
 to take in what has changed."""
 
 _TIMEOUTS_UNTIL_STUCK: Final = 10
-_DELETION_PERIOD: Final = 5.0
-"""Seconds between looks at dependents that are being deleted, besides their events."""
 
 _log = logging.getLogger("clientgo.operator.controller")
 
@@ -111,15 +107,8 @@ class Controller(Generic[P]):
         self.primary: APIResource = api_resource(declaration.primary)
         self.name = config.name
         self.has_status = "status" in self.primary.subresources
-        self._workflow = Workflow(declaration.dependents, self.primary, self.name, services.clock)
-        if self._workflow and shape.reconcile is None:
-            raise DeclarationError(
-                f"controller {self.name}: dependents are described for an object; write "
-                "reconcile(self, ctx, obj), not reconcile_key"
-            )
         _check_deletion(shape, config)
-        cleans_up = shape.cleanup is not None or self._workflow.needs_finalizer
-        self.finalizer = _finalizer_of(self.primary, config) if cleans_up else None
+        self.finalizer = None if shape.cleanup is None else _finalizer_of(self.primary, config)
         self.finalizers = _all_finalizers(shape, self.finalizer)
         """All that an object must have before it is reconciled."""
         self.notes = StatusNotes(self.kind, config)
@@ -197,7 +186,7 @@ class Controller(Generic[P]):
         with self._lock:
             self._started = True
             sources = [source for source, _ in self._sources.values()]
-        first = [source for source in sources if getattr(source, "before_others", False)]
+        first = [source for source in sources if source.before_others]
         for source in first:
             self._start_source(source)
         for source in first:
@@ -222,7 +211,7 @@ class Controller(Generic[P]):
             raise CancelledError(f"controller {self.name}: stopped before its sources were synced")
         if late:
             reasons = "; ".join(
-                f"{source.name}: {_trouble_of(source) or 'still waiting'}" for source in late
+                f"{source.name}: {source.healthy() or 'still waiting'}" for source in late
             )
             raise CacheSyncTimeoutError(
                 f"controller {self.name}: not synced after {timeout:g} s: {reasons}"
@@ -312,8 +301,9 @@ class Controller(Generic[P]):
         """See :meth:`~clientgo.operator.context.Context.secondaries`."""
         source = self._source_of(kind, source_name)
         if not isinstance(source, KindSource):
-            return list(source.secondaries(key))  # type: ignore[attr-defined]
-        assert source.cache is not None, "the source was started before any run"
+            return list(source.secondaries(key))
+        if source.cache is None:
+            return []  # it begins later
         if source.locate is not None:
             located = sorted(set(source.locate(primary)))
             found = [source.cache.get(name) for name in located]
@@ -323,21 +313,10 @@ class Controller(Generic[P]):
         return [deep_copy(obj) for obj in source.cache.select("", (index, str(key)))]
 
     def clean_up(self, finalizer: str, ctx: Any, obj: Any) -> Any:
-        """What the clean-up of a finalizer answers; for the controller's own what ``cleanup`` does
-        and, once that is done, what is left of the dependents."""
-        if finalizer != self.finalizer:
-            return self.shape.finalizers.clean_up(finalizer, ctx, obj)
-        answer = None if self.shape.cleanup is None else self.shape.cleanup(ctx, obj)
-        if isinstance(answer, Result) and answer.keeps_finalizer:
-            return answer
-        if not self._workflow or self._workflow.clean_up(self, ctx, obj):
-            return answer
-        return Result.requeue(_DELETION_PERIOD).keep_finalizer()
-
-    def before_reconcile(self, ctx: Any, obj: Any) -> None:
-        """Called with every valid, initialised object, before ``reconcile``."""
-        if self._workflow:
-            ctx.dependents = self._workflow.reconcile(self, ctx, obj)
+        """What the clean-up of a finalizer answers."""
+        if self.shape.cleanup is not None and finalizer == self.finalizer:
+            return self.shape.cleanup(ctx, obj)
+        return self.shape.finalizers.clean_up(finalizer, ctx, obj)
 
     # Inside
 
@@ -347,7 +326,7 @@ class Controller(Generic[P]):
             namespaces = source.namespaces_within(self._namespaces)
         if not self._started:
             return SourceHealth(source.name, False, namespaces, None)
-        return SourceHealth(source.name, source.wait_synced(0.0), namespaces, _trouble_of(source))
+        return SourceHealth(source.name, source.wait_synced(0.0), namespaces, source.healthy())
 
     def _declare_sources(self) -> None:
         primary = KindSource(
@@ -372,8 +351,7 @@ class Controller(Generic[P]):
             for kind in self.declaration.reads
         ]
         own = [s.unstarted() if isinstance(s, KindSource) else s for s in self.declaration.sources]
-        declared = [*own, *reads, *extra]
-        for source in (*declared, *self._workflow.sources(declared)):
+        for source in (*own, *reads, *extra):
             self._add_locked(source, self._router_of(source))
 
     def _add_locked(self, source: Source, router: Any) -> None:
@@ -387,11 +365,15 @@ class Controller(Generic[P]):
             cache.scope.within(reader.namespaces, cache.name)
         self._sources[source.name] = source, router
 
-    def _router_of(self, source: Source) -> EventRouter:
-        return self._new_router(source, getattr(source, "mapper", None))
+    def _router_of(self, source: object) -> EventRouter:
+        if not isinstance(source, Source):
+            raise DeclarationError(
+                f"controller {self.name}: {source!r} is no source; subclass Source"
+            )
+        return self._new_router(source, source.mapper)
 
     def _new_router(self, source: Source, mapper: Any, on_echo: Any = None) -> EventRouter:
-        predicate = getattr(source, "predicate", None)
+        predicate = source.predicate
         unless_echo = None
         if isinstance(source, KindSource):
             unless_echo = self._echoes_of(source)
@@ -443,9 +425,7 @@ class Controller(Generic[P]):
         """Let every source that minds have these namespaces; does not wait for their objects."""
         self._namespaces = namespaces
         for source in self.sources():
-            follow = getattr(source, "change_namespaces", None)
-            if follow is not None and getattr(source, "follow_namespaces", True):
-                follow(namespaces)
+            source.change_namespaces(namespaces)
 
     def _source_of(self, kind: Any, name: str | None) -> Source:
         if name is not None:
@@ -453,9 +433,7 @@ class Controller(Generic[P]):
         found = [
             source
             for source in self.sources()
-            if getattr(source, "kind", None) is kind
-            and source.name != PRIMARY
-            and getattr(source, "mapper", source) is not None
+            if source.kind is kind and source.name != PRIMARY and not _only_reads(source)
         ]
         if len(found) == 1:
             return found[0]
@@ -519,6 +497,5 @@ def _seconds(duration: Any) -> float:
     return 0.0 if duration is None else float(duration)
 
 
-def _trouble_of(source: Source) -> str | None:
-    healthy = getattr(source, "healthy", None)
-    return None if healthy is None else healthy()
+def _only_reads(source: Source) -> bool:
+    return isinstance(source, KindSource) and source.mapper is None

@@ -155,7 +155,6 @@ class Cycle:
         if self._initialised(run, shared, obj):
             return None
         assert self._shape.reconcile is not None
-        controller.before_reconcile(ctx, obj)
         result = self._checked(ctx, self._shape.reconcile(ctx, obj))
         self._write(ctx, run, shared, result)
         return result

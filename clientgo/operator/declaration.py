@@ -7,7 +7,7 @@ Promises that the decorator :func:`controller` and the builder
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
@@ -17,9 +17,8 @@ from clientgo.operator.controller_config import (
     changed_config,
 )
 from clientgo.operator.errors import DeclarationError
-from clientgo.operator.mappers import Locator, Mapper, by_owner
 from clientgo.operator.predicates import Predicate, all_of
-from clientgo.operator.sources.kind_source import KindSource
+from clientgo.operator.sources.kind_source import KindSource, owned
 from clientgo.operator.sources.source import Source
 
 RT = TypeVar("RT")
@@ -37,51 +36,6 @@ class Declaration:
     dependents: tuple[Any, ...] = ()
     projection: Projection = "full"
     options: Mapping[str, Any] = field(default_factory=dict)
-
-    def owning(
-        self,
-        kind: Kind,
-        *,
-        match_every_owner: bool = False,
-        predicate: Predicate | None = None,
-        follow_namespaces: bool = True,
-        project: Projection = "full",
-        name: str = "",
-    ) -> Declaration:
-        """The same, and objects of a kind wake their owners."""
-        source = KindSource(
-            kind,
-            mapper=by_owner(controller_only=not match_every_owner),
-            predicate=predicate,
-            follow_namespaces=follow_namespaces,
-            project=project,
-            name=name,
-            owned=True,
-        )
-        return replace(self, sources=(*self.sources, source))
-
-    def watching(
-        self,
-        kind: Kind,
-        mapper: Mapper,
-        *,
-        predicate: Predicate | None = None,
-        locate: Locator | None = None,
-        follow_namespaces: bool = False,
-        project: Projection = "full",
-        name: str = "",
-    ) -> Declaration:
-        """The same, and objects of a kind wake what the mapper says."""
-        source = KindSource(
-            kind,
-            mapper=mapper,
-            predicate=predicate,
-            locate=locate,
-            follow_namespaces=follow_namespaces,
-            project=project,
-            name=name,
-        )
-        return replace(self, sources=(*self.sources, source))
 
     def predicate_of(self, source: KindSource) -> Predicate | None:
         """What an event of a source has to pass: its own predicate and the controller's."""
@@ -114,20 +68,15 @@ def controller(
     ``options`` are the settings of :class:`ControllerConfig`. Raises
     :class:`~clientgo.operator.errors.ConfigError` for one that there is not.
     """
+    owning = (kind.as_owned() if isinstance(kind, KindSource) else owned(kind) for kind in owns)
     declaration = Declaration(
         primary,
+        sources=(*owning, *sources),
         reads=tuple(reads),
         predicates=() if predicate is None else (predicate,),
         dependents=tuple(dependents),
         options=dict(options),
     )
-    for owned in owns:
-        if isinstance(owned, KindSource):
-            sources_so_far = (*declaration.sources, owned.as_owned())
-            declaration = replace(declaration, sources=sources_so_far)
-        else:
-            declaration = declaration.owning(owned)
-    declaration = replace(declaration, sources=(*declaration.sources, *sources))
     declaration.config().checked()
 
     def declare(cls: type[RT]) -> type[RT]:

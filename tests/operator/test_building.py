@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -300,3 +300,9 @@ def test_a_declaration_can_be_read_back() -> None:
         pass
 
     assert declaration_of(Decorated()).options == {"workers": 2}
+
+
+def test_what_is_no_source_is_refused_with_what_to_do(world: World) -> None:
+    """A source is a subclass of Source; another object may lack half of it."""
+    with pytest.raises(DeclarationError, match="is no source; subclass Source"):
+        world.manager.controller(Gadget).source(cast(Any, object())).build(Recording())

@@ -65,9 +65,9 @@ def test_a_source_of_a_kind_starts_once(world: World) -> None:
     controller = watching(world, watch(Part))
     source = parts_of(controller)
     assert isinstance(source, Source)
-    assert source.healthy() == "not started"  # type: ignore[attr-defined]
+    assert source.healthy() == "not started"
     with world.running():
-        assert source.healthy() is None  # type: ignore[attr-defined]
+        assert source.healthy() is None
         with pytest.raises(AlreadyStartedError, match="source part runs already"):
             controller._start_source(source)
         controller.remove_source("part")
@@ -102,14 +102,11 @@ def test_some_sources_are_ready_before_the_others_start(world: World) -> None:
     """OP-SRC-19"""
     noting, started = Noting(), queue.Queue[str]()
 
-    class Other:
+    class Other(Source):
         name = "other"
 
         def start(self, context: Any, sink: Any) -> None:
             started.put(f"{noting.events.qsize()} events before")
-
-        def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
-            return True
 
         def stop(self) -> None: ...
 

@@ -13,6 +13,6 @@ Source: Java Operator SDK ``processing.dependent`` and its workflows.
 """
 
 from clientgo.operator.dependents.dependent import Dependent
-from clientgo.operator.dependents.outcome import DependentsOutcome
+from clientgo.operator.outcome import DependentsOutcome
 
 __all__ = ["Dependent", "DependentsOutcome"]

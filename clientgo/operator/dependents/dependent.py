@@ -10,12 +10,10 @@ methods. What lives outside of the cluster is for ``reconcile``, ``cleanup`` and
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from clientgo.operator.cache.object_cache import Kind
-
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
+from clientgo.operator.context import Context
 
 S = TypeVar("S")
 P = TypeVar("P")

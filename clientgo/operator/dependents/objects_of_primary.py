@@ -6,34 +6,29 @@ Promises that an object of somebody else's is neither written nor deleted.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clientgo.meta import ObjectName, annotations_of, deep_copy, labels_of, metadata_of
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.client.object_kind import kind_of
 from clientgo.operator.client.ownership import controller_of
+from clientgo.operator.context import Context
 from clientgo.operator.dependents.declared_dependents import Node
 from clientgo.operator.errors import AlreadyOwnedError, OwnershipError, TerminalError
 from clientgo.operator.mappers import default_key
-
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
-    from clientgo.operator.controller import Controller
 
 
 class ObjectsOfPrimary:
     """For one pass. Reads the caches only."""
 
-    def __init__(
-        self, node: Node, controller: Controller[Any], ctx: Context[Any], obj: Any
-    ) -> None:
+    def __init__(self, node: Node, ctx: Context[Any], obj: Any) -> None:
         self._node = node
         self._ctx = ctx
         self._obj = obj
-        self._client = controller.client
+        kind: Any = node.dependent.kind
         self._existing = {
             ObjectName.of(found): found
-            for found in controller.secondaries(node.dependent.kind, ctx.key, obj, node.source)
+            for found in ctx.secondaries(kind, source=node.source)
             if _has(labels_of(found), node.dependent.labels)
         }
         self._desired: dict[ObjectName, Any] = {}
@@ -59,7 +54,7 @@ class ObjectsOfPrimary:
         found = self._existing.get(key)
         if found is None:
             kind: Any = self._node.dependent.kind
-            found = self._client.find(kind, key.name, key.namespace)
+            found = self._ctx.client.find(kind, key.name, key.namespace)
             if found is not None:
                 self._check_nobodys(found)
                 self._existing[key] = found

@@ -1,7 +1,8 @@
 """All dependents of a controller, looked after in the order in which they depend on each other.
 
 Promises that they are checked when they are declared, and that their kinds are watched: from the
-start, or where a dependent may be inactive from the moment when it first is not.
+start, or for a dependent that may be inactive, from when it first is active. The controller sees
+nothing of it: :func:`with_dependents` puts the work into the reconciler's methods.
 
 Source: Java Operator SDK ``processing.dependent.workflow``.
 """
@@ -10,30 +11,75 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import Any, Final
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource
+from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.context import Context
+from clientgo.operator.declaration import Declaration
 from clientgo.operator.dependents.declared_dependents import (
     Node,
     connect,
     levels_of,
     nodes_in_order,
 )
-from clientgo.operator.dependents.outcome import DependentsOutcome
-from clientgo.operator.dependents.upkeep import Upkeep, upkeep_of
 from clientgo.operator.dependents.workflow_pass import WorkflowPass
+from clientgo.operator.dependents.writers import writer_for
 from clientgo.operator.dependents.written_objects import WrittenObjects
-from clientgo.operator.errors import OperatorError
+from clientgo.operator.errors import DeclarationError, OperatorError
+from clientgo.operator.outcome import DependentsOutcome
+from clientgo.operator.reconciler import Shape
+from clientgo.operator.result import Result
 from clientgo.operator.sources.kind_source import KindSource
 from clientgo.operator.sources.source import Source
 
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
-    from clientgo.operator.controller import Controller
-
-_LATE_SYNC_TIMEOUT: Final = 10.0
+_SYNC_TIMEOUT: Final = 10.0
 """Seconds that a run waits for the objects of a kind that has just begun to be watched."""
+
+_DELETION_PERIOD: Final = 5.0
+"""Seconds between looks at dependents that are being deleted, besides their events."""
+
+
+def with_dependents(shape: Shape, declaration: Declaration, controller: str, clock: Clock) -> Shape:
+    """Return a reconciler that looks after the declared dependents before ``reconcile``.
+
+    Its ``cleanup`` deletes what the garbage collector would not, after the reconciler's own.
+    Raises :class:`~clientgo.operator.errors.DeclarationError` for what cannot work.
+    """
+    if not declaration.dependents:
+        return shape
+    inner = shape.reconcile
+    if inner is None:
+        raise DeclarationError(
+            f"controller {controller}: dependents are described for an object; write "
+            "reconcile(self, ctx, obj), not reconcile_key"
+        )
+    primary = api_resource(declaration.primary)
+    workflow = Workflow(declaration.dependents, primary, controller, clock)
+
+    def sources(services: Any) -> list[Source]:
+        own = [] if shape.sources is None else list(shape.sources(services))
+        return [*own, *workflow.sources([*declaration.sources, *own])]
+
+    def reconcile(ctx: Context[Any], obj: Any) -> Any:
+        if not ctx.deleted:
+            ctx.dependents = workflow.reconcile(ctx, obj)
+        return inner(ctx, obj)
+
+    def cleanup(ctx: Context[Any], obj: Any) -> Any:
+        answer = None if shape.cleanup is None else shape.cleanup(ctx, obj)
+        if isinstance(answer, Result) and answer.keeps_finalizer:
+            return answer
+        if workflow.clean_up(ctx, obj):
+            return answer
+        return Result.requeue(_DELETION_PERIOD).keep_finalizer()
+
+    cleans_up = shape.cleanup is not None or workflow.needs_finalizer
+    return replace(
+        shape, sources=sources, reconcile=reconcile, cleanup=cleanup if cleans_up else None
+    )
 
 
 class Workflow:
@@ -47,77 +93,67 @@ class Workflow:
         self, declared: Iterable[Any], primary: APIResource, controller: str, clock: Clock
     ) -> None:
         self._controller = controller
-        self.nodes = nodes_in_order(declared, primary, controller)
-        self.levels = levels_of(self.nodes)
-        self._upkeep = {
-            node.name: upkeep_of(
+        self._nodes = nodes_in_order(declared, primary, controller)
+        self._writers = {
+            node.name: writer_for(
                 node.dependent, node.resource, WrittenObjects(f"{controller}: {node.name}", clock)
             )
-            for node in self.nodes
+            for node in self._nodes
         }
-        self._lock = threading.Lock()
-        self._late: dict[str, KindSource] = {}
-        self._watched_late: set[str] = set()
-
-    def __bool__(self) -> bool:
-        return bool(self.nodes)
+        self._levels = levels_of(self._nodes)
+        self._sources: dict[str, KindSource] = {}
 
     @property
     def needs_finalizer(self) -> bool:
         """Whether the garbage collector cannot do all of the cleaning."""
-        return any(node.is_deleted_by_us for node in self.nodes)
+        return any(node.is_deleted_by_us for node in self._nodes)
 
     def sources(self, declared: Sequence[Source]) -> list[KindSource]:
-        """What has to be watched from the start, besides what is declared.
+        """Return what has to be watched besides what is declared.
 
         Raises :class:`~clientgo.operator.errors.DeclarationError`.
         """
-        missing = connect(self.nodes, declared, self._controller)
-        at_once = {node.source for node in self.nodes if not node.dependent.has("active")}
-        self._late = {source.name: source for source in missing if source.name not in at_once}
-        return [source for source in missing if source.name in at_once]
+        missing = connect(self._nodes, declared, self._controller)
+        always = {node.source for node in self._nodes if not node.dependent.has("active")}
+        for source in missing:
+            source.starts_later = source.name not in always
+        self._sources = {source.name: source for source in missing}
+        return missing
 
-    def reconcile(
-        self, controller: Controller[Any], ctx: Context[Any], obj: Any
-    ) -> DependentsOutcome:
-        """Bring what there is to what is desired.
+    def reconcile(self, ctx: Context[Any], obj: Any) -> DependentsOutcome:
+        """Bring what exists to what is desired.
 
         Blocks on the API server. Raises :class:`~clientgo.operator.errors.DependentErrors`.
         """
-        current = WorkflowPass(self, controller, ctx, obj)
-        for level in self.levels:
+        current = self._new_pass(ctx, obj)
+        for level in self._levels:
             current.keep(level)
         current.remove_unwanted()
         return current.outcome()
 
-    def clean_up(self, controller: Controller[Any], ctx: Context[Any], obj: Any) -> bool:
-        """Delete what the garbage collector would not; whether all of it is gone.
+    def clean_up(self, ctx: Context[Any], obj: Any) -> bool:
+        """Delete what the garbage collector would not; return True if all of it is gone.
 
         Blocks on the API server. Raises :class:`~clientgo.operator.errors.DependentErrors`.
         """
-        current = WorkflowPass(self, controller, ctx, obj)
+        current = self._new_pass(ctx, obj)
         current.want_nothing()
         current.remove_unwanted()
         return current.outcome().all_ready
 
-    # For its passes
+    def _new_pass(self, ctx: Context[Any], obj: Any) -> WorkflowPass:
+        return WorkflowPass(self._controller, self._nodes, self._writers, self._watch, ctx, obj)
 
-    def upkeep_of(self, node: Node) -> Upkeep:
-        return self._upkeep[node.name]
-
-    def watch_late(self, node: Node, controller: Controller[Any], stop: threading.Event) -> None:
+    def _watch(self, node: Node, stop: threading.Event) -> None:
         """See to it that the objects of a dependent that may be inactive are known.
 
         Raises ``OperatorError`` if they are not listed soon, or at ``stop``.
         """
-        source = self._late.get(node.source)
+        source = self._sources.get(node.source)
         if source is None:
             return
-        with self._lock:
-            if source.name not in self._watched_late:
-                controller.add_source(source)
-                self._watched_late.add(source.name)
-        if not source.wait_synced(_LATE_SYNC_TIMEOUT, stop):
+        source.begin()
+        if not source.wait_synced(_SYNC_TIMEOUT, stop):
             raise OperatorError(
                 f"{self._controller}: the {node.resource.kind} objects of {node.name} are not "
                 f"listed yet: {source.healthy() or 'still waiting'}"

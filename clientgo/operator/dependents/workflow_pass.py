@@ -7,22 +7,21 @@ error; requests of dependents that do not depend on each other are made at the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import partial
+from threading import Event
+from typing import Any, Final, TypeAlias
 
 from clientgo.meta import ObjectName, metadata_of
+from clientgo.operator.context import Context
 from clientgo.operator.dependents.declared_dependents import Node
 from clientgo.operator.dependents.objects_of_primary import ObjectsOfPrimary
-from clientgo.operator.dependents.outcome import ALL_READY, DependentsOutcome
+from clientgo.operator.dependents.writers import Write, Writer
 from clientgo.operator.errors import DependentErrors, TerminalDependentErrors, TerminalError
-
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
-    from clientgo.operator.controller import Controller
-    from clientgo.operator.dependents.workflow import Workflow
+from clientgo.operator.outcome import ALL_READY, DependentsOutcome
 
 MOST_REQUESTS: Final = 8
 """At the same time, for one primary."""
@@ -31,13 +30,25 @@ _Request: TypeAlias = Callable[[], object]
 
 
 class WorkflowPass:
-    """For the thread of the run; made anew for each."""
+    """For the thread of one run.
+
+    ``writers`` has one for each node by its name. ``watch(node, stop)`` waits for the objects of a
+    node that may be inactive.
+    """
 
     def __init__(
-        self, workflow: Workflow, controller: Controller[Any], ctx: Context[Any], obj: Any
+        self,
+        controller: str,
+        nodes: Sequence[Node],
+        writers: Mapping[str, Writer],
+        watch: Callable[[Node, Event], object],
+        ctx: Context[Any],
+        obj: Any,
     ) -> None:
-        self._workflow = workflow
         self._controller = controller
+        self._nodes = nodes
+        self._writers = writers
+        self._watch = watch
         self._ctx = ctx
         self._obj = obj
         self._objects: dict[str, ObjectsOfPrimary] = {}
@@ -61,14 +72,14 @@ class WorkflowPass:
 
     def want_nothing(self) -> None:
         """The primary goes: nothing is wanted that somebody has to delete."""
-        for node in self._workflow.nodes:
+        for node in self._nodes:
             with self._failures_of(node):
                 if node.is_deleted_by_us and self._is_active(node):
                     self._unwanted.append(node)
 
     def remove_unwanted(self) -> None:
         """Delete what is not wanted, that which depends on others before those."""
-        for node in reversed(self._workflow.nodes):
+        for node in reversed(self._nodes):
             if node not in self._unwanted or node in self._inactive or node.name in self._failed:
                 continue
             if any(self._is_held_up(other) for other in node.needed_by):
@@ -109,7 +120,7 @@ class WorkflowPass:
         if not node.dependent.active(self._ctx, self._obj):
             self._inactive.append(node)
             return False
-        self._workflow.watch_late(node, self._controller, self._ctx.cancelled)
+        self._watch(node, self._ctx.cancelled)
         return True
 
     def _is_held_up(self, node: Node) -> bool:
@@ -118,7 +129,7 @@ class WorkflowPass:
     def _requests(self, node: Node) -> Iterator[_Request]:
         """What has to be sent so that the objects of a dependent are as desired."""
         dependent, objects = node.dependent, self._objects_of(node)
-        upkeep, client = self._workflow.upkeep_of(node), self._controller.client
+        writer = self._writers[node.name]
         desired = objects.desired(dependent.desired(self._ctx, self._obj))
         for key, wanted in desired.items():
             actual = objects.actual(key)
@@ -126,9 +137,9 @@ class WorkflowPass:
                 continue
             if actual is not None and metadata_of(actual).deletion_timestamp:
                 continue
-            write = upkeep.due(actual, wanted, self._controller.name)
+            write = writer.due(actual, wanted, self._controller)
             if write is not None:
-                yield lambda write=write: objects.stored(write(client))  # type: ignore[misc]
+                yield partial(self._write, objects, write)
         if dependent.deletes:
             for extra in objects.not_among(desired):
                 yield self._deletion(node, extra)
@@ -148,16 +159,19 @@ class WorkflowPass:
         self._make([(node, self._deletion(node, obj)) for obj in self._objects_of(node).existing()])
         if node.name in self._failed:
             return False
-        left = ObjectsOfPrimary(node, self._controller, self._ctx, self._obj).existing()
+        left = ObjectsOfPrimary(node, self._ctx, self._obj).existing()
         return not left and node.dependent.gone(self._ctx, self._obj)
 
     # Doing
 
+    def _write(self, objects: ObjectsOfPrimary, write: Write) -> None:
+        objects.stored(write(self._ctx.client))
+
     def _deletion(self, node: Node, obj: Any) -> _Request:
         def delete() -> None:
             if not metadata_of(obj).deletion_timestamp:
-                self._controller.client.delete(obj, only_this=True)
-            self._workflow.upkeep_of(node).forget(ObjectName.of(obj))
+                self._ctx.client.delete(obj, only_this=True)
+            self._writers[node.name].forget(ObjectName.of(obj))
 
         return delete
 
@@ -169,7 +183,7 @@ class WorkflowPass:
                     request()
             return
         with ThreadPoolExecutor(
-            min(len(requests), MOST_REQUESTS), f"{self._controller.name}-dependents"
+            min(len(requests), MOST_REQUESTS), f"{self._controller}-dependents"
         ) as pool:
             # Each with the fields of this run, by which log lines and own writes are known.
             started = [
@@ -182,7 +196,7 @@ class WorkflowPass:
     def _objects_of(self, node: Node) -> ObjectsOfPrimary:
         found = self._objects.get(node.name)
         if found is None:
-            found = ObjectsOfPrimary(node, self._controller, self._ctx, self._obj)
+            found = ObjectsOfPrimary(node, self._ctx, self._obj)
             self._objects[node.name] = found
         return found
 

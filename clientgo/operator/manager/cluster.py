@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import NO_METRICS
@@ -29,8 +29,9 @@ from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.configured_client import ClientOptions
 from clientgo.operator.client.connection import client_of
 from clientgo.operator.client.event_recorder import EventOutlet
-from clientgo.operator.sources.kind_source import KindSource, watch
-from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.operator.mappers import Mapper
+from clientgo.operator.sources.kind_source import KindSource, WatchOptions, watch
+from clientgo.operator.sources.source import Sink, Source, SourceContext
 
 
 class Cluster:
@@ -54,10 +55,12 @@ class Cluster:
         self.client = CachedClient(self.base, self.cache, ClientOptions(field_manager=name))
         self.events = EventOutlet(self.base, clock)
 
-    def watch(self, kind: Kind, **options: Any) -> ClusterSource:
+    def watch(
+        self, kind: Kind, *, mapper: Mapper | None = None, **options: Unpack[WatchOptions]
+    ) -> ClusterSource:
         """A source for objects of a kind in this cluster; ``options`` are those of
         :func:`~clientgo.operator.watch`."""
-        return ClusterSource(self, watch(kind, **options))
+        return ClusterSource(self, watch(kind, mapper=mapper, **options))
 
     def start(self) -> None:
         """Start the caches; the manager does."""
@@ -70,7 +73,7 @@ class Cluster:
         self.base.close()
 
 
-class ClusterSource:
+class ClusterSource(Source):
     """A :class:`KindSource` in another cluster; :meth:`Cluster.watch` makes it."""
 
     def __init__(self, cluster: Cluster, source: KindSource) -> None:

@@ -40,6 +40,7 @@ from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller_config import ControllerSettings
 from clientgo.operator.declaration import Declaration, declaration_of
+from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import (
     AlreadyStartedError,
     CancelledError,
@@ -501,7 +502,9 @@ class Manager:
 
     def _build(self, declaration: Declaration, reconciler: object) -> Controller[Any]:
         config = self._registry.settings_of(declaration)
-        shape = shape_of(reconciler, config.name)
+        shape = with_dependents(
+            shape_of(reconciler, config.name), declaration, config.name, self._clock
+        )
         services = Services(
             client=self.client if config.needs_leadership else self._unguarded,
             cache=self.cache,

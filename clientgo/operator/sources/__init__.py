@@ -14,7 +14,7 @@ from clientgo.operator.sources.inbound import (
     func,
     inbound,
 )
-from clientgo.operator.sources.kind_source import KindSource, watch
+from clientgo.operator.sources.kind_source import KindSource, owned, watch
 from clientgo.operator.sources.polling import PerResourcePollingSource, PollingSource, poll
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 
@@ -23,6 +23,7 @@ __all__ = [
     "SourceContext",
     "Sink",
     "watch",
+    "owned",
     "poll",
     "inbound",
     "channel",

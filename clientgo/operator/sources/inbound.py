@@ -24,7 +24,7 @@ from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.sources.item_cache import ItemCache, ItemId
 from clientgo.operator.sources.primary_watch import PrimaryWatch
-from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.operator.sources.source import Sink, Source, SourceContext
 from clientgo.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.operator.source")
@@ -33,7 +33,7 @@ RESTART_DELAY: Final = 1.0
 """Seconds after which a function that raised is started again."""
 
 
-class InboundSource:
+class InboundSource(Source):
     """Somebody says which primaries deserve a look; :func:`inbound` makes it. Thread-safe.
 
     What is told before the start is kept until then.
@@ -137,7 +137,7 @@ def inbound(
     return InboundSource(cached=cached, item_id=item_id, kind=kind, name=name)
 
 
-class ChannelSource:
+class ChannelSource(Source):
     """Events of any kind from other threads, in order; :func:`channel` makes it. Thread-safe.
 
     What is put before the start, or is left when it stops, waits for the next start.
@@ -177,9 +177,6 @@ class ChannelSource:
             )
             self._thread.start()
 
-    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
-        return True
-
     def stop(self) -> None:
         with self._changed:
             thread, self._thread = self._thread, None
@@ -215,7 +212,7 @@ def channel(
     return ChannelSource(mapper, predicate, buffer, name)
 
 
-class FunctionSource:
+class FunctionSource(Source):
     """User code that enqueues keys as it likes; :func:`func` makes it."""
 
     def __init__(self, function: Callable[[SourceContext, Sink], object], name: str) -> None:
@@ -244,9 +241,6 @@ class FunctionSource:
             then="the source is unhealthy; restart this process",
         )
         self._thread.start()
-
-    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
-        return True
 
     def stop(self) -> None:
         self._stop.set()

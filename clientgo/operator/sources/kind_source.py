@@ -1,7 +1,6 @@
 """The source for objects in the cluster.
 
-Promises that the first events are what is there already, and that a source whose controller
-changes its namespaces follows if it was told to.
+Promises that the first events are the objects that exist already.
 
 Source: controller-runtime pkg/source Kind; Java Operator SDK InformerEventSource.
 """
@@ -10,8 +9,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from copy import copy
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, Unpack
 
 from clientgo.cache import DeletedFinalStateUnknown, FilteringHandler, ResourceEventHandler
 from clientgo.meta import APIResource, metadata_of
@@ -29,96 +28,127 @@ from clientgo.operator.change_events import CreateEvent, DeleteEvent, UpdateEven
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.mappers import Locator, Mapper, by_owner
 from clientgo.operator.predicates import Predicate
-from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.operator.sources.source import Sink, Source, SourceContext
 
 
-class KindSource:
-    """Objects of one kind; :func:`watch` makes one. Thread-safe."""
+class WatchOptions(TypedDict, total=False):
+    """The keyword arguments of :func:`watch` and :func:`owned`, as :class:`KindSource` has them."""
 
-    def __init__(
-        self,
-        kind: Kind,
-        *,
-        mapper: Mapper | None,
-        predicate: Predicate | None = None,
-        locate: Locator | None = None,
-        namespaces: Namespaces | None = None,
-        labels: str | Mapping[str, str] = "",
-        follow_namespaces: bool = False,
-        project: Projection = "full",
-        name: str = "",
-        owned: bool = False,
-        optional: bool = False,
-        before_others: bool = False,
-    ) -> None:
-        self.kind = kind
-        self.mapper = mapper
-        self.predicate = predicate
-        self.locate = locate
-        self.follow_namespaces = follow_namespaces
-        self.project = project
-        self.owned = owned
-        self.optional = optional
-        self.before_others = before_others
-        self.name = name or api_resource(kind).kind.lower() or api_resource(kind).plural
-        self._namespaces = None if namespaces is None else namespace_set(namespaces)
+    predicate: Predicate | None
+    locate: Locator | None
+    namespaces: Namespaces | None
+    labels: str | Mapping[str, str]
+    follow_namespaces: bool
+    project: Projection
+    optional: bool
+    before_others: bool
+    name: str
+
+
+@dataclass(eq=False)
+class KindSource(Source):
+    """Objects of one kind; :func:`watch` and :func:`owned` make it. Thread-safe.
+
+    ``locate`` returns the names of the objects that belong to a primary, where owners do not say
+    it. ``namespaces`` limits the source; ``follow_namespaces`` gives it those of the controller.
+    ``labels`` (a selector or a mapping) limits it too: if all sources of the kind have the same
+    labels, only these objects are cached, and the client does not find others.
+    ``project="metadata"`` caches names, labels and owners only. ``optional``: the API server need
+    not serve the kind; when it does, its objects are listed. ``before_others``: the controller's
+    other sources start when these objects are known. ``owned``: the controller manages the objects.
+    ``starts_later``: nothing is watched until :meth:`begin`.
+    """
+
+    kind: Kind
+    mapper: Mapper | None
+    predicate: Predicate | None = None
+    locate: Locator | None = None
+    namespaces: Namespaces | None = None
+    labels: str | Mapping[str, str] = ""
+    follow_namespaces: bool = False
+    project: Projection = "full"
+    optional: bool = False
+    before_others: bool = False
+    name: str = ""
+    owned: bool = False
+    starts_later: bool = False
+
+    def __post_init__(self) -> None:
+        self.resource = api_resource(self.kind)
+        self.name = self.name or self.resource.kind.lower() or self.resource.plural
+        self._namespaces = None if self.namespaces is None else namespace_set(self.namespaces)
         self._selector = (
-            parse_label_selector(labels)
-            if isinstance(labels, str)
-            else selector_from_labels(labels)
+            parse_label_selector(self.labels)
+            if isinstance(self.labels, str)
+            else selector_from_labels(self.labels)
         )
+        self.labels = str(self._selector)
         self.cache: KindCache | None = None
         self._subscription: Subscription | None = None
+        self._starting: tuple[SourceContext, Sink] | None = None
+        self._lock = threading.Lock()
 
     def unstarted(self) -> KindSource:
-        """The same for another controller: a class that declares sources may be used by several."""
-        other = copy(self)
-        other.cache = other._subscription = None
-        return other
+        """Copy it for another controller: several may use a class that declares sources."""
+        return replace(self)
 
     def as_owned(self) -> KindSource:
-        """The same for objects that the controller owns, in the controller's namespaces."""
-        other = self.unstarted()
-        other.owned = other.follow_namespaces = True
-        return other
+        """Copy it for objects that the controller owns, in the controller's namespaces."""
+        return replace(self, owned=True, follow_namespaces=True)
 
     def start(self, context: SourceContext, sink: Sink) -> None:
-        if self._subscription is not None:
-            raise AlreadyStartedError(f"source {self.name} runs already")
-        reader = self.reader(context.controller, context.primary, context.namespaces)
-        self.cache = context.cache.declare(self.kind, self.project, reader)
-        handler: ResourceEventHandler[Any] = _Telling(sink)
-        if self.labels:
-            handler = FilteringHandler(self.selects, handler)
-        self._subscription = self.cache.subscribe(handler, reader.namespaces)
+        with self._lock:
+            if self._starting is not None:
+                raise AlreadyStartedError(f"source {self.name} runs already")
+            self._starting = context, sink
+        if not self.starts_later:
+            self.begin()
+
+    def begin(self) -> None:
+        """Watch the objects, after :meth:`start`. Idempotent."""
+        with self._lock:
+            assert self._starting is not None, "start comes first"
+            if self._subscription is not None:
+                return
+            context, sink = self._starting
+            reader = self.reader(context.controller, context.primary, context.namespaces)
+            self.cache = context.cache.declare(self.kind, self.project, reader)
+            handler: ResourceEventHandler[Any] = _Handler(sink)
+            if self.labels:
+                handler = FilteringHandler(self.selects, handler)
+            self._subscription = self.cache.subscribe(handler, reader.namespaces)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
+        if self._waits_to_begin:
+            return True
         cache, subscription = self._started()
         return cache.wait_synced(subscription, timeout, stop, optional=self.optional)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
-        """The controller's namespaces are others now."""
-        if self._subscription is not None:
+        if self._starting is not None:
+            self._starting = replace(self._starting[0], namespaces=namespaces), self._starting[1]
+        if self._subscription is not None and self.follow_namespaces:
             cache, subscription = self._started()
             cache.change(subscription, self.namespaces_within(namespaces))
 
     def stop(self) -> None:
-        if self._subscription is not None:
-            cache, subscription = self._started()
-            cache.unsubscribe(subscription)
-            self._subscription = None
+        with self._lock:
+            subscription, self._subscription, self._starting = self._subscription, None, None
+        if subscription is not None:
+            assert self.cache is not None, "it was subscribed to"
+            self.cache.unsubscribe(subscription)
 
     def healthy(self) -> str | None:
-        """Why not all objects are known, or None."""
+        if self._waits_to_begin:
+            return None
         if self._subscription is None:
             return "not started"
         cache, subscription = self._started()
         return cache.trouble(subscription, optional=self.optional)
 
     @property
-    def labels(self) -> str:
-        """The label selector of the source; empty for all objects."""
-        return str(self._selector)
+    def _waits_to_begin(self) -> bool:
+        return self.starts_later and self._starting is not None and self._subscription is None
 
     def selects(self, obj: Any) -> bool:
         """Return True if the source is about this object."""
@@ -128,14 +158,14 @@ class KindSource:
         """Return what a cache has to know of this source of a controller."""
         return Reader(
             f"{controller}/{self.name}",
-            self.labels,
+            str(self._selector),
             self.namespaces_within(namespaces),
-            is_primary=api_resource(self.kind).gvk == primary.gvk,
+            is_primary=self.resource.gvk == primary.gvk,
         )
 
     def namespaces_within(self, controllers: NamespaceSet) -> NamespaceSet:
         """Where the objects are, for a controller that is limited to those namespaces."""
-        if not api_resource(self.kind).namespaced:
+        if not self.resource.namespaced:
             return EVERYWHERE
         if self._namespaces is not None:
             return self._namespaces
@@ -148,46 +178,29 @@ class KindSource:
 
 
 def watch(
-    kind: Kind,
-    *,
-    mapper: Mapper | None = None,
-    predicate: Predicate | None = None,
-    locate: Locator | None = None,
-    namespaces: Namespaces | None = None,
-    labels: str | Mapping[str, str] = "",
-    follow_namespaces: bool = False,
-    project: Projection = "full",
-    optional: bool = False,
-    before_others: bool = False,
-    name: str = "",
+    kind: Kind, *, mapper: Mapper | None = None, **options: Unpack[WatchOptions]
 ) -> KindSource:
-    """A source for objects of a kind, which by default wake their controllers' primaries.
+    """Make a source for objects of a kind; by default they wake the primaries that control them.
 
-    ``locate`` tells which objects belong to a primary where owners do not; ``namespaces`` limits
-    the source, ``follow_namespaces`` gives it those of the controller. ``labels`` (a selector or a
-    mapping) limits it too; if all sources of the kind have the same labels, only these objects are
-    cached, and the client does not find others. ``project="metadata"``
-    caches names, labels and owners only. ``optional``: the API server need not have the kind; once
-    it does its objects are told of. ``before_others``: the controller's other sources start when
-    these objects are known.
+    ``options`` are described at :class:`~clientgo.operator.sources.KindSource`.
     """
-    return KindSource(
-        kind,
-        mapper=mapper or by_owner(),
-        predicate=predicate,
-        locate=locate,
-        namespaces=namespaces,
-        labels=labels,
-        follow_namespaces=follow_namespaces,
-        project=project,
-        optional=optional,
-        before_others=before_others,
-        name=name,
-    )
+    return KindSource(kind, mapper or by_owner(), **options)
 
 
-class _Telling(ResourceEventHandler[Any]):
-    """From what an informer tells to what a controller understands."""
+def owned(
+    kind: Kind, *, match_every_owner: bool = False, **options: Unpack[WatchOptions]
+) -> KindSource:
+    """Make a source for objects that a controller owns, in the controller's namespaces.
+
+    They wake the primary that controls them or, with ``match_every_owner``, every owner.
+    """
+    mapper = by_owner(controller_only=not match_every_owner)
+    options.setdefault("follow_namespaces", True)
+    return KindSource(kind, mapper, owned=True, **options)
+
+
+class _Handler(ResourceEventHandler[Any]):
+    """Turns what an informer calls into events."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink

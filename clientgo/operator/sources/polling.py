@@ -21,7 +21,7 @@ from clientgo.operator.durations import Duration, positive_seconds
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.sources.item_cache import ItemCache, ItemId
 from clientgo.operator.sources.primary_watch import PrimaryWatch
-from clientgo.operator.sources.source import Sink, SourceContext
+from clientgo.operator.sources.source import Sink, Source, SourceContext
 from clientgo.process import SupervisedThread
 from clientgo.wait import wait_for_event
 from clientgo.workqueue import DelayingQueue
@@ -76,7 +76,7 @@ class _Poller:
                 queue.add_after(subject, delay)
 
 
-class PollingSource:
+class PollingSource(Source):
     """Asks one question for all primaries; :func:`poll` makes it. Thread-safe."""
 
     def __init__(
@@ -134,7 +134,7 @@ class PollingSource:
         return self._period
 
 
-class PerResourcePollingSource:
+class PerResourcePollingSource(Source):
     """Asks a question for each primary that there is; :func:`poll` makes it. Thread-safe.
 
     A primary that is not to be asked about (``when``) is looked at again when it changes.

@@ -6,30 +6,31 @@ Source: controller-runtime pkg/source; Java Operator SDK EventSource.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
+from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.change_events import ChangeEvent
-
-if TYPE_CHECKING:
-    from clientgo.operator.cache.object_cache import ObjectCache
-    from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.mappers import Mapper
+from clientgo.operator.predicates import Predicate
 
 
 class Sink(Protocol):
     """Where a source puts what it has. Thread-safe; never blocks."""
 
     def emit(self, event: ChangeEvent) -> None:
-        """Tell of an event: predicate and mapper decide which primaries run."""
+        """Pass on an event: predicate and mapper decide which primaries run."""
 
     def enqueue(self, key: ObjectName, *, after: float = 0.0, priority: int = 0) -> None:
-        """Ask for a run of a primary, at once or after so many seconds."""
+        """Ask for a run of a primary, immediately or after so many seconds."""
 
     def failed(self, error: Exception) -> None:
-        """Count and log that the source could not do its work for once."""
+        """Count and log that the source could not do its work."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +46,48 @@ class SourceContext:
     stop: threading.Event
 
 
-@runtime_checkable
-class Source(Protocol):
-    """Something that knows when primaries deserve a look.
+class Source(ABC):
+    """Base of everything that knows when primaries have to run.
 
-    ``start`` returns soon; a second one without a ``stop`` between raises
-    :class:`~clientgo.operator.errors.AlreadyStartedError`. ``wait_synced`` blocks until the source
-    has told of everything that is there already, for ``timeout`` real seconds and until ``stop`` is
-    set at most, and answers whether it has. ``stop`` blocks until nothing is told any more. A
-    source may also have ``healthy() -> str | None``, which says what is wrong with it, and
-    ``before_others``: True lets it sync before the rest start.
+    A subclass needs a ``name``, :meth:`start` and :meth:`stop`.
     """
 
     name: str
+    kind: Any = None
+    """What ``ctx.secondaries(kind)`` finds this source by."""
+    mapper: Mapper | None = None
+    """Which primaries an event of ``sink.emit`` is about."""
+    predicate: Predicate | None = None
+    """Which events pass."""
+    before_others: bool = False
+    """True starts the controller's other sources after this one has synced."""
 
-    def start(self, context: SourceContext, sink: Sink) -> None: ...
+    @abstractmethod
+    def start(self, context: SourceContext, sink: Sink) -> None:
+        """Begin, without blocking.
 
-    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool: ...
+        Raises :class:`~clientgo.operator.errors.AlreadyStartedError` unless it was stopped before.
+        """
 
-    def stop(self) -> None: ...
+    @abstractmethod
+    def stop(self) -> None:
+        """End; blocks until the sink is not called any more."""
+
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
+        """Block until the sink has everything that exists already; return False if it has not.
+
+        Waits for ``timeout`` real seconds, and until ``stop`` is set, at most.
+        """
+        return True
+
+    def healthy(self) -> str | None:
+        """Return what is wrong with the source, or None."""
+        return None
+
+    def change_namespaces(self, namespaces: NamespaceSet) -> None:
+        """Follow the controller to other namespaces."""
+        return
+
+    def secondaries(self, key: ObjectName) -> list[Any]:
+        """Return what belongs to a primary."""
+        raise LookupError(f"source {self.name} keeps nothing")

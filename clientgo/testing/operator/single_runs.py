@@ -28,6 +28,7 @@ from clientgo.operator.controller import Controller
 from clientgo.operator.controller_config import changed_config
 from clientgo.operator.cycle import Cycle
 from clientgo.operator.declaration import Declaration, declaration_of
+from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.key_state import KeyState, Timer
 from clientgo.operator.reconciler import Shape, shape_of
@@ -127,7 +128,8 @@ class _Bench:
             recorder=self._recorder,
             crashed=_raise,
         )
-        shape = self._noting(shape_of(reconciler, config.name))
+        shape = shape_of(reconciler, config.name)
+        shape = self._noting(with_dependents(shape, declaration, config.name, clock))
         self._controller: Controller[Any] = Controller(services, declaration, shape, config)
         cache.start()
         for source in self._controller.sources():

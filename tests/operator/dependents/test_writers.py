@@ -11,7 +11,7 @@ from clientgo.api.core_v1 import ConfigMap
 from clientgo.meta import Codec, ObjectMeta, resource_of
 from clientgo.operator.dependents import Dependent
 from clientgo.operator.dependents.differences import lacks_owned_field
-from clientgo.operator.dependents.upkeep import Upkeep, upkeep_of
+from clientgo.operator.dependents.writers import Writer, writer_for
 from clientgo.operator.dependents.written_objects import WrittenObjects
 from clientgo.testing import FakeClock
 from tests.operator.world import Gadget, Part
@@ -38,11 +38,11 @@ class StandIn:
         return self.answer
 
 
-def upkeep(dependent: Dependent[Any, Any] | None = None) -> Upkeep:
+def writer(dependent: Dependent[Any, Any] | None = None) -> Writer:
     dependent = dependent or Piece()
     written = WrittenObjects(str(dependent), FakeClock())
     kind: Any = dependent.kind
-    return upkeep_of(dependent, resource_of(kind), written)
+    return writer_for(dependent, resource_of(kind), written)
 
 
 def stored(*entries: dict[str, Any], size: int = 0, **labels: str) -> Part:
@@ -98,12 +98,12 @@ def test_whether_something_is_due_can_be_told_without_a_request(
     actual: Part, wanted: Part, is_due: bool
 ) -> None:
     """OP-DEP-02"""
-    assert (upkeep().due(actual, wanted, MANAGER) is not None) is is_due
+    assert (writer().due(actual, wanted, MANAGER) is not None) is is_due
 
 
 def test_a_value_that_the_server_writes_differently_is_sent_once() -> None:
     """OP-DEP-02: what the answer looked like counts as equal, and nothing else does."""
-    rewritten, kept = stored(applied({}), size=1), upkeep()
+    rewritten, kept = stored(applied({}), size=1), writer()
     wanted = desired(size=1000)
     write = kept.due(None, wanted, MANAGER)
     assert write is not None
@@ -116,7 +116,7 @@ def test_a_value_that_the_server_writes_differently_is_sent_once() -> None:
 
 def test_what_was_desired_before_is_remembered_where_managed_fields_are_not_kept() -> None:
     """OP-DEP-02"""
-    there, kept = stored(ours="1"), upkeep()
+    there, kept = stored(ours="1"), writer()
     write = kept.due(None, desired(ours="1"), MANAGER)
     assert write is not None
     write(StandIn(there))  # type: ignore[arg-type]
@@ -153,7 +153,7 @@ def test_other_owners_of_a_config_map_stay() -> None:
             patches.append(patch)
             return obj
 
-    kept = upkeep(Settings())
+    kept = writer(Settings())
     write = kept.due(config_map(owners[0]), config_map(owners[1]), MANAGER)
     assert write is not None
     write(Patching(None))  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ Write: TypeAlias = Callable[[LiveClient], Any]
 """Makes one request; returns the object as it is stored then."""
 
 
-class Upkeep(Protocol):
+class Writer(Protocol):
     """How objects of one dependent are compared and written. Thread-safe."""
 
     def due(self, actual: Any | None, desired: Any, manager: str) -> Write | None:
@@ -36,16 +36,16 @@ class Upkeep(Protocol):
         """The object was deleted."""
 
 
-def upkeep_of(
+def writer_for(
     dependent: Dependent[Any, Any], resource: APIResource, written: WrittenObjects
-) -> Upkeep:
+) -> Writer:
     """The one that suits the kind."""
     if resource.group == "" and resource.kind in ("ConfigMap", "Secret"):
-        return DataUpkeep(dependent, written)
-    return AppliedUpkeep(dependent, written)
+        return DataWriter(dependent, written)
+    return ApplyWriter(dependent, written)
 
 
-class AppliedUpkeep:
+class ApplyWriter:
     """By server-side apply."""
 
     def __init__(self, dependent: Dependent[Any, Any], written: WrittenObjects) -> None:
@@ -78,7 +78,7 @@ class AppliedUpkeep:
         return not left or self._written.is_settled(key, wanted, left)
 
 
-class DataUpkeep:
+class DataWriter:
     """By data: what a ConfigMap or a Secret holds is what is desired, and nothing else."""
 
     def __init__(self, dependent: Dependent[Any, Any], written: WrittenObjects) -> None:
