@@ -234,8 +234,9 @@ class Compiler:
                 name, is_method = f"{namespace}.{name}", False
             else:
                 arguments = (node.target, *arguments)
-        candidates = self._library.functions.get((name, is_method))
-        if candidates is None:
+        functions = self._library.functions
+        candidates = functions.get((name, is_method), ())
+        if not candidates and (name, not is_method) not in functions:
             self._undeclared(name, node)
         self._formats += name == "format"
         compiled = [self.compile(argument) for argument in arguments]

@@ -1,10 +1,11 @@
 """What an expression may cost at most, known before it runs.
 
 Promises: `estimate_cost` never says more than a real server, which refuses definitions whose rules
-may cost too much; for names, fields, loops and the usual functions it says the same.
+may cost too much; for names, fields, loops and the usual functions it says the same. A text that
+nothing bounds, such as that of a number, is endless.
 
-Does not promise the costs of values whose size is not told by the schema, such as parts of a text:
-a real server takes them for endless, and they count as little here.
+Does not promise: costs of other values without bounds. They are endless on a real server, and count
+as short here, because their types are not known here.
 
 Follows ``Cost`` of cel-go's checker and ``CostEstimator`` of ``k8s.io/apiserver/pkg/cel/library``.
 """
@@ -13,7 +14,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from clientgo.cel.bounds import KEY, Bounds, Kind
 from clientgo.cel.syntax.nodes import (
@@ -34,6 +36,9 @@ from clientgo.cel.syntax.nodes import (
 )
 from clientgo.cel.syntax.parser import parse
 
+_ENDLESS = 2**64 - 1
+_ROOT = "self"
+_MAKES_TEXTS = frozenset({"split", "findAll"})
 _NEW_LIST = 10
 _NEW_MAP = 30
 _TEXT_FACTOR = 0.1
@@ -76,16 +81,20 @@ class _Estimate:
     kind: Kind | None = None
     size: int | None = None
     bounds: Bounds | None = None
+    literal: Any = None
+    """The value, if it is a literal."""
 
     @property
-    def least_size(self) -> int:
-        """The size to reckon with; a value whose size is not known counts as short."""
-        return 1 if self.size is None else self.size
+    def reckoned_size(self) -> int:
+        """The size to reckon with: a text without bounds is endless, another value is short."""
+        if self.size is None:
+            return _ENDLESS if self.kind is Kind.TEXT else 1
+        return self.size
 
     @property
     def reading(self) -> int:
         """What it costs to read the value."""
-        return math.ceil(self.least_size * _TEXT_FACTOR)
+        return math.ceil(self.reckoned_size * _TEXT_FACTOR)
 
 
 Variables = Mapping[str, Bounds | None]
@@ -102,9 +111,9 @@ def estimate_cost(source: str, variables: Variables) -> int:
 def _estimate(node: Node, names: Variables) -> _Estimate:
     match node:
         case Literal(value=str() | bytes() as text):
-            return _Estimate(0, Kind.TEXT, len(text))
-        case Literal():
-            return _Estimate(0, Kind.OTHER, 1)
+            return _Estimate(0, Kind.TEXT, len(text), literal=text)
+        case Literal(value=value):
+            return _Estimate(0, Kind.OTHER, 1, literal=value)
         case Identifier(name=name):
             return _of_bounds(1, names.get(name))
         case Select(operand=operand, field=name, optional=optional):
@@ -161,7 +170,7 @@ def _conditional(node: Conditional, names: Variables) -> _Estimate:
     return _Estimate(
         cost,
         chosen.kind if chosen.kind is other.kind else None,
-        max(chosen.least_size, other.least_size) if known else None,
+        max(chosen.reckoned_size, other.reckoned_size) if known else None,
     )
 
 
@@ -177,7 +186,7 @@ def _comprehension(node: Comprehension, names: Variables) -> _Estimate:
     turn = _TURN[node.loop] + _estimate(node.body, inner).cost
     if node.condition is not None:
         turn += _estimate(node.condition, inner).cost
-    cost = ranged.cost + _LOOP[node.loop] + ranged.least_size * turn
+    cost = ranged.cost + _LOOP[node.loop] + ranged.reckoned_size * turn
     match node.loop:
         case Loop.ALL | Loop.EXISTS | Loop.EXISTS_ONE:
             return _Estimate(cost, Kind.OTHER, 1)
@@ -195,7 +204,20 @@ def _call(node: Call, names: Variables) -> _Estimate:
         target = _estimate(node.target, names)
         cost += target.cost
         called = _method(node.function, target, arguments)
-    return _Estimate(cost + called.cost, called.kind, called.size)
+        if node.function in _MAKES_TEXTS:
+            called = replace(called, bounds=_computed_texts(names))
+    return _Estimate(cost + called.cost, called.kind, called.size, called.bounds)
+
+
+def _computed_texts(names: Variables) -> Bounds:
+    """Return the bounds of a list of texts that is computed.
+
+    Upstream looks for the path of an element, finds none, and takes the size of ``self``.
+    """
+    root = names.get(_ROOT)
+    is_sized = root is not None and root.kind in (Kind.TEXT, Kind.LIST, Kind.MAP)
+    element = Bounds(Kind.TEXT, size=root.size if root is not None and is_sized else 0)
+    return Bounds(Kind.LIST, element=element)
 
 
 def _is_namespace(node: Node, names: Variables) -> bool:
@@ -212,9 +234,11 @@ def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
         if name in _COMPARISONS and Kind.TEXT in (left.kind, right.kind):
             return _Estimate(_shorter(left, right), Kind.OTHER, 1)
         if name == "@in" and right.kind is Kind.LIST:
-            return _Estimate(right.least_size, Kind.OTHER, 1)
+            return _Estimate(right.reckoned_size, Kind.OTHER, 1)
         if name == "_+_" and left.kind is right.kind and left.kind in (Kind.TEXT, Kind.LIST):
             return _joined(left, right)
+    if name == "string":
+        return _Estimate(1, Kind.TEXT)
     if name in _PARSED and len(arguments) == 1:
         return _Estimate(arguments[0].reading)
     return _Estimate(1)
@@ -222,11 +246,12 @@ def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
 
 def _shorter(left: _Estimate, right: _Estimate) -> int:
     sizes = [part.size for part in (left, right) if part.size is not None]
-    return math.ceil(min(sizes, default=1) * _TEXT_FACTOR)
+    are_texts = left.kind is right.kind is Kind.TEXT
+    return math.ceil(min(sizes, default=_ENDLESS if are_texts else 1) * _TEXT_FACTOR)
 
 
 def _joined(left: _Estimate, right: _Estimate) -> _Estimate:
-    size = left.least_size + right.least_size
+    size = left.reckoned_size + right.reckoned_size
     known = size if left.size is not None and right.size is not None else None
     cost = math.ceil(size * _TEXT_FACTOR) if left.kind is Kind.TEXT else 1
     return _Estimate(cost, left.kind, known)
@@ -236,17 +261,22 @@ def _method(name: str, target: _Estimate, arguments: list[_Estimate]) -> _Estima
     """Return what a method costs beside its target and arguments, and its value."""
     match name:
         case "matches" | "find" | "findAll" if arguments:
-            text = math.ceil((target.least_size + 1) * _TEXT_FACTOR)
-            pattern = math.ceil(arguments[0].least_size * _PATTERN_FACTOR)
-            return _Estimate(text * pattern)
+            text = math.ceil((target.reckoned_size + 1) * _TEXT_FACTOR)
+            cost = text * math.ceil(arguments[0].reckoned_size * _PATTERN_FACTOR)
+            match name:
+                case "find":
+                    return _Estimate(cost, Kind.TEXT, target.size)
+                case "findAll":
+                    return _Estimate(cost, Kind.LIST, target.size)
+            return _Estimate(cost)
         case "contains" if len(arguments) == 1 and target.kind is Kind.TEXT:
             return _Estimate(target.reading * arguments[0].reading)
         case "join":
             return _Estimate(_joining(target, arguments))
         case "split":
-            return _Estimate(_reading(target, 2), Kind.LIST)
-        case "replace":
-            return _Estimate(_reading(target, 2), Kind.TEXT)
+            return _Estimate(_reading(target, 2), Kind.LIST, _most_parts(target, arguments))
+        case "replace" if len(arguments) >= 2:
+            return _Estimate(_reading(target, 2), Kind.TEXT, _replaced_size(target, arguments))
         case "lowerAscii" | "upperAscii" | "substring" | "trim":
             return _Estimate(target.reading, Kind.TEXT, target.size)
         case "format":
@@ -258,8 +288,27 @@ def _method(name: str, target: _Estimate, arguments: list[_Estimate]) -> _Estima
     return _Estimate(1)
 
 
+def _most_parts(text: _Estimate, arguments: list[_Estimate]) -> int | None:
+    """Return how many parts ``split`` makes at most: every character one, or its limit."""
+    limit = arguments[1].literal if len(arguments) > 1 else None
+    return limit if isinstance(limit, int) and limit >= 0 else text.size
+
+
+def _replaced_size(text: _Estimate, arguments: list[_Estimate]) -> int | None:
+    """Return how long the result of ``replace`` is at most."""
+    found, replacement = arguments[0], arguments[1]
+    shortest = len(found.literal) if isinstance(found.literal, str) else 0
+    if text.size is None or replacement.size is None:
+        return None
+    if shortest == 0:  # the replacement is put around every character
+        return (text.size + 1) * replacement.size + text.size
+    if replacement.size <= shortest:
+        return text.size
+    return math.ceil(text.size / shortest) * replacement.size
+
+
 def _reading(value: _Estimate, times: int) -> int:
-    return math.ceil(value.least_size * times * _TEXT_FACTOR)
+    return math.ceil(value.reckoned_size * times * _TEXT_FACTOR)
 
 
 def _walking(value: _Estimate) -> int:
@@ -268,12 +317,14 @@ def _walking(value: _Estimate) -> int:
         return value.reading
     element = value.bounds.element if value.bounds else None
     is_text = element is not None and element.kind is Kind.TEXT
-    return value.least_size * (1 + (_of_bounds(0, element).reading if is_text else 0))
+    return value.reckoned_size * (1 + (_of_bounds(0, element).reading if is_text else 0))
 
 
 def _joining(value: _Estimate, arguments: list[_Estimate]) -> int:
     element = value.bounds.element if value.bounds else None
-    size = value.least_size * (element.size if element is not None else 0)
+    size = value.reckoned_size * (
+        _of_bounds(0, element).reckoned_size if element is not None else 0
+    )
     if arguments:
-        size += max(value.least_size - 1, 0) * arguments[0].least_size
+        size += max(value.reckoned_size - 1, 0) * arguments[0].reckoned_size
     return math.ceil(size * _TEXT_FACTOR)

@@ -12,13 +12,18 @@ version; here they are one value.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from clientgo.schema import defaulting, field_path
-from clientgo.schema.definition.structural import check_schema
+from clientgo.schema.definition.schema_keywords import (
+    check_keywords,
+    check_root,
+    has_unsupported_keywords,
+)
+from clientgo.schema.definition.structural import check_structure
 from clientgo.schema.field_errors import FieldError, FieldErrorReason, aggregate_message
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.json_value import MISSING, json_equal
@@ -88,9 +93,15 @@ class StructuralSchema:
             root = JSONSchema.parse(openapi_v3_schema)
         except msgspec.ValidationError as error:
             raise SchemaError([FieldError.invalid(path, "", str(error))]) from error
-        _refuse(check_schema(root, path, has_status=has_status))
-        rules, causes = _compile_rules(root, path)
-        _refuse([*_check_defaults(root, path), *causes])
+        keywords = list(check_keywords(root, path))
+        causes = [*check_root(root, path, has_status=has_status), *keywords]
+        if has_unsupported_keywords(root):
+            raise SchemaError(causes)
+        structure = check_structure(root, path) or list(_check_defaults(root, path))
+        if structure:  # rules are looked at only if it is known what they are about
+            raise SchemaError([*structure, *causes])
+        rules, rule_causes = _compile_rules(root, path, {error.field for error in keywords})
+        _refuse([*causes, *rule_causes])
         if rules is not None:
             _refuse(list(_check_defaults_by_rules(rules, path)))
         return cls(root, rules)
@@ -137,13 +148,15 @@ def _refuse(causes: Sequence[FieldError]) -> None:
         raise SchemaError(causes)
 
 
-def _compile_rules(root: JSONSchema, path: str) -> tuple[RuleNode | None, list[FieldError]]:
+def _compile_rules(
+    root: JSONSchema, path: str, mistakes: Collection[str]
+) -> tuple[RuleNode | None, list[FieldError]]:
     if not root.has_rules:
         return None, []
     # CEL is more than half of this room to import, and few schemas have rules.
     from clientgo.schema.rules.cel_rules import compile_rules
 
-    return compile_rules(root, path)
+    return compile_rules(root, path, mistakes)
 
 
 def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:

@@ -24,6 +24,10 @@ PROBLEMS = [
     ("nope", "undeclared reference to 'nope' (in container '')"),
     ("nope(1)", "undeclared reference to 'nope' (in container '')"),
     ("self.n.nope()", "undeclared reference to 'nope' (in container '')"),
+    (
+        "quantity('1').sign() == 1",
+        "found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'",
+    ),
     ("self.n + 'a'", "found no matching overload for '_+_' applied to '(int, string)'"),
     ("self.n == 'a'", "found no matching overload for '_==_' applied to '(int, string)'"),
     ("self.n == 1.0", "found no matching overload for '_==_' applied to '(int, double)'"),

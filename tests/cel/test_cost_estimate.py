@@ -132,6 +132,31 @@ def test_a_loop_in_a_loop_without_bounds_is_beyond_all_limits(rule: str) -> None
     assert cost_of(rule, listed(NUMBER)) > 10**12
 
 
-def test_what_is_not_known_costs_little() -> None:
-    """A real server takes the parts of a text for endless; here they count as short."""
-    assert cost_of("self.split(',').all(x, x.matches('^a*$'))", text(100)) < 100
+@pytest.mark.parametrize(
+    ("rule", "schema"),
+    [
+        ("int('0' + string(self)) == self", {"type": "integer"}),
+        ("self.transformList(i, x, string(i) + x).size() == 3", listed(text(16), 8)),
+        ("self.split(',').transformList(i, x, x + string(i)) == []", text(64)),
+        ("self.split('').all(x, self.contains(x))", text()),
+        ("'%s'.format([self]).matches('a')", text(5)),
+    ],
+)
+def test_a_text_without_bounds_is_beyond_all_limits(rule: str, schema: Schema) -> None:
+    assert cost_of(rule, schema) > 10**12
+
+
+@pytest.mark.parametrize(
+    ("rule", "schema"),
+    [
+        ("string(self) == '5'", {"type": "integer"}),
+        ("self.split('').all(x, self.contains(x))", text(5)),
+        ("self.split(',').all(x, x.matches('^a*$'))", text(100)),
+        ("self.findAll('[a-z]', 2).exists(x, x + 'b' == 'ab')", text(64)),
+        ("self.replace('ab', 'abc').contains('a')", text(64)),
+        ("'%s!'.format([self]) == 'abc!'", text(64)),
+        ("self.transformMapEntry(k, v, {string(v): k}).size() == 2", mapped(NUMBER, 6)),
+    ],
+)
+def test_a_text_that_is_computed_from_a_short_one_is_cheap(rule: str, schema: Schema) -> None:
+    assert cost_of(rule, schema) < 100_000

@@ -156,7 +156,7 @@ TRUE = [
     "quantity('1Gi').isGreaterThan(quantity('1G')) && quantity('500m').isLessThan(quantity('1'))",
     "quantity('1k') == quantity('1000') && quantity('1e3').asInteger() == 1000",
     "quantity('1').add(quantity('500m')).compareTo(quantity('1.5')) == 0",
-    "quantity('3').sub(5).sign() == -1 && !quantity('1.5').isInteger()",
+    "sign(quantity('3').sub(5)) == -1 && !quantity('1.5').isInteger()",
     "quantity('1.5').asApproximateFloat() == 1.5 && isQuantity('1Mi') && !isQuantity('1X')",
     "url('https://a.example:80/p/q?x=1&x=2').getHost() == 'a.example:80'",
     "url('https://[::1]:80/p').getHostname() == '::1' && url('https://a:80/p').getPort() == '80'",

@@ -57,7 +57,7 @@ def test_a_rule_on_a_scalar_shows_the_value() -> None:
 
 
 def test_a_message_expression_wins_over_the_message() -> None:
-    shown = rule("self.n > 1", message="no", messageExpression="'n is ' + string(self.n)")
+    shown = rule("self.n > 1", message="no", messageExpression="'n is %d'.format([self.n])")
 
     assert problems(schema_of(spec_with(shown, n=INTEGER)), {"n": 1}) == [
         "spec: Invalid value: n is 1"
@@ -191,7 +191,7 @@ def test_property_names_are_escaped() -> None:
     names = {"a-b": INTEGER, "c.d": INTEGER, "e/f": INTEGER, "g__h": INTEGER, "namespace": INTEGER}
     total = (
         "self.a__dash__b + self.c__dot__d + self.e__slash__f + self.g__underscores__h + "
-        "self.__namespace__ == 5"
+        "self.__namespace__ == 5 && self.namespace == 1"
     )
 
     assert problems(schema_of(spec_with(rule(total), **names)), dict.fromkeys(names, 1)) == []
@@ -239,6 +239,8 @@ INVALID_RULES: list[tuple[dict[str, Any], str]] = [
     (rule("self.n >"), "compilation failed: ERROR: <input>:1:9: Syntax error: mismatched input"),
     (rule("self.zz > 1"), "compilation failed: ERROR: <input>:1:5: undefined field 'zz'"),
     (rule("self.n + 1"), "cel expression must evaluate to a bool"),
+    (rule("uint(-1) == 1u"), "program instantiation failed: unsigned integer overflow"),
+    (rule("self.n == 1", messageExpression="'n ' + string(self.n)"), "cost exceeds budget"),
     (rule("true", messageExpression="1"), "messageExpression must evaluate to a string"),
     (rule("true", messageExpression="("), "messageExpression compilation failed"),
     (rule("true", optionalOldSelf=True), "may not be set if oldSelf is not used in rule"),
@@ -247,9 +249,31 @@ INVALID_RULES: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("invalid", "text"), INVALID_RULES)
 def test_a_rule_that_does_not_compile_is_refused(invalid: dict[str, Any], text: str) -> None:
-    (cause,) = refusal(spec_with(invalid, n=INTEGER))
+    cause, *_ = refusal(spec_with(invalid, n=INTEGER))
 
     assert text in cause
+
+
+def test_rules_beside_a_mistake_are_compiled_and_those_above_it_are_not() -> None:
+    broken = {**INTEGER, RULES: [rule("true", fieldPath=".x")]}
+    spec = spec_with(rule("nope(self)"), n=broken, m={**INTEGER, RULES: [rule("nope(self)")]})
+    properties = "spec.validation.openAPIV3Schema.properties[spec].properties"
+
+    where = [cause.split(": ")[0] for cause in refusal(spec)]
+
+    assert where == [
+        f"{properties}[n].{RULES}[0].fieldPath",
+        f"{properties}[m].{RULES}[0].rule",
+    ]
+
+
+def test_a_rule_that_does_not_compile_uses_no_old_value() -> None:
+    causes = refusal(spec_with(rule("oldSelf.nope", optionalOldSelf=True), n=INTEGER))
+
+    assert [cause.split(": ")[0].rpartition(".")[2] for cause in causes] == [
+        "rule",
+        "optionalOldSelf",
+    ]
 
 
 def test_the_refused_rule_is_shown_as_an_api_server_shows_it() -> None:

@@ -88,7 +88,7 @@ def _integer(value: int) -> Quantity:
 OVERLOADS: tuple[Overload, ...] = (
     function("quantity", [STRING], QUANTITY, _quantity),
     function("isQuantity", [STRING], BOOL, _is_quantity),
-    method("sign", QUANTITY, [], INT, lambda quantity: _compare(quantity, _integer(0))),
+    function("sign", [QUANTITY], INT, lambda quantity: _compare(quantity, _integer(0))),
     method("isInteger", QUANTITY, [], BOOL, lambda quantity: quantity.is_integer),
     method("asInteger", QUANTITY, [], INT, _as_integer),
     method("asApproximateFloat", QUANTITY, [], DOUBLE, lambda quantity: float(quantity.amount)),

@@ -51,7 +51,15 @@ def has_unsupported_keywords(schema: JSONSchema) -> bool:
     )
 
 
-def check_root_with_status(schema: JSONSchema, path: str) -> Iterator[FieldError]:
+def check_root(schema: JSONSchema, path: str, *, has_status: bool) -> Iterator[FieldError]:
+    """Return what is wrong with the root of a resource, with or without a status subresource."""
+    if has_status:
+        yield from _check_root_with_status(schema, path)
+    if schema.nullable:
+        yield FieldError.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
+
+
+def _check_root_with_status(schema: JSONSchema, path: str) -> Iterator[FieldError]:
     """Check that a status, taken out of its object, is still validated as a whole."""
     if schema.type and schema.type != "object":
         detail = (

@@ -18,11 +18,6 @@ from collections.abc import Iterator
 import msgspec
 
 from clientgo.schema import field_path
-from clientgo.schema.definition.schema_keywords import (
-    check_keywords,
-    check_root_with_status,
-    has_unsupported_keywords,
-)
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.text.go_regexp import GoRegexpError, compile_go_regexp
@@ -41,26 +36,13 @@ class _Level(enum.Enum):
     FIELD = "for specified object fields"
 
 
-def check_schema(schema: JSONSchema, path: str, *, has_status: bool = False) -> list[FieldError]:
-    """Return what keeps `schema`, found at `path`, from being the schema of a custom resource.
-
-    With `has_status` the resource has the status subresource.
-    """
-    errors = list(check_root_with_status(schema, path)) if has_status else []
-    if schema.nullable:
-        errors.append(
-            FieldError.forbidden(f"{path}.nullable", "nullable cannot be true at the root")
-        )
-    if not has_unsupported_keywords(schema):
-        # A schema with unsupported keywords is refused for these alone.
-        errors.extend(sorted(_structural_errors(schema, path), key=str))
-    errors.extend(check_keywords(schema, path))
-    return errors
-
-
-def _structural_errors(schema: JSONSchema, path: str) -> Iterator[FieldError]:
-    yield from _check_node(schema, _Level.ROOT, path)
-    yield from _check_completeness(schema, schema, path, path)
+def check_structure(schema: JSONSchema, path: str) -> list[FieldError]:
+    """Return what keeps `schema`, found at `path`, from being structural."""
+    errors = [
+        *_check_node(schema, _Level.ROOT, path),
+        *_check_completeness(schema, schema, path, path),
+    ]
+    return sorted(errors, key=str)
 
 
 def _check_node(schema: JSONSchema, level: _Level, path: str) -> Iterator[FieldError]:

@@ -13,7 +13,7 @@ Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -237,14 +237,18 @@ def _evaluated_message(rule: _Rule, variables: Mapping[str, Any], budget: Budget
     return message if usable else None
 
 
-def compile_rules(root: JSONSchema, path: str) -> tuple[RuleNode | None, list[FieldError]]:
+def compile_rules(
+    root: JSONSchema, path: str, mistakes: Collection[str] = ()
+) -> tuple[RuleNode | None, list[FieldError]]:
     """Compile all rules of the schema of a resource, found at `path`.
+
+    Rules of a node with a mistake at it or below are left out; `mistakes` are the paths of these.
 
     Returns the tree of rules, None if there are none, and the causes for those that do not compile.
     """
     errors: list[FieldError] = []
     costs = RuleCosts()
-    place = _Place(path, is_resource=True, uncorrelated=None, places=1)
+    place = _Place(path, mistakes, is_resource=True, uncorrelated=None, places=1)
     node = _compile_node(root, place, costs, errors)
     return node, errors + costs.errors(path)
 
@@ -254,6 +258,8 @@ class _Place:
     """Where a node of the schema is."""
 
     path: str
+    mistakes: Collection[str]
+    """Paths of what is wrong in the schema."""
     is_resource: bool
     uncorrelated: str | None
     """The path of the list below which no old value is known."""
@@ -262,8 +268,19 @@ class _Place:
 
     def below(self, path: str, outer: JSONSchema, inner: JSONSchema) -> _Place:
         """Return the place of a node directly below."""
-        return _Place(
-            path, inner.embedded_resource, self.uncorrelated, places_below(outer, self.places)
+        return replace(
+            self,
+            path=path,
+            is_resource=inner.embedded_resource,
+            places=places_below(outer, self.places),
+        )
+
+    @property
+    def has_mistakes(self) -> bool:
+        """Whether something is wrong here or below."""
+        return any(
+            mistake == self.path or mistake.startswith((f"{self.path}.", f"{self.path}["))
+            for mistake in self.mistakes
         )
 
 
@@ -285,7 +302,7 @@ def _compile_node(
         if below.uncorrelated is None and schema.list_type != "map":
             below = replace(below, uncorrelated=path)
         node.items = _compile_node(items, below, costs, errors)
-    if schema.validations:
+    if schema.validations and not place.has_mistakes:
         _compile_own(node, place, costs, errors)
     return None if node.is_empty else node
 
@@ -312,8 +329,8 @@ def _compile_own(node: RuleNode, place: _Place, costs: RuleCosts, errors: list[F
                 is_resource=place.is_resource,
                 places=place.places,
             )
-            errors += _misused_old_self(rule, rule_at, place.uncorrelated)
             node.rules.append(rule)
+        errors += _misused_old_self(source, rule, rule_at, place.uncorrelated)
 
 
 def _compile_rule(
@@ -326,7 +343,7 @@ def _compile_rule(
     try:
         program = environment.compile(source.rule)
     except CelCompileError as error:
-        detail = f"compilation failed: {error}"
+        detail = f"{error.stage}: {error}"
         errors.append(FieldError.invalid(f"{path}.rule", _shown(source), detail))
         return None
     if program.result_type != BOOL:
@@ -338,7 +355,7 @@ def _compile_rule(
         try:
             message = environment.compile(source.message_expression)
         except CelCompileError as error:
-            detail = f"messageExpression compilation failed: {error}"
+            detail = f"messageExpression {error.stage}: {error}"
             where = f"{path}.messageExpression"
             errors.append(FieldError.invalid(where, _shown(source), detail))
             return None
@@ -351,17 +368,21 @@ def _compile_rule(
     return _Rule(source, program, message, where)
 
 
-def _misused_old_self(rule: _Rule, path: str, uncorrelated: str | None) -> list[FieldError]:
-    if rule.uses_old_self and uncorrelated is not None:
+def _misused_old_self(
+    source: ValidationRule, rule: _Rule | None, path: str, uncorrelated: str | None
+) -> list[FieldError]:
+    """Return what is wrong with the use of old values; a rule that does not compile uses none."""
+    uses_old_self = rule is not None and rule.uses_old_self
+    if uses_old_self and uncorrelated is not None:
         detail = (
             "oldSelf cannot be used on the uncorrelatable portion of the schema within "
             f"{uncorrelated}"
         )
-        return [FieldError.invalid(f"{path}.rule", rule.source.rule, detail)]
-    if not rule.uses_old_self and rule.source.optional_old_self is not None:
+        return [FieldError.invalid(f"{path}.rule", source.rule, detail)]
+    if not uses_old_self and source.optional_old_self is not None:
         detail = "may not be set if oldSelf is not used in rule"
         where = f"{path}.optionalOldSelf"
-        return [FieldError.invalid(where, rule.source.optional_old_self, detail)]
+        return [FieldError.invalid(where, source.optional_old_self, detail)]
     return []
 
 

@@ -34,6 +34,8 @@ _RESERVED = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function"}
     | {"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
 )
+_READABLE_AS_WRITTEN = frozenset({"namespace"})
+"""Reserved words that name a field in two ways: escaped, and as they are."""
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = re.compile(r"__|[./-]")
 _ESCAPABLE = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
@@ -122,21 +124,22 @@ def _declare_map(values: JSONSchema) -> Declared | None:
 
 def _declare_object(schema: JSONSchema) -> Declared:
     fields: dict[str, CelType] = {}
-    converters: dict[str, tuple[str, Converter]] = {}
+    converters: dict[str, tuple[tuple[str, ...], Converter]] = {}
     for name, member in schema.properties.items():
         declared = declare(member, is_resource=member.embedded_resource)
         escaped = escape(name)
         if declared is not None and escaped is not None:
-            fields[escaped] = declared.type
-            converters[name] = (escaped, declared.convert)
+            names = (escaped, name) if name in _READABLE_AS_WRITTEN else (escaped,)
+            fields.update(dict.fromkeys(names, declared.type))
+            converters[name] = (names, declared.convert)
 
     def convert(value: Any) -> Any:
         result = {}
         for name, member in value.items():
             known = converters.get(name)
             if known is not None:
-                escaped, convert_member = known
-                result[escaped] = convert_member(member)
+                names, convert_member = known
+                result.update(dict.fromkeys(names, convert_member(member)))
         return result
 
     return Declared(ObjectType("object", fields=fields), _nullable(convert))

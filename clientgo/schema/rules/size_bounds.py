@@ -75,7 +75,7 @@ def _object_bounds(schema: JSONSchema) -> Bounds:
             continue
         escaped = escape(name)
         if escaped is not None:
-            fields[escaped] = bounds
+            fields[escaped] = fields[name] = bounds
         if name in schema.required and member.default is None:
             smallest += len(name) + bounds.smallest + len('"":,')
     return Bounds(Kind.OBJECT, smallest=smallest, fields=fields)
