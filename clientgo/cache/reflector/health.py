@@ -1,9 +1,9 @@
 """How a reflector is doing: counts, ages and the last error, for probes, people and metrics.
 
-Promises consistent snapshots from any thread. Does not judge: what age is too old is for the
-probe to say; a quiet watch is heard of at least every few minutes, when the server ends it.
+Promises consistent snapshots from any thread. Does not judge: the probe decides which age is too
+old. On a quiet watch the server answers at least every few minutes, when it ends the watch.
 
-Differs from client-go, which offers none of it: a reflector that is refused for ever looks there
+Differs from client-go, which offers none of it: there a reflector whose requests are refused looks
 like one that is still listing.
 """
 
@@ -12,19 +12,72 @@ from __future__ import annotations
 import threading
 from dataclasses import dataclass
 
-from clientgo.cache.reflector.metrics import ReflectorMetrics
 from clientgo.cache.reflector.state import State, Watching
+from clientgo.cache.store.resource_versions import gauge_value
 from clientgo.clock import Clock
+from clientgo.metrics import MetricsProvider, names
+
+
+class ReflectorMetrics:
+    """The metrics of one reflector, under client-go's names. Has one user.
+
+    Differs from client-go, where nothing has reported these since their labels, generated names,
+    lived for ever. Here the label is the resource, and the series end with the reflector.
+    """
+
+    def __init__(self, provider: MetricsProvider, resource: str) -> None:
+        self._lists = provider.counter(names.REFLECTOR_LISTS, name=resource)
+        self._list_duration = provider.summary(names.REFLECTOR_LIST_DURATION, name=resource)
+        self._items = provider.summary(names.REFLECTOR_ITEMS_PER_LIST, name=resource)
+        self._watches = provider.counter(names.REFLECTOR_WATCHES, name=resource)
+        self._short_watches = provider.counter(names.REFLECTOR_SHORT_WATCHES, name=resource)
+        self._watch_duration = provider.summary(names.REFLECTOR_WATCH_DURATION, name=resource)
+        self._events = provider.summary(names.REFLECTOR_ITEMS_PER_WATCH, name=resource)
+        self._version = provider.gauge(names.REFLECTOR_LAST_RESOURCE_VERSION, name=resource)
+
+    def listed(self, seconds: float, items: int) -> None:
+        """Count a page of a list."""
+        self._lists.inc()
+        self._list_duration.observe(seconds)
+        self._items.observe(items)
+
+    def watched(self, seconds: float, events: int, *, short: bool) -> None:
+        """Count a watch that ended."""
+        self._watches.inc()
+        self._watch_duration.observe(seconds)
+        self._events.observe(events)
+        if short:
+            self._short_watches.inc()
+
+    def reached(self, version: str) -> None:
+        """Report the version that the store has reached."""
+        number = gauge_value(version)
+        if number is not None:
+            self._version.set(number)
+
+    def remove(self) -> None:
+        """End the series."""
+        for instrument in (
+            self._lists,
+            self._list_duration,
+            self._items,
+            self._watches,
+            self._short_watches,
+            self._watch_duration,
+            self._events,
+            self._version,
+        ):
+            instrument.remove()
 
 
 @dataclass(frozen=True, slots=True)
 class ReflectorStatistics:
-    """A reflector at one instant; ages are in seconds, None for what has not been yet.
+    """A reflector at one instant. Ages are in seconds, None for what has not happened yet.
 
-    ``state`` names the state of the machine. ``is_watching`` says that a watch is open which
-    keeps the store up to date. ``seconds_since_heard`` is the age of the server's last answer,
-    event or, where the stream tells, byte. ``skipped`` counts events of a foreign kind,
-    ``quarantined`` what did not decode.
+    ``state`` is the state of the machine. ``is_watching`` is True while a watch is open that keeps
+    the store up to date. ``seconds_since_heard`` is the age of the server's last answer, event or,
+    if the stream knows, byte. ``skipped`` counts events of the wrong kind, ``quarantined`` objects
+    that did not decode.
     """
 
     state: str
@@ -42,7 +95,7 @@ class ReflectorStatistics:
 
 
 class ReflectorHealth:
-    """The books of one reflector, which writes them in its own thread."""
+    """Records what one reflector does, in the reflector's thread. Snapshots are thread-safe."""
 
     def __init__(self, metrics: ReflectorMetrics, clock: Clock) -> None:
         self._metrics = metrics
@@ -54,32 +107,32 @@ class ReflectorHealth:
         self._heard_at: float | None = None
 
     def listed(self, seconds: float, items: int) -> None:
-        """A page of a list came."""
+        """Record a page of a list."""
         with self._lock:
             self._lists += 1
             self._heard_at = self._clock.monotonic()
         self._metrics.listed(seconds, items)
 
     def heard(self, events: int) -> None:
-        """A watch was opened or brought events."""
+        """Record that the server answered, with this many events."""
         with self._lock:
             self._events += events
             self._heard_at = self._clock.monotonic()
 
     def skipped(self) -> None:
-        """An event was of a foreign kind."""
+        """Record an event of the wrong kind."""
         with self._lock:
             self._skipped += 1
 
     def watched(self, seconds: float, events: int, *, short: bool) -> None:
-        """A watch ended."""
+        """Record a watch that ended."""
         with self._lock:
             self._watches += 1
             self._short_watches += short
         self._metrics.watched(seconds, events, short=short)
 
     def failed(self, error: Exception) -> None:
-        """Something went wrong."""
+        """Record an error."""
         with self._lock:
             self._last_error = error
             self._failed_at = self._clock.monotonic()
@@ -87,7 +140,7 @@ class ReflectorHealth:
     def statistics(
         self, state: State, quarantined: int, last_byte_at: float | None
     ) -> ReflectorStatistics:
-        """Everything at this instant; ``last_byte_at`` is what the open stream says, if it does."""
+        """Return everything at this instant; ``last_byte_at`` is what the open stream knows."""
         now = self._clock.monotonic()
         with self._lock:
             heard = [at for at in (self._heard_at, last_byte_at) if at is not None]

@@ -1,10 +1,11 @@
-"""The source that a reflector reads: something that lists and watches one kind of object.
+"""The source that a reflector reads: it lists and watches one kind of object.
 
-Promises the two protocols that a reflector needs and :class:`ListWatch`, which makes a source of
-two functions. Does not page and does not retry: the reflector does both. Differs from client-go
-(``tools/cache`` ListerWatcher, ``watch`` Interface) in that a stream hands out what one read
-brought in as one batch, so that locks are taken once a batch further on, and in that the stop
-event is an argument of each call instead of a context.
+Defines the two protocols that a reflector needs, and :class:`ListWatch`, a source made of two
+functions. A source does not page and does not retry; the reflector does both.
+
+Differs from client-go (``tools/cache`` ListerWatcher, ``watch`` Interface): a stream returns all
+events of one read as a batch, so that locks are taken once for a batch, and the stop event is an
+argument of each call instead of a context.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ class WatchStream(Protocol):
     """An open watch."""
 
     def read(self) -> Sequence[WatchEvent[Any]]:
-        """Block until the server says something and return all that arrived, in order.
+        """Block until events arrive and return all of them, in order.
 
-        An empty sequence means that the stream has ended cleanly or was stopped; a failure of the
-        connection raises. An event's object may be a ``Status`` (type ERROR) or an
+        Returns none when the stream has ended without an error or was stopped. Raises when the
+        connection fails. The object of an event may be a ``Status`` (type ERROR) or an
         ``Undecodable``.
         """
 
     def stop(self) -> None:
-        """End the stream from any thread, as often as liked; a blocked ``read`` returns."""
+        """End the stream, from any thread; a blocked ``read`` returns. Idempotent."""
 
 
 class ListerWatcher(Protocol[T_co]):
     """Lists and watches one kind of object.
 
-    A call must end soon after ``stop`` is set, by returning or by raising anything. If ``watch``
-    raises, it has released what it opened. An implementation that cannot stream an initial list
-    has an attribute ``supports_watch_list = False``; without the attribute it can.
+    A call must return, or raise anything, soon after ``stop`` is set. A ``watch`` that raises must
+    release what it opened. A source that cannot stream an initial list has an attribute
+    ``supports_watch_list = False``.
     """
 
     def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]: ...

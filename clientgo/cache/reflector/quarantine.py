@@ -1,11 +1,11 @@
-"""Objects that are left out of a cache, said once each.
+"""Objects that are left out of a cache.
 
 Promises: each object and reason is logged once, with the object's key, and every occurrence is
-counted. Thread-safe. Does not promise to remember for ever: when too many different ones have
-been seen, it begins to say them again.
+counted. Thread-safe. Does not promise to remember all of them: after many different ones it logs
+the first ones again.
 
-Differs from client-go, where one object that cannot be decoded fails its whole list, and one that
-a transform refuses is logged each time.
+Differs from client-go, where one object that does not decode fails its whole list, and one that a
+transform refuses is logged each time.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from clientgo.meta import Undecodable, has_metadata, object_key
 _log = logging.getLogger("clientgo.cache.reflector")
 
 REMEMBERED: Final = 1000
-"""Objects whose report is remembered; a server with more than that many is broken as a whole."""
+"""Reports that are remembered; a server with more broken objects is broken as a whole."""
 
 
 class QuarantineLog:
-    """Reports what an informer leaves out; ``name`` says which informer."""
+    """Reports what an informer leaves out; ``name`` is the informer's."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -34,7 +34,7 @@ class QuarantineLog:
 
     @property
     def count(self) -> int:
-        """How often something was left out."""
+        """How often an object was left out."""
         return self._count
 
     def report(self, obj: Any, reason: str) -> None:
@@ -48,7 +48,7 @@ class QuarantineLog:
                 self._reported.clear()
             self._reported.add((key, reason))
         _log.error(
-            "%s: left out object %s: %s; everything else goes on",
+            "%s: left out object %s: %s; the others are not affected",
             self._name,
             key,
             reason,
@@ -57,7 +57,7 @@ class QuarantineLog:
 
 
 def key_for_report(obj: Any) -> str:
-    """The key of anything that is or was meant to be an object, for people."""
+    """Return the key of anything that is or should be an object, for messages."""
     if isinstance(obj, DeletedFinalStateUnknown):
         return obj.key
     if isinstance(obj, Undecodable) or has_metadata(obj):

@@ -1,9 +1,7 @@
-"""What a batch of watch events says.
+"""What a batch of watch events contains: changes, bookmarks, and what is left out and why.
 
-Promises to read a batch in one pass and to say, beside the changes, what was left out and why.
-Pure functions. Does not promise that the server's order makes sense; it is kept.
-
-Differs from client-go (``tools/cache`` handleAnyWatch), which reads one event at a time.
+Reads a batch in one pass and keeps the server's order. Pure functions. client-go (``tools/cache``
+handleAnyWatch) reads one event at a time.
 """
 
 from __future__ import annotations
@@ -38,7 +36,7 @@ from clientgo.meta import (
 
 
 class Reading(Struct):
-    """What a batch of events says: messages, and what was accepted up to an error, if any.
+    """The content of a batch of events: messages, and the number accepted up to an error, if any.
 
     ``version`` is the last resource version of an accepted object, empty if there is none.
     """
@@ -56,12 +54,12 @@ _DELTA_TYPES: Final[dict[str, DeltaType]] = {
     EventType.DELETED.value: DeltaType.DELETED,
 }
 _BOOKMARK: Final = EventType.BOOKMARK.value
-"""Plain text, as an event's type is: before Python 3.12 naming a member of an enum costs as much
-as a function call, and this is compared with the type of every event."""
+"""Plain text, because it is compared with the type of every event, and because before Python 3.12
+access to a member of an enum costs as much as a function call."""
 
 
 def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Reading:
-    """Sort the events of one batch. This loop is run for every event: it avoids calls."""
+    """Sort the events of one batch. This loop runs for every event: it avoids calls."""
     python_type: Any = expected.python_type
     kind, api_version = expected.kind, expected.api_version
     delta_types, added = _DELTA_TYPES, DeltaType.ADDED
@@ -79,7 +77,7 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
             or type(obj) is not python_type
             or (kind and (obj.kind != kind or obj.api_version != api_version))
         ):
-            # Rare, or nothing in particular is expected.
+            # Rare, unless any type of object is expected.
             if event.type == EventType.ERROR:
                 error = _error_of(obj)
                 break
@@ -133,7 +131,7 @@ def _error_of(obj: Any) -> Exception:
 
 
 def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
-    """Where the bookmark is that ends a streamed list; None if it has not come."""
+    """Return the index of the bookmark that ends a streamed list; None if it is not there."""
     for index, event in enumerate(events):
         if (
             event.type == _BOOKMARK
@@ -145,7 +143,7 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
 
 
 def final_objects(batches: Iterable[Sequence[Change]]) -> list[Any]:
-    """What is there after all these changes."""
+    """Return the objects that exist after all these changes."""
     objects: dict[str, Any] = {}
     deleted = DeltaType.DELETED
     for kind, obj in chain.from_iterable(batches):

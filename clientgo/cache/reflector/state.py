@@ -1,4 +1,4 @@
-"""What a reflector can be doing, what can happen to it, and what it then tells its store.
+"""The states of a reflector, the events that end them, and the messages that follow.
 
 ::
 
@@ -6,19 +6,15 @@
        │                               ▲  ▲          │ the stream ended
        └─────► OpenStream ──► StreamingList └────────┘
 
-Promises that everything here is a small immutable value: a state together with what happened is
-all that :func:`~clientgo.cache.reflector_step.step` needs. Does not promise to do anything; the
-:class:`~clientgo.cache.Reflector` acts.
-
-Differs from client-go (``tools/cache`` Reflector), where the same states are positions in nested
-loops. Where each error leads is written beside the states in
-:mod:`clientgo.cache.reflector.step`.
+Everything here is a small immutable value. :func:`~clientgo.cache.reflector.step.step` decides,
+:class:`~clientgo.cache.Reflector` acts. In client-go (``tools/cache`` Reflector) the same states
+are positions in nested loops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -35,13 +31,13 @@ from clientgo.meta import (
 )
 
 DEFAULT_PAGE_SIZE: Final = 500
-"""What the API server's own clients use; a page of large objects still fits in memory."""
+"""As in the API server's own clients; a page of large objects still fits in memory."""
 
 
 class Expected(Struct, frozen=True):
-    """What objects of a watch must be; others are skipped. By default anything will do.
+    """What the objects of a watch must be; others are skipped. By default all are accepted.
 
-    Listed objects are not checked: there the server answered for the whole list.
+    Listed objects are not checked: the server has answered for the whole list.
     """
 
     python_type: type | None = None
@@ -50,13 +46,13 @@ class Expected(Struct, frozen=True):
 
     @classmethod
     def of(cls, expected: type | GroupVersionKind | None) -> Expected:
-        """A class, or the kind of unstructured objects."""
+        """Expect a class, or a kind of unstructured objects."""
         if isinstance(expected, GroupVersionKind):
             return cls(Unstructured, expected.api_version, expected.kind)
         return cls(expected)
 
     def misfit(self, obj: Any) -> str:
-        """Why ``obj`` is not what is expected; empty if it is."""
+        """Return why ``obj`` is not what is expected; empty if it is."""
         if self.python_type is not None and type(obj) is not self.python_type:
             return f"expected {self.python_type.__name__}, got {type(obj).__name__}"
         if not has_metadata(obj):
@@ -71,9 +67,9 @@ class Expected(Struct, frozen=True):
 
 
 class Settings(Struct, frozen=True):
-    """What a reflector was told when it was made.
+    """The options of a reflector.
 
-    ``page_size`` 0 decides by resource version; ``internal_error_window`` is for how many seconds
+    A ``page_size`` of 0 decides by resource version. ``internal_error_window`` is how many seconds
     a stream that fails with internal errors is reopened without a list.
     """
 
@@ -85,7 +81,7 @@ class Settings(Struct, frozen=True):
 
 
 class InternalErrors(Struct, frozen=True):
-    """When the current run of internal errors began, and its newest one."""
+    """When the current series of internal errors began, and its newest one."""
 
     first: float
     last: float
@@ -94,11 +90,11 @@ class InternalErrors(Struct, frozen=True):
 class Memory(Struct, frozen=True):
     """What a reflector remembers across its states.
 
-    ``version`` is the resource version up to which the store has been told everything, empty
-    before the first list. ``unavailable`` says that the server no longer, or not yet, has that
-    version, so that the next list must ask for the newest state. ``always_page`` is set once a
-    list from the watch cache came in pages: there is no watch cache. ``streams`` is cleared for
-    good when streamed lists never come to their end here.
+    ``version`` is the resource version up to which the store has everything, empty before the
+    first list. ``unavailable`` is True if the server no longer, or not yet, has that version, so
+    that the next list must ask for the newest state. ``always_page`` is set once a list from the
+    watch cache came in pages: there is no watch cache. ``streams`` is cleared for good if streamed
+    lists do not end on this server.
     """
 
     version: str = ""
@@ -113,11 +109,23 @@ class Memory(Struct, frozen=True):
 # States
 
 
-class ListPage(Struct, frozen=True):
+class _Quiet(Struct, frozen=True):
+    """A state without an open stream."""
+
+    reads_a_stream: ClassVar[bool] = False
+
+
+class _Reading(Struct, frozen=True):
+    """A state with an open stream."""
+
+    reads_a_stream: ClassVar[bool] = True
+
+
+class ListPage(_Quiet, frozen=True):
     """Waiting for a page of a list; ``pages`` came before it.
 
-    ``in_one_piece`` marks the list without pages that follows a continue token which expired,
-    ``newest`` the list of the newest state that follows a version which the server does not have.
+    ``in_one_piece`` marks the list without pages that follows an expired continue token,
+    ``newest`` the list of the newest state that follows an unavailable version.
     """
 
     memory: Memory
@@ -127,17 +135,17 @@ class ListPage(Struct, frozen=True):
     newest: bool = False
 
 
-class OpenWatch(Struct, frozen=True):
-    """Waiting for a watch that goes on from the memory's version."""
+class OpenWatch(_Quiet, frozen=True):
+    """Waiting for a watch that continues from the memory's version."""
 
     memory: Memory
 
 
-class Watching(Struct, frozen=True):
+class Watching(_Reading, frozen=True):
     """Reading a watch.
 
-    ``accepted`` counts its events. ``initial_adds`` says that it began without a version, with
-    the existing objects in no order, so that their versions say nothing about progress.
+    ``accepted`` counts its events. ``initial_adds`` is True while a watch that began without a
+    version sends the existing objects, in no order, so that their versions mean no progress.
     """
 
     memory: Memory
@@ -146,16 +154,16 @@ class Watching(Struct, frozen=True):
     initial_adds: bool = False
 
 
-class OpenStream(Struct, frozen=True):
-    """Waiting for a watch that begins with the existing objects: a list that is streamed."""
+class OpenStream(_Quiet, frozen=True):
+    """Waiting for a watch that begins with the existing objects: a streamed list."""
 
     memory: Memory
 
 
-class StreamingList(Struct, frozen=True):
+class StreamingList(_Reading, frozen=True):
     """Reading a streamed list; nothing reaches the store before its end marker.
 
-    ``changes`` are those of each batch so far.
+    ``changes`` holds those of each batch so far.
     """
 
     memory: Memory
@@ -164,16 +172,16 @@ class StreamingList(Struct, frozen=True):
     changes: tuple[Sequence[Change], ...] = ()
 
 
-class Backoff(Struct, frozen=True):
-    """Pausing before the same request is made again."""
+class Backoff(_Quiet, frozen=True):
+    """Pausing before the same request is sent again."""
 
     memory: Memory
     then: OpenWatch | OpenStream
     error: Exception
 
 
-class Relist(Struct, frozen=True):
-    """Pausing before everything begins anew with a list. ``expected`` errors are no news."""
+class Relist(_Quiet, frozen=True):
+    """Pausing before another list. ``expected`` errors are not reported."""
 
     memory: Memory
     error: Exception
@@ -183,7 +191,7 @@ class Relist(Struct, frozen=True):
 State: TypeAlias = ListPage | OpenWatch | Watching | OpenStream | StreamingList | Backoff | Relist
 
 
-# What happens
+# Events
 
 
 class Page(Struct, frozen=True):
@@ -206,20 +214,20 @@ class Received(Struct, frozen=True):
 
 
 class Closed(Struct, frozen=True):
-    """An open watch ended without saying why."""
+    """An open watch ended without an error."""
 
     at: float
 
 
 class Failed(Struct, frozen=True):
-    """A request was refused, or an open watch cannot be read on."""
+    """A request or an open watch failed."""
 
     error: Exception
     at: float
 
 
 class Refused(Struct, frozen=True):
-    """The store did not take what it was told."""
+    """The store did not take a message."""
 
     error: Exception
 
@@ -228,14 +236,14 @@ class Waited(Struct, frozen=True):
     """A pause is over."""
 
 
-Happening: TypeAlias = Page | Opened | Received | Closed | Failed | Refused | Waited
+Event: TypeAlias = Page | Opened | Received | Closed | Failed | Refused | Waited
 
 
-# What the store and the log are told
+# Messages for the store and the log
 
 
 class Replace(Struct, frozen=True):
-    """These objects are all there are, as of a version."""
+    """These are all objects, as of a version."""
 
     objects: list[Any]
     version: str
@@ -248,19 +256,19 @@ class Apply(Struct, frozen=True):
 
 
 class Bookmark(Struct, frozen=True):
-    """Everything up to a version has been told."""
+    """The server has sent everything up to a version."""
 
     version: str
 
 
 class Reached(Struct, frozen=True):
-    """The events of a watch have been told up to a version."""
+    """The store has the events of a watch up to a version."""
 
     version: str
 
 
 class Skip(Struct, frozen=True):
-    """An object was left out, and why."""
+    """An object was left out, for a reason."""
 
     obj: Any
     reason: str

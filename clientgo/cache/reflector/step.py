@@ -1,18 +1,16 @@
-"""The reflector's transitions: a state, and what happened, give messages and the next state.
+"""The transitions of a reflector: a state and an event give messages and the next state.
 
-Promises: :func:`step` is a pure function. Each transition below names, in its return type, every
-state that can follow, so that :func:`transitions` draws the machine from the code. Whoever calls
-it must deliver the messages first and enter the next state only if the store took them all;
-otherwise the state stays and :class:`~clientgo.cache.reflector.state.Refused` happens to it. So a
-version is never remembered before the store has what belongs to it.
+Promises: :func:`step` is a pure function. The return type of each transition names all states that
+can follow, so that :func:`transitions` reads the machine from the code. The caller delivers the
+messages and enters the next state only if the store took them all. Otherwise the state stays and
+gets the event :class:`~clientgo.cache.reflector.state.Refused`. So a version is never remembered
+before the store has what belongs to it. Every error leads to another attempt.
 
-Does not promise to be quick to give up: every error leads to another attempt.
-
-Differs from client-go (``tools/cache`` Reflector): an event that the store refuses leads to a
-list instead of being lost; the list after a version was unavailable comes in pages; a watch that
-keeps expiring at the version just listed makes the next list ask for the newest state; a streamed
-list that is cut again and again, or is overdue, is given up for good; a broken connection counts
-as the end of its stream.
+Differs from client-go (``tools/cache`` Reflector): an event that the store refuses leads to a list
+and is not lost. The list after an unavailable version comes in pages. A watch that keeps expiring
+at the version just listed makes the next list ask for the newest state. A streamed list that is
+cut off repeatedly, or is overdue, is never tried again. A broken connection counts as the end of
+its stream. A watch never resumes from an empty version.
 """
 
 from __future__ import annotations
@@ -31,8 +29,8 @@ from clientgo.cache.reflector.state import (
     Apply,
     Backoff,
     Closed,
+    Event,
     Failed,
-    Happening,
     InternalErrors,
     ListFailedError,
     ListPage,
@@ -71,14 +69,14 @@ from clientgo.meta import (
 )
 
 SHORTEST_WATCH: Final = 1.0
-"""Seconds; a watch that ends sooner, without an event, was refused rather than served."""
+"""Seconds; a watch that ends sooner, without an event, was in fact refused."""
 
 INTERNAL_ERRORS_FORGOTTEN_AFTER: Final = 60.0
-"""Seconds without an internal error after which the next one begins a new run."""
+"""Seconds without an internal error after which the next one begins a new series."""
 
 MOST_EXPIRIES: Final = 8
-"""Watches in a row that expire before their first event, some two minutes of them, before the
-next list no longer asks for a version that the server itself names but does not have."""
+"""Watches in a row that expire before their first event, about two minutes of them, before the
+next list asks for the newest state instead of the version that the server itself gave."""
 
 MOST_CUT_STREAMS: Final = 3
 """Streamed lists in a row that end before their end marker, before lists are used instead."""
@@ -87,47 +85,47 @@ S = TypeVar("S", covariant=True)
 
 
 class Step(Struct, Generic[S], frozen=True):
-    """The next state, and what to tell the store and the log before entering it."""
+    """The next state, and the messages to deliver before entering it."""
 
     next: S
     messages: Sequence[Message] = ()
 
 
-class ImpossibleHappeningError(Exception):
-    """Something happened that cannot happen in this state: a bug of whoever drives the machine."""
+class ImpossibleEventError(Exception):
+    """An event that cannot happen in this state: a bug in the caller."""
 
 
 _Transition = Callable[[Settings, Any, Any], Step[State]]
 _transitions: dict[tuple[type, type], _Transition] = {}
 
 
-def step(settings: Settings, state: State, happening: Happening) -> Step[State]:
-    """What follows from ``happening`` in ``state``. Pure; thread-safe; never blocks."""
-    transition = _transitions.get((type(state), type(happening)))
+def step(settings: Settings, state: State, event: Event) -> Step[State]:
+    """Return what follows from ``event`` in ``state``. Pure; thread-safe; never blocks."""
+    transition = _transitions.get((type(state), type(event)))
     if transition is None:
-        raise ImpossibleHappeningError(f"{happening!r:.200} cannot happen in {state!r:.200}")
-    return transition(settings, state, happening)
+        raise ImpossibleEventError(f"{event!r:.200} cannot happen in {state!r:.200}")
+    return transition(settings, state, event)
 
 
 def begin(settings: Settings, memory: Memory) -> ListPage | OpenStream:
-    """The state in which a cycle of list and watch begins."""
+    """Return the state in which a cycle of list and watch begins."""
     if settings.stream_initial_list and memory.streams:
         return OpenStream(memory)
     return _first_page(settings, memory)
 
 
 def transitions() -> list[tuple[str, str, str]]:
-    """Every (state, happening, next state) of the machine, read from its code."""
+    """Return every (state, event, next state) of the machine, read from its code."""
     drawn = []
-    for (state, happening), transition in _transitions.items():
+    for (state, event), transition in _transitions.items():
         (following,) = get_args(get_type_hints(transition)["return"])
         targets = get_args(following) or (following,)
-        drawn += [(state.__name__, happening.__name__, target.__name__) for target in targets]
+        drawn += [(state.__name__, event.__name__, target.__name__) for target in targets]
     return drawn
 
 
 def watch_options(state: OpenWatch | OpenStream) -> ListOptions:
-    """The options of the watch that ``state`` waits for, without its timeout."""
+    """Return the options of the watch that ``state`` waits for, without its timeout."""
     memory = state.memory
     if isinstance(state, OpenWatch):
         return ListOptions(resource_version=memory.version, allow_watch_bookmarks=True)
@@ -142,9 +140,9 @@ def watch_options(state: OpenWatch | OpenStream) -> ListOptions:
 F = TypeVar("F", bound=_Transition)
 
 
-def _on(state: type[State], happening: type[Happening]) -> Callable[[F], F]:
+def _on(state: type[State], event: type[Event]) -> Callable[[F], F]:
     def register(transition: F) -> F:
-        _transitions[state, happening] = transition
+        _transitions[state, event] = transition
         return transition
 
     return register
@@ -160,16 +158,16 @@ def _first_page(settings: Settings, memory: Memory, *, newest: bool = False) -> 
     elif memory.always_page or version in ("", "0"):
         limit = DEFAULT_PAGE_SIZE
     else:
-        # A concrete version is answered from the watch cache, which does not page.
+        # The server answers a concrete version from its watch cache, without pages.
         limit = 0
     return ListPage(memory, ListOptions(resource_version=version, limit=limit), newest=newest)
 
 
 @_on(ListPage, Page)
-def _page_came(_settings: Settings, state: ListPage, happening: Page) -> Step[ListPage | OpenWatch]:
-    pages = (*state.pages, happening.content)
-    messages = [Quarantine(obj) for obj in happening.content.undecodable]
-    token = happening.content.metadata.continue_
+def _page_came(_settings: Settings, state: ListPage, event: Page) -> Step[ListPage | OpenWatch]:
+    pages = (*state.pages, event.content)
+    messages = [Quarantine(obj) for obj in event.content.undecodable]
+    token = event.content.metadata.continue_
     if token:
         # A continue token implies the version; a server refuses both together.
         options = ListOptions(limit=state.options.limit, continue_=token)
@@ -202,8 +200,8 @@ def _was_paged(state: ListPage) -> bool:
 
 
 @_on(ListPage, Failed)
-def _list_failed(settings: Settings, state: ListPage, happening: Failed) -> Step[ListPage | Relist]:
-    error = happening.error
+def _list_failed(settings: Settings, state: ListPage, event: Failed) -> Step[ListPage | Relist]:
+    error = event.error
     if state.pages and isinstance(error, StatusError) and error.reason == "Expired":
         options = ListOptions(resource_version=_asked_version(state))
         return Step(replace(state, options=options, pages=(), in_one_piece=True))
@@ -217,33 +215,31 @@ def _list_failed(settings: Settings, state: ListPage, happening: Failed) -> Step
 
 
 @_on(ListPage, Refused)
-def _list_refused(_settings: Settings, state: ListPage, happening: Refused) -> Step[Relist]:
-    return Step(Relist(state.memory, _store_refused("a list", happening.error)))
+def _list_refused(_settings: Settings, state: ListPage, event: Refused) -> Step[Relist]:
+    return Step(Relist(state.memory, _store_refused("a list", event.error)))
 
 
 # Watches
 
 
 @_on(OpenWatch, Opened)
-def _watch_opened(_settings: Settings, state: OpenWatch, happening: Opened) -> Step[Watching]:
+def _watch_opened(_settings: Settings, state: OpenWatch, event: Opened) -> Step[Watching]:
     memory = state.memory
-    return Step(Watching(memory, happening.at, initial_adds=memory.version in ("", "0")))
+    return Step(Watching(memory, event.at, initial_adds=memory.version in ("", "0")))
 
 
 @_on(OpenWatch, Failed)
-def _watch_refused(
-    _settings: Settings, state: OpenWatch, happening: Failed
-) -> Step[Backoff | Relist]:
-    if _is_overloaded(happening.error):
-        return Step(Backoff(state.memory, state, happening.error))
-    return Step(Relist(state.memory, happening.error))
+def _watch_refused(_settings: Settings, state: OpenWatch, event: Failed) -> Step[Backoff | Relist]:
+    if _is_overloaded(event.error):
+        return Step(Backoff(state.memory, state, event.error))
+    return Step(Relist(state.memory, event.error))
 
 
 @_on(Watching, Received)
 def _events_came(
-    settings: Settings, state: Watching, happening: Received
+    settings: Settings, state: Watching, event: Received
 ) -> Step[Watching | OpenWatch | Backoff | Relist]:
-    reading = read_events(settings.expected, happening.events)
+    reading = read_events(settings.expected, event.events)
     memory, messages = state.memory, reading.messages
     initial_adds = state.initial_adds and reading.only_adds
     if reading.accepted and not initial_adds:
@@ -254,7 +250,7 @@ def _events_came(
     watching = Watching(memory, state.since, state.accepted + reading.accepted, initial_adds)
     if reading.error is None:
         return Step(watching, messages)
-    following = _after_failed_watch(settings, watching, reading.error, happening.at)
+    following = _after_failed_watch(settings, watching, reading.error, event.at)
     return Step(following, messages)
 
 
@@ -273,11 +269,11 @@ def _can_resume_from(version: str, known: str) -> bool:
 
 @_on(Watching, Closed)
 def _watch_closed(
-    settings: Settings, state: Watching, happening: Closed
+    settings: Settings, state: Watching, event: Closed
 ) -> Step[OpenWatch | Backoff | Relist]:
-    if state.accepted == 0 and happening.at - state.since < SHORTEST_WATCH:
+    if state.accepted == 0 and event.at - state.since < SHORTEST_WATCH:
         error = VeryShortWatchError("the watch ended within a second without an event")
-        return Step(_after_failed_watch(settings, state, error, happening.at))
+        return Step(_after_failed_watch(settings, state, error, event.at))
     if not state.memory.version:
         unknown = NoVersionError("the server sent no resource version to resume the watch from")
         return Step(Relist(state.memory, unknown, expected=True))
@@ -286,22 +282,22 @@ def _watch_closed(
 
 @_on(Watching, Failed)
 def _watch_failed(
-    settings: Settings, state: Watching, happening: Failed
+    settings: Settings, state: Watching, event: Failed
 ) -> Step[OpenWatch | Backoff | Relist]:
-    if isinstance(happening.error, OSError):
-        return _watch_closed(settings, state, Closed(happening.at))
-    return Step(_after_failed_watch(settings, state, happening.error, happening.at))
+    if isinstance(event.error, OSError):
+        return _watch_closed(settings, state, Closed(event.at))
+    return Step(_after_failed_watch(settings, state, event.error, event.at))
 
 
 @_on(Watching, Refused)
-def _events_refused(_settings: Settings, state: Watching, happening: Refused) -> Step[Relist]:
-    return Step(Relist(state.memory, _store_refused("an event", happening.error)))
+def _events_refused(_settings: Settings, state: Watching, event: Refused) -> Step[Relist]:
+    return Step(Relist(state.memory, _store_refused("an event", event.error)))
 
 
 def _after_failed_watch(
     settings: Settings, state: Watching, error: Exception, at: float
 ) -> OpenWatch | Backoff | Relist:
-    """Where an established watch that failed leads, by its error."""
+    """Return where an established watch that failed leads, by its error."""
     memory = state.memory
     if is_too_many_requests(error):
         return Backoff(memory, OpenWatch(memory), error)
@@ -328,47 +324,43 @@ def _one_more(errors: InternalErrors | None, at: float) -> InternalErrors:
 
 
 @_on(OpenStream, Opened)
-def _stream_opened(
-    _settings: Settings, state: OpenStream, happening: Opened
-) -> Step[StreamingList]:
-    return Step(StreamingList(state.memory, happening.at))
+def _stream_opened(_settings: Settings, state: OpenStream, event: Opened) -> Step[StreamingList]:
+    return Step(StreamingList(state.memory, event.at))
 
 
 @_on(OpenStream, Failed)
 def _stream_refused(
-    settings: Settings, state: OpenStream, happening: Failed
+    settings: Settings, state: OpenStream, event: Failed
 ) -> Step[Backoff | OpenStream | ListPage]:
-    return Step(_after_failed_stream(settings, state.memory, happening.error))
+    return Step(_after_failed_stream(settings, state.memory, event.error))
 
 
 @_on(StreamingList, Received)
 def _initial_events_came(
-    settings: Settings, state: StreamingList, happening: Received
+    settings: Settings, state: StreamingList, event: Received
 ) -> Step[StreamingList | Watching | OpenWatch | OpenStream | Backoff | ListPage | Relist]:
-    end = end_of_initial_events(happening.events)
-    reading = read_events(
-        settings.expected, happening.events if end is None else happening.events[:end]
-    )
-    told = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
+    end = end_of_initial_events(event.events)
+    reading = read_events(settings.expected, event.events if end is None else event.events[:end])
+    reports = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
     changes = (*state.changes, *(m.changes for m in reading.messages if isinstance(m, Apply)))
     if reading.error is not None:
-        return Step(_after_failed_stream(settings, state.memory, reading.error), told)
+        return Step(_after_failed_stream(settings, state.memory, reading.error), reports)
     if end is None:
         accepted = state.accepted + reading.accepted
-        return Step(replace(state, accepted=accepted, changes=changes), told)
-    version = metadata_of(happening.events[end].object).resource_version
+        return Step(replace(state, accepted=accepted, changes=changes), reports)
+    version = metadata_of(event.events[end].object).resource_version
     memory = replace(state.memory, version=version, unavailable=False, cut_streams=0)
-    watching = Watching(memory, happening.at)
-    rest = happening.events[end + 1 :]
-    then = _events_came(settings, watching, Received(rest, happening.at))
-    return Step(then.next, [*told, Replace(final_objects(changes), version), *then.messages])
+    watching = Watching(memory, event.at)
+    rest = event.events[end + 1 :]
+    then = _events_came(settings, watching, Received(rest, event.at))
+    return Step(then.next, [*reports, Replace(final_objects(changes), version), *then.messages])
 
 
 @_on(StreamingList, Closed)
 def _stream_closed(
-    settings: Settings, state: StreamingList, happening: Closed
+    settings: Settings, state: StreamingList, event: Closed
 ) -> Step[OpenStream | ListPage]:
-    if state.accepted == 0 and happening.at - state.since < SHORTEST_WATCH:
+    if state.accepted == 0 and event.at - state.since < SHORTEST_WATCH:
         return Step(_first_page(settings, state.memory))
     memory = replace(state.memory, cut_streams=state.memory.cut_streams + 1)
     if memory.cut_streams >= MOST_CUT_STREAMS:
@@ -378,18 +370,18 @@ def _stream_closed(
 
 @_on(StreamingList, Failed)
 def _stream_failed(
-    settings: Settings, state: StreamingList, happening: Failed
+    settings: Settings, state: StreamingList, event: Failed
 ) -> Step[Backoff | OpenStream | ListPage]:
-    if isinstance(happening.error, StreamedListOverdueError):
+    if isinstance(event.error, StreamedListOverdueError):
         return Step(_first_page(settings, replace(state.memory, streams=False)))
-    if isinstance(happening.error, OSError):
-        return _stream_closed(settings, state, Closed(happening.at))
-    return Step(_after_failed_stream(settings, state.memory, happening.error))
+    if isinstance(event.error, OSError):
+        return _stream_closed(settings, state, Closed(event.at))
+    return Step(_after_failed_stream(settings, state.memory, event.error))
 
 
 @_on(StreamingList, Refused)
 def _streamed_list_refused(
-    settings: Settings, state: StreamingList, _happening: Refused
+    settings: Settings, state: StreamingList, _event: Refused
 ) -> Step[ListPage]:
     return Step(_first_page(settings, state.memory))
 
@@ -397,11 +389,11 @@ def _streamed_list_refused(
 def _after_failed_stream(
     settings: Settings, memory: Memory, error: Exception
 ) -> Backoff | OpenStream | ListPage:
-    """Where a streamed list that failed, or could not be opened, leads, by its error."""
+    """Return where a streamed list that failed, or did not open, leads, by its error."""
     if _is_overloaded(error):
         return Backoff(memory, OpenStream(memory), error)
     if _is_unavailable(error) and memory.unavailable:
-        # The newest state was asked for already: asking again at once would spin.
+        # The newest state was asked for already. Asking again without a pause would spin.
         return Backoff(memory, OpenStream(memory), error)
     if _is_unavailable(error):
         return OpenStream(replace(memory, unavailable=True))
@@ -412,16 +404,12 @@ def _after_failed_stream(
 
 
 @_on(Backoff, Waited)
-def _ask_again(
-    _settings: Settings, state: Backoff, _happening: Waited
-) -> Step[OpenWatch | OpenStream]:
+def _ask_again(_settings: Settings, state: Backoff, _event: Waited) -> Step[OpenWatch | OpenStream]:
     return Step(state.then)
 
 
 @_on(Relist, Waited)
-def _begin_anew(
-    settings: Settings, state: Relist, _happening: Waited
-) -> Step[ListPage | OpenStream]:
+def _begin_again(settings: Settings, state: Relist, _event: Waited) -> Step[ListPage | OpenStream]:
     return Step(begin(settings, state.memory))
 
 
@@ -437,7 +425,7 @@ def _is_unavailable(error: Exception) -> bool:
 
 
 def is_connection_refused(error: BaseException | None) -> bool:
-    """Nothing listens at the server's address, wherever in the chain of causes that is said."""
+    """Return True if nothing listens at the server's address, by the error or one of its causes."""
     while error is not None:
         if isinstance(error, ConnectionRefusedError):
             return True

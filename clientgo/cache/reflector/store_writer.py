@@ -1,8 +1,8 @@
-"""What a reflector writes to.
+"""Writes what a reflector reads to its store.
 
-Promises to deliver a reflector's messages to anything with add, update, delete, replace and
-resync, and to use what else it offers: ``apply`` (a batch under one lock), ``bookmark`` and
-``update_resource_version``. Whatever the store raises is raised.
+Works with anything that has add, update, delete, replace and resync, and uses what else it has:
+``apply`` (a batch under one lock), ``bookmark`` and ``update_resource_version``. Raises what the
+store raises.
 
 Upstream: ``tools/cache`` ReflectorStore, ReflectorBookmarkStore, ResourceVersionUpdater.
 """
@@ -17,7 +17,7 @@ from clientgo.cache.store.changes import Change, DeltaType
 
 
 class ReflectorStore(Protocol):
-    """The least that a store of a reflector can do; a queue or a plain store will do."""
+    """The methods that a reflector needs of its store; queues and plain stores have them."""
 
     def add(self, obj: Any, /) -> None: ...
 
@@ -38,7 +38,7 @@ _METHODS: Final = {
 
 
 class StoreWriter:
-    """Tells a store what a reflector found out."""
+    """Delivers messages to a store."""
 
     def __init__(self, store: ReflectorStore) -> None:
         self._store = store
@@ -46,15 +46,15 @@ class StoreWriter:
         self._bookmark = getattr(store, "bookmark", None)
         self._reached = getattr(store, "update_resource_version", None)
         self.takes_batches: Final = hasattr(store, "apply") and self._reached is None
-        """Otherwise every event is delivered by itself, with the version that it reaches."""
+        """If False, every event is delivered by itself, with the version that it reaches."""
 
     def deliver(self, message: Message) -> None:
-        """Deliver a message; those that are not for the store are ignored."""
+        """Deliver a message; ignore one that is not for the store."""
         if isinstance(message, Apply):
-            # A queue raises; an indexer gives an outcome per change.
-            for outcome in self._apply(message.changes) or ():
-                if isinstance(outcome, Exception):
-                    raise outcome
+            # A queue raises; an indexer returns a result for each change.
+            for result in self._apply(message.changes) or ():
+                if isinstance(result, Exception):
+                    raise result
         elif isinstance(message, Replace):
             self._store.replace(message.objects, message.version)
         elif isinstance(message, Bookmark) and self._bookmark is not None:

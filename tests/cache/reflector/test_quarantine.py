@@ -19,9 +19,9 @@ def test_each_object_and_reason_is_logged_once_and_counted_always(
         log.report(foo(obj), reason)
     assert log.count == 4
     assert [record.getMessage() for record in caplog.records] == [
-        "foos: left out object ns/a: bad; everything else goes on",
-        "foos: left out object ns/a: worse; everything else goes on",
-        "foos: left out object ns/b: bad; everything else goes on",
+        "foos: left out object ns/a: bad; the others are not affected",
+        "foos: left out object ns/a: worse; the others are not affected",
+        "foos: left out object ns/b: bad; the others are not affected",
     ]
 
 

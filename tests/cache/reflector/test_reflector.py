@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from clientgo.cache import ListWatch, Reflector, new_namespace_keyed_reflector
-from clientgo.cache.reflector.streamed_list_watchdog import DEADLINE
+from clientgo.cache.reflector.timers import DEADLINE
 from clientgo.meta import (
     ForbiddenError,
     ObjectList,

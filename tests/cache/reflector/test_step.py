@@ -41,7 +41,7 @@ from clientgo.cache.reflector.state import (
 from clientgo.cache.reflector.step import (
     MOST_CUT_STREAMS,
     MOST_EXPIRIES,
-    ImpossibleHappeningError,
+    ImpossibleEventError,
     begin,
     step,
     transitions,
@@ -99,8 +99,8 @@ def error(status: Status) -> WatchEvent[Any]:
     return WatchEvent("ERROR", status)
 
 
-def after(state: State, happening: Any, settings: Settings = LISTS) -> State:
-    return step(settings, state, happening).next
+def after(state: State, event: Any, settings: Settings = LISTS) -> State:
+    return step(settings, state, event).next
 
 
 class TestAList:
@@ -542,7 +542,7 @@ class TestAStreamedList:
 
 
 def test_what_cannot_happen_is_loud() -> None:
-    with pytest.raises(ImpossibleHappeningError):
+    with pytest.raises(ImpossibleEventError):
         step(LISTS, OpenWatch(SYNCED), Waited())
 
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from clientgo.cache.reflector.resync import ResyncTimer
+from clientgo.cache.reflector.timers import ResyncTimer
 from clientgo.testing import FakeClock
 
 
