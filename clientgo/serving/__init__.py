@@ -1,10 +1,11 @@
-"""What a program shows of itself over HTTP: its health and its metrics.
+"""A small HTTP server for programs: health, metrics and webhooks.
 
 ::
 
     kubelet ──► /healthz  ─┐
-                /readyz   ─┼─► Server ──► HealthChecks ──► check(), which returns or raises
-    Prometheus ► /metrics ─┘          └─► metrics_handler(), from clientgo.serving.metrics
+                /readyz   ─┼─► Listener ──► Connection ──► Server ──► HealthChecks ──► check()
+    Prometheus ► /metrics ─┤   threads      limits         paths  ├─► metrics_handler()
+    API server ► webhooks ─┘                                      └─► clientgo.operator.webhooks
 
 ::
 
@@ -20,13 +21,15 @@ from clientgo.serving.health_checks import (
     HealthChecks,
     HealthReport,
 )
-from clientgo.serving.server import Handler, Request, Response, Server, ServingError
+from clientgo.serving.messages import NOT_FOUND, Handler, Request, Response
+from clientgo.serving.server import Server, ServingError
 
 __all__ = [
     "Server",
     "Handler",
     "Request",
     "Response",
+    "NOT_FOUND",
     "ServingError",
     "HealthChecks",
     "HealthReport",

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from clientgo.process import SupervisedThread
-from clientgo.serving.server import Request, Response
+from clientgo.serving.messages import Request, Response
 
 _log = logging.getLogger("clientgo.serving")
 

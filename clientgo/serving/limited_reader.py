@@ -1,7 +1,7 @@
-"""Reading requests from whoever may send them: so many bytes, in so much time, and no more.
+"""Reading requests with limits of size and time.
 
-Promises that a client which trickles bytes gains nothing: the limits are on the whole of a header
-or body, not on each read.
+Promises: the limits are on the whole of a header or body, so a client that sends slowly gains
+nothing.
 
 Source of the limits: controller-runtime ``pkg/internal/httpserver``.
 """
@@ -14,8 +14,8 @@ import time
 from typing import Any, Final
 
 MAX_HEADER: Final = 1024 * 1024
-HEADER_PATIENCE: Final = 32.0
-IDLE_PATIENCE: Final = 90.0
+HEADER_TIMEOUT: Final = 32.0
+IDLE_TIMEOUT: Final = 90.0
 """Seconds."""
 
 CHUNK: Final = 64 * 1024
@@ -31,20 +31,21 @@ class LimitedReader(io.RawIOBase):
     def __init__(self, sock: socket.socket) -> None:
         self._sock = sock
         self._is_idle = True
-        self._header_patience = 0.0
+        self._header_timeout = 0.0
         self._deadline = 0.0
         self._budget = 0
 
-    def expect_header(self, idle: float, patience: float) -> None:
-        """The client may be silent for ``idle`` seconds, and its header take ``patience`` more."""
+    def expect_header(self, idle: float, timeout: float) -> None:
+        """Let the client be silent for ``idle`` seconds, and its header take ``timeout`` more."""
         self._is_idle = True
-        self._header_patience = patience
+        self._header_timeout = timeout
         self._deadline = time.monotonic() + idle
         self._budget = MAX_HEADER
 
-    def expect_body(self, length: int, patience: float) -> None:
+    def expect_body(self, length: int, timeout: float) -> None:
+        """Let a body of ``length`` bytes take ``timeout`` seconds."""
         self._is_idle = False
-        self._deadline = time.monotonic() + patience
+        self._deadline = time.monotonic() + timeout
         self._budget = length + CHUNK
 
     def readable(self) -> bool:
@@ -62,5 +63,5 @@ class LimitedReader(io.RawIOBase):
         self._budget -= count
         if self._is_idle:
             self._is_idle = False
-            self._deadline = time.monotonic() + self._header_patience
+            self._deadline = time.monotonic() + self._header_timeout
         return count

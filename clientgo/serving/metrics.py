@@ -8,7 +8,7 @@ from __future__ import annotations
 from prometheus_client import REGISTRY, CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 
-from clientgo.serving.server import Handler, Request, Response
+from clientgo.serving.messages import Handler, Request, Response
 
 
 def metrics_handler(registry: CollectorRegistry = REGISTRY) -> Handler:

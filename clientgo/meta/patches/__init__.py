@@ -2,7 +2,7 @@
 
 Three formats of the Kubernetes API on plain JSON values::
 
-    apply_json_patch             RFC 6902, a list of operations
+    apply_json_patch             RFC 6902, a list of operations; create_…
     apply_merge_patch            RFC 7386, a partial document; create_…, compose_…, three-way
     apply_strategic_merge_patch  merges lists by key; create two- and three-way
 
@@ -15,7 +15,7 @@ from clientgo.meta.patches.errors import (
     PatchConflictError,
     PatchError,
 )
-from clientgo.meta.patches.json_patch import apply_json_patch
+from clientgo.meta.patches.json_patch import apply_json_patch, create_json_patch
 from clientgo.meta.patches.merge_patch import (
     apply_merge_patch,
     compose_merge_patches,
@@ -33,6 +33,7 @@ from clientgo.meta.patches.strategic_merge import (
 
 __all__ = [
     "apply_json_patch",
+    "create_json_patch",
     "apply_merge_patch",
     "compose_merge_patches",
     "create_merge_patch",

@@ -13,10 +13,16 @@ Upstream: ``github.com/evanphx/json-patch`` v4 as used by ``k8s.io/apiserver``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from clientgo.meta.json_values import JSONObject, JSONValue, canonical_json, copy_json
+from clientgo.meta.json_values import (
+    JSONObject,
+    JSONValue,
+    canonical_json,
+    copy_json,
+    json_equal,
+)
 from clientgo.meta.patches.errors import InapplicablePatchError, MalformedPatchError
 
 COPY_LIMIT = 3 * 1024 * 1024
@@ -45,6 +51,15 @@ def apply_json_patch(document: JSONValue, patch: list[JSONObject]) -> JSONValue:
         except InapplicablePatchError as error:
             raise InapplicablePatchError(f"operation {index} of the patch: {error}") from None
     return root
+
+
+def create_json_patch(before: JSONValue, after: JSONValue) -> list[JSONObject]:
+    """Return the operations that make `before` equal to `after`; none if they are equal.
+
+    Not the shortest patch: lists are compared item by item from the front, and ``move``, ``copy``
+    and ``test`` are not used. Upstream: ``gomodules.xyz/jsonpatch``.
+    """
+    return list(_changes(before, after, ""))
 
 
 def _add(root: Any, step: JSONObject) -> Any:
@@ -187,3 +202,39 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 
 def _kind(value: JSONValue) -> str:
     return "absent or null" if value is None else f"a {type(value).__name__}"
+
+
+def _changes(before: JSONValue, after: JSONValue, path: str) -> Iterator[JSONObject]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        yield from _member_changes(before, after, path)
+    elif isinstance(before, list) and isinstance(after, list):
+        yield from _item_changes(before, after, path)
+    elif not json_equal(before, after):
+        yield {"op": "replace", "path": path, "value": after}
+
+
+def _member_changes(before: JSONObject, after: JSONObject, path: str) -> Iterator[JSONObject]:
+    for name in before.keys() - after.keys():
+        yield {"op": "remove", "path": f"{path}/{_escape(name)}"}
+    for name, value in after.items():
+        below = f"{path}/{_escape(name)}"
+        if name in before:
+            yield from _changes(before[name], value, below)
+        else:
+            yield {"op": "add", "path": below, "value": value}
+
+
+def _item_changes(
+    before: list[JSONValue], after: list[JSONValue], path: str
+) -> Iterator[JSONObject]:
+    for index, (was, is_) in enumerate(zip(before, after, strict=False)):
+        yield from _changes(was, is_, f"{path}/{index}")
+    # From the end, so that what is yet to be removed keeps its place.
+    for index in range(len(before) - 1, len(after) - 1, -1):
+        yield {"op": "remove", "path": f"{path}/{index}"}
+    for item in after[len(before) :]:
+        yield {"op": "add", "path": f"{path}/-", "value": item}
+
+
+def _escape(name: str) -> str:
+    return name.replace("~", "~0").replace("/", "~1")

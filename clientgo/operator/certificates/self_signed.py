@@ -26,9 +26,12 @@ from clientgo.certificates import CertificateError, KeyPair
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, StatusError
+from clientgo.operator.certificates.cert_manager import service_names
 from clientgo.operator.certificates.certificate_secret import CertificateSecret, OwnCertificates
 from clientgo.operator.certificates.trust import Trusting, trust
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.webhooks import WebhookServer
+from clientgo.operator.webhooks.manifest import WebhookObjectNames
 from clientgo.rest import TransportError
 from clientgo.wait import call_when_set
 
@@ -151,3 +154,39 @@ class SelfSignedCertificates:
                 "Secret %s cannot be read (%s); it gets new certificates", self._secret.name, error
             )
             return OwnCertificates.make(self._names, now)
+
+
+def self_signed_certificates(
+    server: WebhookServer,
+    client: Client,
+    *,
+    operator: str,
+    namespace: str,
+    is_leader: Callable[[], bool],
+    clock: Clock = REAL_CLOCK,
+) -> SelfSignedCertificates:
+    """What keeps the certificate of ``server``, to be run in a thread from the server's start on.
+
+    ``operator`` and ``namespace`` say which Secret, service and configurations are its own, see
+    :class:`~clientgo.operator.webhooks.manifest.WebhookObjectNames`; the CRDs are those of the
+    kinds that it converts. Raises ``ConfigError`` without the package ``cryptography``,
+    ``DeclarationError`` for versions that cannot be converted.
+    """
+    names = WebhookObjectNames.of(operator)
+    manifests = server.webhooks.manifests
+    crds = [kind.resource.group_resource for kind in server.webhooks.conversions()]
+    return SelfSignedCertificates(
+        client,
+        ObjectName(namespace, names.secret),
+        names=(*service_names(names.service, namespace), *server.options.local_names),
+        trusting=Trusting(
+            mutating=[names.mutating] if any(m.mutating for m in manifests) else [],
+            validating=[names.validating] if not all(m.mutating for m in manifests) else [],
+            crds=crds,
+        ),
+        is_leader=is_leader,
+        install=server.certificate.install,
+        # A leader works with filled caches, and these need the conversions.
+        may_begin=bool(crds),
+        clock=clock,
+    )

@@ -47,7 +47,7 @@ from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager.config import LeaderElection
 from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.setting_names import check_names
-from clientgo.operator.webhooks.options import WebhookOptions
+from clientgo.operator.webhooks.server import WebhookOptions
 
 PREFIX: Final = "CLIENTGO_OPERATOR_"
 

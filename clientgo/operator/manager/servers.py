@@ -17,14 +17,16 @@ from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.cache.scope import own_namespace
-from clientgo.operator.certificates.self_signed import SelfSignedCertificates
+from clientgo.operator.certificates.self_signed import (
+    SelfSignedCertificates,
+    self_signed_certificates,
+)
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.manager.config import OFF, ManagerConfig
 from clientgo.operator.manager.health import ManagerHealth
 from clientgo.operator.manager.metrics_access import MetricsAccess, tls_of
 from clientgo.operator.manager.runnables import RunnableGroup
 from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
-from clientgo.operator.webhooks.self_signing import self_signed_certificates
 from clientgo.serving import Handler, HealthChecks, Server, ServingError
 
 METRICS_PATH: Final = "/metrics"

@@ -23,13 +23,14 @@
 """
 
 from clientgo.operator.webhooks.admission_review import (
+    AdmissionContext,
     AdmissionRequest,
     AdmissionResponse,
+    Operation,
     UserInfo,
     plain_object,
 )
-from clientgo.operator.webhooks.context import AdmissionContext
-from clientgo.operator.webhooks.conversion import Converter, conversion
+from clientgo.operator.webhooks.conversions import Converter, conversion
 from clientgo.operator.webhooks.declarations import (
     default,
     defaulting,
@@ -37,13 +38,10 @@ from clientgo.operator.webhooks.declarations import (
     validate,
     validating,
 )
-from clientgo.operator.webhooks.field_errors import FieldErrors, path
 from clientgo.operator.webhooks.manifest import WebhookManifest
-from clientgo.operator.webhooks.operation import Operation
-from clientgo.operator.webhooks.options import WebhookOptions
-from clientgo.operator.webhooks.refusal import Denied
+from clientgo.operator.webhooks.refusals import Denied, FieldErrors, path
 from clientgo.operator.webhooks.registry import Webhooks
-from clientgo.operator.webhooks.server import WebhookServer
+from clientgo.operator.webhooks.server import WebhookOptions, WebhookServer
 
 __all__ = [
     # declaring

@@ -1,10 +1,9 @@
-"""The endpoint of admission reviews: bytes in, bytes out, whatever happens.
+"""The endpoint of admission reviews: bytes in, bytes out.
 
-Promises: every call is answered with HTTP 200 and a review in the version that asked, carrying the
-uid of the request. What cannot be understood is refused: 413 for a body of 7 MiB and more, 400 for
-anything else; a handler that fails is a 500, one that takes too long a 504. A body that nests too
-deeply is refused too, with its uid: without that an API server would take the refusal for a failed
-call, and ``failurePolicy: Ignore`` would let the object pass.
+Promises: every call is answered with HTTP 200 and a review in the version and with the uid of the
+request. The review's code is 413 for a body of 7 MiB and more, 400 for one that cannot be read, 500
+for a handler that fails, 504 for one that takes too long. An object with too many nested levels is
+refused with its uid too: without the uid, ``failurePolicy: Ignore`` would let the object pass.
 
 Upstream: controller-runtime ``webhook/admission`` Webhook and its ``ServeHTTP``.
 """
@@ -24,23 +23,28 @@ from clientgo.operator.webhooks.admission_review import (
     API_VERSION,
     API_VERSIONS,
     KIND,
+    AdmissionContext,
     AdmissionRequest,
     AdmissionResponse,
     AdmissionReview,
+    Operation,
     encode_review,
 )
-from clientgo.operator.webhooks.call_limiter import CallLimiter
-from clientgo.operator.webhooks.context import AdmissionContext
-from clientgo.operator.webhooks.declarations import AdmissionHandler
-from clientgo.operator.webhooks.endpoint import MAX_BODY, Answer, Call, handler_limit
-from clientgo.operator.webhooks.operation import Operation
-from clientgo.operator.webhooks.refusal import (
+from clientgo.operator.webhooks.endpoint import (
+    MAX_BODY,
+    CallLimiter,
+    handler_limit,
+    json_response,
+)
+from clientgo.operator.webhooks.handlers import AdmissionHandler
+from clientgo.operator.webhooks.refusals import (
     BadReviewError,
     HandlerTimeoutError,
     RequestTooLargeError,
     is_bug,
     status_of,
 )
+from clientgo.serving import Request, Response
 
 _UID: Final = re.compile(rb'"request":\s*\{\s*"uid":\s*"([-0-9A-Za-z]*)"')
 
@@ -69,15 +73,15 @@ class AdmissionEndpoint:
         self._bugs = bugs
         self._timeout = timeout
 
-    def answer(self, call: Call) -> Answer:
+    def __call__(self, call: Request) -> Response:
         """Answer a review; blocks for as long as the handler may take."""
         try:
             review, request = _read(call)
         except (BadReviewError, RequestTooLargeError) as error:
             _log.warning("%s: a call that is no review was refused: %s", self._path, error)
             refusal = AdmissionResponse.deny(status_of(error))
-            return Answer(200, encode_review(refusal, uid=_uid_in(call.body)))
-        response = self._judge(request, handler_limit(call.timeout or self._timeout))
+            return json_response(encode_review(refusal, uid=_uid_in(call.body)))
+        response = self._judge(request, handler_limit(call, self._timeout))
         _log.debug(
             "%s: %s %s of %s/%s is %s: review %s, code %d %s",
             self._path,
@@ -93,7 +97,7 @@ class AdmissionEndpoint:
         body = encode_review(
             response, uid=request.uid, api_version=review.api_version, kind=review.kind
         )
-        return Answer(200, body)
+        return json_response(body)
 
     def _judge(self, request: AdmissionRequest, limit: float) -> AdmissionResponse:
         if request.operation not in set(Operation):
@@ -126,14 +130,14 @@ class AdmissionEndpoint:
             )
 
 
-def _read(call: Call) -> tuple[AdmissionReview, AdmissionRequest]:
+def _read(call: Request) -> tuple[AdmissionReview, AdmissionRequest]:
     if call.is_too_large:
         raise RequestTooLargeError(f"the body of the call has {MAX_BODY} bytes or more")
     if not call.body:
         raise BadReviewError("the body of the call is empty")
-    media_type = call.content_type.partition(";")[0].strip().lower()
-    if media_type != "application/json":
-        raise BadReviewError(f"the content type is {call.content_type!r}, not application/json")
+    content_type = call.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() != "application/json":
+        raise BadReviewError(f"the content type is {content_type!r}, not application/json")
     try:
         review = decode(call.body, AdmissionReview)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

@@ -1,7 +1,7 @@
 """AdmissionReview: what the API server asks of a webhook, and the answer in its form.
 
-Promises: versions ``v1`` and ``v1beta1``, which differ only in what they call themselves; the
-object and the old object stay the bytes that the server sent until somebody decodes them.
+Promises: versions ``v1`` and ``v1beta1``, which differ only in their name; the object and the old
+object stay the bytes that the server sent until they are decoded.
 
 Upstream: ``k8s.io/api/admission/v1``, controller-runtime ``webhook/admission``.
 """
@@ -9,6 +9,7 @@ Upstream: ``k8s.io/api/admission/v1``, controller-runtime ``webhook/admission``.
 from __future__ import annotations
 
 import base64
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Self
@@ -18,7 +19,17 @@ from msgspec import Raw, Struct
 
 from clientgo.meta import Status, to_plain
 from clientgo.meta.json_values import JSONObject
-from clientgo.operator.webhooks.json_diff import create_json_patch
+from clientgo.meta.patches import create_json_patch
+
+
+class Operation(enum.StrEnum):
+    """The operations of ``admission.k8s.io``; the values are those on the wire."""
+
+    CREATE = "CREATE"
+    UPDATE = "UPDATE"
+    DELETE = "DELETE"
+    CONNECT = "CONNECT"
+
 
 _NOTHING: Final = Raw(b"null")
 
@@ -52,7 +63,7 @@ class AdmissionRequest(Struct, rename="camel", kw_only=True, frozen=True):
     """One request under review.
 
     ``object`` is absent for DELETE, ``old_object`` for CREATE; :func:`plain_object` decodes them.
-    ``operation`` is the text of an :class:`~clientgo.operator.webhooks.operation.Operation`.
+    ``operation`` is the text of an :class:`~clientgo.operator.webhooks.admission_review.Operation`.
     """
 
     uid: str = ""
@@ -150,3 +161,56 @@ def plain_status(status: Status) -> Mapping[str, Any]:
     if not plain.get("details"):
         plain.pop("details", None)
     return plain
+
+
+class AdmissionContext:
+    """One request under review; belongs to the one call that it is given to.
+
+    On ``dry_run`` nothing may be changed anywhere: the write that is under review will not be
+    stored. ``options`` are those of the write (``CreateOptions`` ...) as plain JSON values.
+    """
+
+    __slots__ = ("_request", "operation", "warnings")
+
+    def __init__(self, request: AdmissionRequest) -> None:
+        self._request = request
+        self.operation = Operation(request.operation)
+        self.warnings: list[str] = []
+
+    def warn(self, text: str) -> None:
+        """Show ``text`` to the user, whether the request is allowed or not.
+
+        The API server cuts a warning after 256 characters where there are many.
+        """
+        self.warnings.append(text)
+
+    @property
+    def dry_run(self) -> bool:
+        return bool(self._request.dry_run)
+
+    @property
+    def user(self) -> UserInfo:
+        return self._request.user_info
+
+    @property
+    def uid(self) -> str:
+        """The identity of this review, also found in the API server's log."""
+        return self._request.uid
+
+    @property
+    def subresource(self) -> str:
+        """The part of the object that is written, such as ``status``; empty for the object."""
+        return self._request.sub_resource
+
+    @property
+    def namespace(self) -> str:
+        return self._request.namespace
+
+    @property
+    def name(self) -> str:
+        """The object's name; empty while it is being made up from ``generateName``."""
+        return self._request.name
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        return self._request.options or {}

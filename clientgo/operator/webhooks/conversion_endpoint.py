@@ -1,7 +1,7 @@
-"""The endpoint of conversion reviews: many objects in, the same objects in another version out.
+"""The endpoint of conversion reviews: objects in, the same objects in another version out.
 
-Promises: all objects in their order, or a failure that names the first that cannot be converted.
-A body that is no ConversionReview is answered with HTTP 400.
+Promises: all objects in their order, or a failure with the first that cannot be converted. A body
+that is not a ConversionReview is answered with HTTP 400.
 
 Upstream: ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1`` ConversionReview,
 controller-runtime ``webhook/conversion``.
@@ -21,14 +21,14 @@ from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import JSONObject
 from clientgo.metrics import Counter
 from clientgo.operator.webhooks.admission_review import plain_status
-from clientgo.operator.webhooks.call_limiter import CallLimiter
-from clientgo.operator.webhooks.endpoint import Answer, Call, handler_limit
-from clientgo.operator.webhooks.kind_conversions import ConversionError, KindConversions
-from clientgo.operator.webhooks.refusal import (
+from clientgo.operator.webhooks.conversions import ConversionError, KindConversions
+from clientgo.operator.webhooks.endpoint import CallLimiter, handler_limit, json_response
+from clientgo.operator.webhooks.refusals import (
     HandlerTimeoutError,
     TooManyCallsError,
     failure,
 )
+from clientgo.serving import Request, Response
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 
@@ -59,7 +59,7 @@ class ConversionEndpoint:
         self._calls = calls
         self._bugs = bugs
 
-    def answer(self, call: Call) -> Answer:
+    def __call__(self, call: Request) -> Response:
         """Answer a review; blocks while the converters work."""
         try:
             review = decode(call.body, _Review)
@@ -70,14 +70,14 @@ class ConversionEndpoint:
         if call.is_too_large or review.request is None:
             return _not_understood("the body is too large or has no request")
         request = review.request
-        result, converted = self._convert_all(request, handler_limit(call.timeout or _TIMEOUT))
+        result, converted = self._convert_all(request, handler_limit(call, _TIMEOUT))
         response = {
             "uid": request.uid,
             "convertedObjects": converted,
             "result": plain_status(result),
         }
         answer = {"apiVersion": review.api_version, "kind": review.kind, "response": response}
-        return Answer(200, msgspec.json.encode(answer))
+        return json_response(msgspec.json.encode(answer))
 
     def _convert_all(self, request: _Request, limit: float) -> tuple[Status, list[JSONObject]]:
         try:
@@ -123,6 +123,6 @@ class ConversionEndpoint:
         return failure(code, message)
 
 
-def _not_understood(why: str) -> Answer:
+def _not_understood(why: str) -> Response:
     _log.warning("%s: a call was refused: %s", CONVERSION_PATH, why)
-    return Answer(400, f"{why}\n".encode(), "text/plain; charset=utf-8")
+    return Response(400, f"{why}\n".encode())

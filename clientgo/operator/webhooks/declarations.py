@@ -21,14 +21,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias, TypeVar, Unpack
+from typing import Any, Final, Protocol, TypeVar, Unpack
 
 from clientgo.meta import Resource, resource_of
 from clientgo.operator.errors import DeclarationError
-from clientgo.operator.webhooks.admission_review import AdmissionRequest, AdmissionResponse
-from clientgo.operator.webhooks.context import AdmissionContext
-from clientgo.operator.webhooks.defaulter import Defaulter
-from clientgo.operator.webhooks.field_errors import FieldErrors
+from clientgo.operator.webhooks.admission_review import (
+    AdmissionContext,
+    Operation,
+)
+from clientgo.operator.webhooks.handlers import AdmissionHandler, Defaulter, Validator
 from clientgo.operator.webhooks.manifest import (
     ManifestOptions,
     RegistrationOptions,
@@ -36,15 +37,11 @@ from clientgo.operator.webhooks.manifest import (
     manifest_of,
     tuples,
 )
-from clientgo.operator.webhooks.operation import Operation
-from clientgo.operator.webhooks.validator import Validator
+from clientgo.operator.webhooks.refusals import FieldErrors
 
 P = TypeVar("P", bound=Resource)
 C = TypeVar("C", bound=Resource, contravariant=True)
 D = TypeVar("D", bound=Callable[..., Any])
-
-AdmissionHandler: TypeAlias = Callable[[AdmissionRequest, AdmissionContext], AdmissionResponse]
-"""Answers a review; may raise what :mod:`~clientgo.operator.webhooks.refusal` knows."""
 
 _ATTRIBUTE: Final = "__clientgo_webhooks__"
 _WRITES: Final = (Operation.CREATE, Operation.UPDATE)
@@ -111,8 +108,8 @@ def validate(
     """Judge objects of ``kind``: ``(obj, old, ctx) -> None, warnings or FieldErrors``.
 
     On delete ``obj`` is the one that goes away; ``old`` is there on update only. It refuses by
-    raising :class:`~clientgo.operator.webhooks.refusal.Denied`, a
-    :class:`~clientgo.operator.webhooks.field_errors.FieldErrors` or an error of the API. Raises as
+    raising :class:`~clientgo.operator.webhooks.refusals.Denied`, a
+    :class:`~clientgo.operator.webhooks.refusals.FieldErrors` or an error of the API. Raises as
     :func:`default` does.
     """
     operations = _operations(on)

@@ -1,9 +1,8 @@
-"""How a webhook wants to be registered with the API server: values, from which YAML is made.
+"""How a webhook is registered with the API server: values, from which YAML is made.
 
-Promises: what the API server would refuse is refused when the webhook is declared.
+Promises: an option that the API server would refuse is refused when the webhook is declared.
 
-Does not promise to be registered: whoever deploys the operator turns these into a
-``MutatingWebhookConfiguration`` or ``ValidatingWebhookConfiguration``.
+Does not promise that it is registered: the deployment does that.
 
 Upstream: controller-tools ``pkg/webhook`` Config, the fields of ``+kubebuilder:webhook``.
 """
@@ -12,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypedDict, get_args
+from typing import Any, Final, Literal, NamedTuple, Self, TypedDict, get_args
 
 from clientgo.meta import APIResource
 from clientgo.operator.errors import DeclarationError
-from clientgo.operator.webhooks.operation import Operation
+from clientgo.operator.webhooks.admission_review import Operation
 
 FailurePolicy = Literal["Fail", "Ignore"]
 SideEffects = Literal["None", "NoneOnDryRun"]
@@ -172,3 +171,24 @@ def manifest_of(
             f"webhook for {resource.kind}: {error}; "
             f"the options are {', '.join(sorted(ManifestOptions.__optional_keys__))}"
         ) from None
+
+
+class WebhookObjectNames(NamedTuple):
+    """``service`` leads to the webhook server, ``secret`` holds its certificate."""
+
+    service: str
+    secret: str
+    certificate: str
+    mutating: str
+    validating: str
+
+    @classmethod
+    def of(cls, operator: str) -> Self:
+        """The names for the operator called ``operator``; those of kubebuilder, prefixed."""
+        return cls(
+            service=f"{operator}-webhook",
+            secret=f"{operator}-webhook-cert",
+            certificate=f"{operator}-serving-cert",
+            mutating=f"{operator}-mutating-webhook-configuration",
+            validating=f"{operator}-validating-webhook-configuration",
+        )

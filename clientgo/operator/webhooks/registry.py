@@ -18,20 +18,22 @@ from clientgo.meta import Resource, resource_of
 from clientgo.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks.admission_endpoint import AdmissionEndpoint
-from clientgo.operator.webhooks.call_limiter import CallLimiter
-from clientgo.operator.webhooks.conversion import declared_conversion
+from clientgo.operator.webhooks.admission_review import Operation
 from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH, ConversionEndpoint
+from clientgo.operator.webhooks.conversions import KindConversions, declared_conversion
 from clientgo.operator.webhooks.declarations import (
     AdmissionWebhook,
     instance_of,
     webhooks_of,
 )
-from clientgo.operator.webhooks.endpoint import Endpoint
-from clientgo.operator.webhooks.handler_chain import HandlerChain
-from clientgo.operator.webhooks.kind_conversions import KindConversions
+from clientgo.operator.webhooks.endpoint import (
+    CONVERSION_WEBHOOK_PANICS,
+    WEBHOOK_PANICS,
+    CallLimiter,
+)
+from clientgo.operator.webhooks.handlers import HandlerChain
 from clientgo.operator.webhooks.manifest import WebhookManifest
-from clientgo.operator.webhooks.metric_names import CONVERSION_WEBHOOK_PANICS, WEBHOOK_PANICS
-from clientgo.operator.webhooks.operation import Operation
+from clientgo.serving import Handler
 
 
 class Webhooks:
@@ -103,11 +105,11 @@ class Webhooks:
 
     def endpoints(
         self, calls: CallLimiter, metrics: MetricsProvider = NO_METRICS
-    ) -> dict[str, Endpoint]:
+    ) -> dict[str, Handler]:
         """What answers on each path. Raises ``DeclarationError``."""
         bugs = metrics.counter(WEBHOOK_PANICS)
         conversion_bugs = metrics.counter(CONVERSION_WEBHOOK_PANICS)
-        endpoints: dict[str, Endpoint] = {
+        endpoints: dict[str, Handler] = {
             path: AdmissionEndpoint(
                 path,
                 webhook.handler,

@@ -1,10 +1,8 @@
-"""The reviewed object in its declared type, and the way back without losing anything.
+"""Objects in their declared type, and back without loss.
 
-Promises: fields that the type does not declare survive whatever the handler does to the object,
-also where it returns one that it made anew.
+Promises: fields that the type does not declare are kept, even if a handler returns a new object.
 
-Upstream: controller-runtime ``admission.Decoder``; there, fields that a type does not know got
-lost, until a patch learnt to drop its removals.
+Upstream: controller-runtime ``admission.Decoder``, which used to lose such fields.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from clientgo.meta import Codec, Resource, resource_of
 from clientgo.meta.json_values import JSONObject
 from clientgo.meta.overlay import overlay
 from clientgo.operator.webhooks.admission_review import AdmissionRequest
-from clientgo.operator.webhooks.refusal import BadReviewError
+from clientgo.operator.webhooks.refusals import BadReviewError
 
 P = TypeVar("P", bound=Resource)
 
@@ -66,3 +64,44 @@ def changed(raw: JSONObject, before: JSONObject, result: Resource) -> JSONObject
     """``raw`` with all that the typed view ``before`` and the ``result`` differ in."""
     plain: JSONObject = overlay(raw, before, typed_view(result))
     return plain
+
+
+def unknown_part(original: JSONObject, view: JSONObject) -> JSONObject:
+    """What of ``original`` its typed ``view`` lacks, in the same nesting; empty if nothing."""
+    return _part_of_mapping(original, view)
+
+
+def with_unknown(document: JSONObject, unknown: JSONObject) -> JSONObject:
+    """``document`` with the ``unknown`` members added where it has room; nothing is replaced."""
+    merged: JSONObject = _merged(document, unknown)
+    return merged
+
+
+def _part_of_mapping(original: JSONObject, view: JSONObject) -> JSONObject:
+    part: JSONObject = {}
+    for name, value in original.items():
+        if name not in view:
+            part[name] = value
+        elif below := _part(value, view[name]):
+            part[name] = below
+    return part
+
+
+def _part(original: Any, view: Any) -> Any:
+    if isinstance(original, dict) and isinstance(view, dict):
+        return _part_of_mapping(original, view)
+    if isinstance(original, list) and isinstance(view, list) and len(original) == len(view):
+        parts = [_part(item, seen) for item, seen in zip(original, view, strict=True)]
+        return parts if any(parts) else None
+    return None
+
+
+def _merged(document: Any, unknown: Any) -> Any:
+    if isinstance(document, dict) and isinstance(unknown, dict):
+        result = dict(document)
+        for name, value in unknown.items():
+            result[name] = _merged(result[name], value) if name in result else value
+        return result
+    if isinstance(document, list) and isinstance(unknown, list) and len(document) == len(unknown):
+        return [_merged(item, part) for item, part in zip(document, unknown, strict=True)]
+    return document

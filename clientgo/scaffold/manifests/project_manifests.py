@@ -26,7 +26,7 @@ from clientgo.codegen.type_lint import findings
 from clientgo.meta import Resource, resource_of
 from clientgo.meta.markers import CustomResource
 from clientgo.operator.certificates import certificate_manifests, inject_annotation
-from clientgo.operator.webhooks.object_names import WebhookObjectNames
+from clientgo.operator.webhooks.manifest import WebhookObjectNames
 from clientgo.scaffold.declared_operator import DeclaredOperator
 from clientgo.scaffold.manifests.deployment import (
     HEALTH_PORT,

@@ -19,7 +19,7 @@ from typing import Any, Final
 from clientgo.codegen.manifests import Manifest
 from clientgo.operator.webhooks import WebhookManifest
 from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH
-from clientgo.operator.webhooks.object_names import WebhookObjectNames
+from clientgo.operator.webhooks.manifest import WebhookObjectNames
 
 PORT: Final = 9443
 """Where the operator's webhook server listens in its pod."""

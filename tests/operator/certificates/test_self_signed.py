@@ -20,7 +20,10 @@ from clientgo.clock import REAL_CLOCK
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
 from clientgo.operator.certificates import KeyPair
 from clientgo.operator.certificates.certificate_secret import SERVING_LIFETIME
-from clientgo.operator.certificates.self_signed import SelfSignedCertificates
+from clientgo.operator.certificates.self_signed import (
+    SelfSignedCertificates,
+    self_signed_certificates,
+)
 from clientgo.operator.certificates.trust import Trusting
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks import (
@@ -30,7 +33,6 @@ from clientgo.operator.webhooks import (
     WebhookServer,
     default,
 )
-from clientgo.operator.webhooks.self_signing import self_signed_certificates
 from clientgo.testing import FakeClient, FakeClock
 from tests.background import Background
 from tests.operator.webhooks.caller import connect, trusting

@@ -7,9 +7,27 @@ from typing import Any
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.webhooks import Webhooks
-from clientgo.operator.webhooks.call_limiter import CallLimiter
-from clientgo.operator.webhooks.endpoint import Answer, Call
+from clientgo.operator.webhooks.endpoint import CallLimiter
+from clientgo.serving import Request, Response
 from tests.operator.webhooks.reviews import Verdict, body, verdict_in
+
+
+def call_of(
+    content: bytes,
+    *,
+    content_type: str = "application/json",
+    timeout: str = "",
+    is_too_large: bool = False,
+) -> Request:
+    """A call as an API server makes it; ``timeout`` is what it says in the URL."""
+    return Request(
+        "/",
+        query={"timeout": [timeout]} if timeout else {},
+        headers={"content-type": content_type},
+        method="POST",
+        body=content,
+        is_too_large=is_too_large,
+    )
 
 
 class Asked:
@@ -32,6 +50,6 @@ class Asked:
         assert answer.status == 200
         return verdict_in(answer.body)
 
-    def call(self, content: bytes, *, path: str | None = None, **call: Any) -> Answer:
+    def call(self, content: bytes, *, path: str | None = None, **call: Any) -> Response:
         endpoint = self._endpoints[path or next(iter(self._endpoints))]
-        return endpoint.answer(Call(content, **call))
+        return endpoint(call_of(content, **call))

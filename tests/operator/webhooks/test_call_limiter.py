@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from clientgo.operator.webhooks.call_limiter import CallLimiter
-from clientgo.operator.webhooks.refusal import HandlerTimeoutError, TooManyCallsError
+from clientgo.operator.webhooks.endpoint import CallLimiter
+from clientgo.operator.webhooks.refusals import HandlerTimeoutError, TooManyCallsError
 from clientgo.testing import FakeClock
 from tests.background import Background
 

@@ -9,21 +9,22 @@ import pytest
 
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks import Webhooks, conversion, default
-from clientgo.operator.webhooks.call_limiter import CallLimiter
-from clientgo.operator.webhooks.endpoint import Answer, Call
+from clientgo.operator.webhooks.endpoint import CallLimiter
+from clientgo.serving import Response
 from tests.cache.metrics import RecordingProvider
 from tests.operator.webhooks.reviews import Foo
+from tests.operator.webhooks.serving import call_of
 from tests.operator.webhooks.versions import FromAlpha, FromBeta, JobV1, JobV1Alpha1, job
 
 PANICS = ("controller_runtime_conversion_webhook_panics_total",)
 V1 = "demo.example.com/v1"
 
 
-def post(content: bytes, *converters: Any, metrics: Any = None) -> Answer:
+def post(content: bytes, *converters: Any, metrics: Any = None) -> Response:
     webhooks = Webhooks()
     webhooks.register(*(converters or (FromAlpha, FromBeta)))
     endpoints = webhooks.endpoints(CallLimiter(), metrics or RecordingProvider())
-    return endpoints["/convert"].answer(Call(content))
+    return endpoints["/convert"](call_of(content))
 
 
 def convert(

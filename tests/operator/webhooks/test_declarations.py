@@ -21,7 +21,7 @@ from clientgo.operator.webhooks import (
     validate,
     validating,
 )
-from clientgo.operator.webhooks.operation import Operation
+from clientgo.operator.webhooks.admission_review import Operation
 from tests.operator.webhooks.reviews import Foo, foo, review
 from tests.operator.webhooks.serving import Asked
 from tests.operator.webhooks.versions import FromAlpha

@@ -10,7 +10,7 @@ import pytest
 from clientgo.meta import Resource, resource
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks import Webhooks, conversion
-from clientgo.operator.webhooks.kind_conversions import ConversionError, KindConversions
+from clientgo.operator.webhooks.conversions import ConversionError, KindConversions
 from tests.operator.webhooks.reviews import Foo
 from tests.operator.webhooks.versions import (
     FromAlpha,

@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.meta import NotFoundError
 from clientgo.operator.webhooks import AdmissionContext, Denied, FieldErrors, path, validate
-from clientgo.operator.webhooks.operation import Operation
+from clientgo.operator.webhooks.admission_review import Operation
 from tests.operator.webhooks.reviews import Foo, foo, review
 from tests.operator.webhooks.serving import Asked
 

@@ -1,4 +1,4 @@
-"""The HTTPS server below the webhooks: limits, and starting and stopping."""
+"""Connections of a server: limits, TLS, and starting and stopping."""
 
 from __future__ import annotations
 
@@ -11,12 +11,11 @@ from typing import Any
 
 import pytest
 
-from clientgo.operator.errors import ConfigError
-from clientgo.operator.webhooks import connection, https_server
-from clientgo.operator.webhooks.endpoint import MAX_BODY, Answer, Call
-from clientgo.operator.webhooks.https_server import HTTPSServer
+from clientgo.serving import Request, Response, Server, connection, listener
 from tests.background import Background
 from tests.operator.webhooks.caller import TLS, connect, read_to_end, trusting
+
+MAX_BODY = 100_000
 
 
 def tls() -> ssl.SSLContext:
@@ -29,18 +28,29 @@ class Serving:
     """A server that remembers its calls and answers each with the length of its body."""
 
     def __init__(self, max_connections: int = 8) -> None:
-        self.calls: list[tuple[str, Call]] = []
+        self.calls: list[Request] = []
         self.proceed = threading.Event()
         self.proceed.set()
         self.entered = threading.Semaphore(0)
-        self.server = HTTPSServer("127.0.0.1", 0, self.answer, tls, max_connections=max_connections)
-        self.address = self.server.start()
+        self.server = Server(
+            "127.0.0.1:0",
+            {"/x": self.answer},
+            name="webhook",
+            tls=tls,
+            methods=("POST",),
+            max_body=MAX_BODY,
+            max_connections=max_connections,
+        )
+        self.server.start()
+        self.address = self.server.bound
 
-    def answer(self, path: str, call: Call) -> Answer:
-        self.calls.append((path, call))
+    def answer(self, request: Request) -> Response:
+        if request.rest == "broken":
+            raise RecursionError(request.path)
+        self.calls.append(request)
         self.entered.release()
         self.proceed.wait(30)
-        return Answer(200, str(len(call.body)).encode())
+        return Response(200, str(len(request.body)).encode())
 
 
 @pytest.fixture
@@ -65,18 +75,14 @@ def test_a_connection_serves_one_request_after_the_other(serving: Serving) -> No
             assert sock.recv(65536).endswith(b"\r\n\r\n" + str(number).encode())
 
 
-def test_the_timeout_in_the_url_reaches_the_endpoint(serving: Serving) -> None:
+def test_the_query_reaches_the_handler(serving: Serving) -> None:
     """OP-WHK-15"""
     with connect(serving.address) as sock:
-        for query in ("?timeout=2500ms", "?timeout=nonsense", ""):
-            sock.sendall(request(path=f"/mutate{query}"))
+        for query in ("?timeout=2500ms", ""):
+            sock.sendall(request(path=f"/x{query}"))
             sock.recv(65536)
 
-    assert [(path, call.timeout) for path, call in serving.calls] == [
-        ("/mutate", 2.5),
-        ("/mutate", None),
-        ("/mutate", None),
-    ]
+    assert [call.query for call in serving.calls] == [{"timeout": ["2500ms"]}, {}]
 
 
 def test_a_body_that_is_too_large_is_read_to_its_end_and_not_kept(serving: Serving) -> None:
@@ -85,7 +91,7 @@ def test_a_body_that_is_too_large_is_read_to_its_end_and_not_kept(serving: Servi
         sock.sendall(request(b"x" * MAX_BODY))
         read_to_end(sock)
 
-    ((_, call),) = serving.calls
+    (call,) = serving.calls
     assert (call.is_too_large, call.body) == (True, b"")
 
 
@@ -113,8 +119,8 @@ def test_a_header_that_trickles_in_is_hung_up_on(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-MGR-24"""
-    assert connection.HEADER_PATIENCE == 32.0  # type: ignore[attr-defined]
-    monkeypatch.setattr(connection, "HEADER_PATIENCE", 0.05)
+    assert connection.HEADER_TIMEOUT == 32.0  # type: ignore[attr-defined]
+    monkeypatch.setattr(connection, "HEADER_TIMEOUT", 0.05)
     with connect(serving.address) as sock:
         sock.sendall(b"POST /x HTTP/1.1\r\n")
         assert read_to_end(sock) == b""
@@ -124,9 +130,9 @@ def test_an_idle_connection_is_hung_up_on(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-MGR-24"""
-    assert connection.IDLE_PATIENCE == 90.0  # type: ignore[attr-defined]
+    assert connection.IDLE_TIMEOUT == 90.0  # type: ignore[attr-defined]
     with connect(serving.address) as sock:
-        monkeypatch.setattr(connection, "IDLE_PATIENCE", 0.05)
+        monkeypatch.setattr(connection, "IDLE_TIMEOUT", 0.05)
         sock.sendall(request())
         assert read_to_end(sock).endswith(b"\r\n\r\n2")
 
@@ -147,7 +153,7 @@ def test_a_body_without_a_length_is_taken_for_none_and_the_connection_ended(
         sock.sendall(b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n")
         assert read_to_end(sock).endswith(b"\r\n\r\n0")
 
-    assert [call.body for _, call in serving.calls] == [b""]
+    assert [call.body for call in serving.calls] == [b""]
 
 
 def test_http_2_is_not_offered(serving: Serving) -> None:
@@ -215,17 +221,35 @@ def test_a_connection_that_was_used_outlives_those_that_never_called(serving: Se
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
 
 
-def test_a_call_that_fails_is_answered(
-    serving: Serving, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_a_call_that_fails_is_answered_and_the_connection_goes_on(
+    serving: Serving, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(path: str, call: Call) -> Answer:
-        raise RecursionError(path)
-
-    monkeypatch.setattr(serving.server, "_answer", fail)
     with connect(serving.address) as sock:
+        sock.sendall(request(path="/x/broken"))
+        assert sock.recv(65536).startswith(b"HTTP/1.1 500")
         sock.sendall(request())
-        assert read_to_end(sock).startswith(b"HTTP/1.1 500")
-    assert "/x: the call failed" in caplog.text
+        assert sock.recv(65536).startswith(b"HTTP/1.1 200")
+    assert "webhook: POST /x/broken failed" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("line", "status"), [("GET /x", 405), ("BREW /x", 501), ("POST http://[x/", 400)]
+)
+def test_a_request_that_is_none_of_the_servers_is_refused(
+    serving: Serving, line: str, status: int
+) -> None:
+    with connect(serving.address) as sock:
+        sock.sendall(f"{line} HTTP/1.1\r\nConnection: close\r\n\r\n".encode())
+        assert read_to_end(sock).startswith(f"HTTP/1.1 {status}".encode())
+
+
+def test_a_client_that_asks_first_is_told_to_go_on(serving: Serving) -> None:
+    with connect(serving.address) as sock:
+        head, _, body = request(b"12345", "Expect: 100-continue\r\n").rpartition(b"\r\n\r\n")
+        sock.sendall(head + b"\r\n\r\n")
+        assert sock.recv(65536).startswith(b"HTTP/1.1 100 ")
+        sock.sendall(body)
+        assert sock.recv(65536).endswith(b"5")
 
 
 def test_stop_lets_a_request_in_progress_be_answered(serving: Serving) -> None:
@@ -249,7 +273,9 @@ def test_stop_names_what_has_not_ended_in_its_time(serving: Serving) -> None:
     with connect(serving.address) as sock:
         sock.sendall(request())
         assert serving.entered.acquire(timeout=30)
-        assert [thread.name for thread in serving.server.stop(0)] == ["webhook-connection-1"]
+        assert serving.server.stop(0) == ["webhook-connection-1"]
+        serving.proceed.set()
+        read_to_end(sock)
 
 
 def test_stop_ends_idle_connections_and_unfinished_handshakes_at_once(serving: Serving) -> None:
@@ -260,14 +286,6 @@ def test_stop_ends_idle_connections_and_unfinished_handshakes_at_once(serving: S
     assert threading.active_count() < before + 2
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(serving.address)
-
-
-def test_a_port_that_is_taken_is_told_at_the_start(serving: Serving) -> None:
-    other = HTTPSServer(*serving.address, serving.answer, tls)
-
-    with pytest.raises(ConfigError, match="choose another port"):
-        other.start()
-    assert other.stop(1) == []
 
 
 @pytest.mark.parametrize(
@@ -294,7 +312,7 @@ def test_a_connection_that_cannot_be_taken_does_not_end_the_server(
         failed.set()
         raise error
 
-    monkeypatch.setattr(https_server, "_PAUSE", 0.001)
+    monkeypatch.setattr(listener, "_PAUSE", 0.001)
     monkeypatch.setattr(owner, method, fail_once)
     with contextlib.suppress(OSError), socket.create_connection(serving.address) as lost:
         assert failed.wait(30)

@@ -1,15 +1,10 @@
-"""Collecting what is wrong with an object, field by field, and refusing it with all of it at once.
+"""What a handler raises, and the refusal that the user sees.
 
-::
+Promises: :class:`Denied` is a 403 (or its code), an error of the API keeps its status,
+:class:`FieldErrors` are a 422 with the message and causes that the API server itself would give, an
+object that does not fit its type is a 400; anything else is a bug in the handler, and a 500.
 
-    errors = FieldErrors()
-    if len(obj.metadata.name) > 52:
-        errors.invalid(path("metadata", "name"), obj.metadata.name, "at most 52 characters")
-    errors.raise_if_any()
-
-Promises: the user sees the message and the causes that the API server itself would give.
-
-Upstream: apimachinery ``util/validation/field`` ErrorList and ``api/errors`` NewInvalid.
+Upstream: controller-runtime ``admission`` Denied, Errored; apimachinery ``util/validation/field``.
 """
 
 from __future__ import annotations
@@ -17,7 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from clientgo.meta import InvalidError, Status, StatusCause, StatusDetails
+from clientgo.meta import (
+    DecodeError,
+    InvalidError,
+    ObjectDecodeError,
+    Status,
+    StatusCause,
+    StatusDetails,
+    StatusError,
+    error_from_status,
+)
+from clientgo.operator.webhooks.admission_review import AdmissionRequest
 from clientgo.schema import FieldError, aggregate_message, field_path
 
 
@@ -100,3 +105,72 @@ class FieldErrors(Exception):  # noqa: N818 - a collection that is raised when i
                 details=StatusDetails(name=name, group=group, kind=kind, causes=causes),
             )
         )
+
+
+class Denied(Exception):  # noqa: N818 - it reads as what it says: raise Denied("...")
+    """Raise it in a handler to refuse a request; ``code`` is the HTTP status of the answer."""
+
+    def __init__(self, message: str, *, code: int = 403) -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+
+
+class BadReviewError(Exception):
+    """The review cannot be understood; the request is refused with 400."""
+
+
+class HandlerTimeoutError(Exception):
+    """The handler has not answered within its time."""
+
+
+class TooManyCallsError(Exception):
+    """So many handlers are at work, or hang, that no other is started."""
+
+
+class RequestTooLargeError(Exception):
+    """The body of the call is larger than a review can be."""
+
+
+_CODES: dict[type[Exception], int] = {
+    BadReviewError: 400,
+    ObjectDecodeError: 400,
+    DecodeError: 400,
+    RequestTooLargeError: 413,
+    TooManyCallsError: 429,
+    HandlerTimeoutError: 504,
+}
+"""Failures that have a status of their own; all others are bugs in handlers."""
+
+
+def status_of(error: Exception, request: AdmissionRequest | None = None) -> Status:
+    """The status that refuses ``request`` because of ``error``."""
+    if isinstance(error, FieldErrors):
+        about = request or AdmissionRequest()
+        error = error.as_invalid(kind=about.kind.kind, group=about.kind.group, name=about.name)
+    if isinstance(error, StatusError):
+        return error.status
+    if isinstance(error, Denied):
+        return failure(error.code, error.message)
+    code = _CODES.get(type(error))
+    if code is not None:
+        return failure(code, str(error))
+    return failure(500, f"the webhook failed: {type(error).__name__}: {error}")
+
+
+def is_bug(error: Exception) -> bool:
+    """Whether nobody meant to raise this in a handler."""
+    return not isinstance(error, StatusError | Denied | FieldErrors) and type(error) not in _CODES
+
+
+def failure(code: int, message: str) -> Status:
+    """A failed status with the reason that belongs to its code."""
+    reason = type(error_from_status(Status(code=code))).default_reason
+    return Status(
+        kind="Status",
+        api_version="v1",
+        status="Failure",
+        message=message,
+        reason=reason,
+        code=code,
+    )

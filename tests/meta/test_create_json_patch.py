@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.meta.json_values import json_equal
-from clientgo.meta.patches import apply_json_patch
-from clientgo.operator.webhooks.json_diff import create_json_patch
+from clientgo.meta.patches import apply_json_patch, create_json_patch
 
 SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.text("a~/0 ", max_size=3)
 VALUES = st.recursive(

@@ -12,8 +12,8 @@ from msgspec import Meta, field
 from clientgo.meta import Codec, Model, Resource, encode, resource
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.webhooks import conversion
-from clientgo.operator.webhooks.random_objects import random_object
-from clientgo.operator.webhooks.roundtrip import roundtrip
+from clientgo.testing.operator.random_objects import random_object
+from clientgo.testing.operator.roundtrip import roundtrip
 from tests.operator.webhooks.versions import JobV1, JobV1Beta1
 
 

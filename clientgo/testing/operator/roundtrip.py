@@ -20,10 +20,9 @@ import msgspec
 
 from clientgo.meta import Codec, Resource, resource_of
 from clientgo.meta.json_values import JSONObject
-from clientgo.operator.webhooks.conversion import declared_conversion
-from clientgo.operator.webhooks.kind_conversions import KindConversions
-from clientgo.operator.webhooks.random_objects import random_object
+from clientgo.operator.webhooks.conversions import KindConversions, declared_conversion
 from clientgo.operator.webhooks.typed_objects import typed_view
+from clientgo.testing.operator.random_objects import random_object
 
 
 def roundtrip(

@@ -1,0 +1,173 @@
+"""Running the functions that users declare: reviews in, answers out.
+
+Promises: a defaulter gets a copy of the object, and the patch is the difference to what it returns;
+a validator gets the object and, on update, the one before it, on delete the one that is deleted.
+Operations that are not declared are allowed. Handlers that share a path run in order: each
+mutating one gets the result of those before it, and the first refusal ends the validation.
+
+Does not promise that a defaulter can set a status that has a subresource: the API server ignores
+it, so it is left out and logged.
+
+Upstream: controller-runtime ``admission.WithCustomDefaulter``, ``WithCustomValidator``,
+``MultiMutatingHandler``, ``MultiValidatingHandler``.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from clientgo.meta import Resource
+from clientgo.meta.json_values import JSONObject, json_equal
+from clientgo.meta.patches import apply_json_patch, create_json_patch
+from clientgo.operator.webhooks.admission_review import (
+    AdmissionContext,
+    AdmissionRequest,
+    AdmissionResponse,
+    Operation,
+    plain_object,
+    raw_object,
+)
+from clientgo.operator.webhooks.refusals import BadReviewError, FieldErrors
+from clientgo.operator.webhooks.typed_objects import TypedObjects, changed, typed_view
+
+P = TypeVar("P", bound=Resource)
+
+_log = logging.getLogger("clientgo.operator.webhooks")
+
+AdmissionHandler: TypeAlias = Callable[[AdmissionRequest, AdmissionContext], AdmissionResponse]
+"""Answers a review; may raise what :mod:`~clientgo.operator.webhooks.refusals` knows."""
+
+DefaultFunction = Callable[[P, AdmissionContext], P | None]
+"""Changes the object that it is given, or returns another one."""
+
+
+class Defaulter(Generic[P]):
+    """Answers reviews with what ``fill_in`` makes of the object."""
+
+    def __init__(
+        self, kind: type[P], fill_in: DefaultFunction[P], *, remove_unknown: bool = False
+    ) -> None:
+        self._objects = TypedObjects(kind)
+        self._fill_in = fill_in
+        self._remove_unknown = remove_unknown
+
+    def __call__(self, request: AdmissionRequest, ctx: AdmissionContext) -> AdmissionResponse:
+        if ctx.operation not in (Operation.CREATE, Operation.UPDATE):
+            return AdmissionResponse.allow()
+        self._objects.check_kind(request)
+        raw = raw_object(request.object)
+        if raw is None:
+            raise BadReviewError(f"a review of {ctx.operation} must have an object")
+        came: JSONObject = msgspec.json.decode(raw)
+        obj = self._objects.decode(raw)
+        before = typed_view(obj)
+        returned = self._fill_in(obj, ctx)
+        result = self._plain(came, before, obj if returned is None else returned)
+        if not ctx.subresource:
+            self._keep_status(came, result, ctx)
+        return AdmissionResponse(allowed=True, patch=create_json_patch(came, result))
+
+    def _plain(self, came: JSONObject, before: JSONObject, result: Any) -> JSONObject:
+        if not isinstance(result, self._objects.kind):
+            raise TypeError(
+                f"a defaulter of {self._objects.kind.__name__} must return None or such an "
+                f"object, not {result!r:.100}"
+            )
+        plain = changed(came, before, result)
+        if self._remove_unknown:
+            return typed_view(result) | {"metadata": plain["metadata"]}
+        return plain
+
+    def _keep_status(self, came: JSONObject, result: JSONObject, ctx: AdmissionContext) -> None:
+        """Undo what the handler did to a status that has a subresource of its own."""
+        if "status" not in self._objects.resource.subresources:
+            return
+        if json_equal(came.get("status"), result.get("status")):
+            return
+        if not self._remove_unknown:  # a typed view has a status in any case
+            _log.warning(
+                "The defaulter set the status of %s %s/%s, which a write of the object cannot "
+                "do; set it in the reconciler (review %s)",
+                self._objects.resource.kind,
+                ctx.namespace,
+                ctx.name,
+                ctx.uid,
+            )
+        if "status" in came:
+            result["status"] = came["status"]
+        else:
+            del result["status"]
+
+
+ValidateFunction = Callable[[P, P | None, AdmissionContext], FieldErrors | Sequence[str] | None]
+"""Looks at the object and the one before; returns nothing, warnings, or what is wrong with it."""
+
+
+class Validator(Generic[P]):
+    """Answers reviews with what ``check`` says of the object."""
+
+    def __init__(
+        self, kind: type[P], check: ValidateFunction[P], operations: Collection[Operation]
+    ) -> None:
+        self._objects = TypedObjects(kind)
+        self._check = check
+        self._operations = frozenset(operations) - {Operation.CONNECT}
+
+    def __call__(self, request: AdmissionRequest, ctx: AdmissionContext) -> AdmissionResponse:
+        if ctx.operation not in self._operations:
+            return AdmissionResponse.allow()
+        self._objects.check_kind(request)
+        obj, old = self._states(request, ctx.operation)
+        return AdmissionResponse.allow(warnings=_warnings_of(self._check(obj, old, ctx)))
+
+    def _states(self, request: AdmissionRequest, operation: Operation) -> tuple[P, P | None]:
+        new, old = raw_object(request.object), raw_object(request.old_object)
+        if operation is Operation.DELETE:
+            new, old = old, None
+        if new is None:
+            raise BadReviewError(f"a review of {operation} must have the object")
+        before = self._objects.decode(old) if old is not None else None
+        return self._objects.decode(new), before
+
+
+def _warnings_of(said: Any) -> Sequence[str]:
+    if isinstance(said, FieldErrors):
+        said.raise_if_any()
+        return ()
+    if said is None:
+        return ()
+    if isinstance(said, str) or not all(isinstance(text, str) for text in said):
+        raise TypeError(
+            f"a validator must return None, a list of warnings or FieldErrors, not {said!r:.100}"
+        )
+    return tuple(said)
+
+
+class HandlerChain:
+    """Handlers that answer as one; itself a handler. Immutable, safe for every thread."""
+
+    def __init__(self, handlers: Sequence[AdmissionHandler]) -> None:
+        self._handlers = tuple(handlers)
+
+    def __call__(self, request: AdmissionRequest, ctx: AdmissionContext) -> AdmissionResponse:
+        patch: list[JSONObject] = []
+        warnings: list[str] = []
+        for handler in self._handlers:
+            response = handler(request, ctx)
+            warnings += response.warnings
+            if not response.allowed:
+                return AdmissionResponse.deny(response.status, warnings=warnings)
+            if response.patch:
+                patch += response.patch
+                request = _patched(request, list(response.patch))
+        return AdmissionResponse(allowed=True, patch=patch, warnings=warnings)
+
+
+def _patched(request: AdmissionRequest, patch: list[JSONObject]) -> AdmissionRequest:
+    result = apply_json_patch(plain_object(request.object), patch)
+    return msgspec.structs.replace(request, object=Raw(msgspec.json.encode(result)))

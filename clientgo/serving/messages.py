@@ -1,0 +1,38 @@
+"""What a server gives to its handlers, and what they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request. ``rest`` is the part of the path below the handler's, without outer slashes.
+
+    Names of ``headers`` are in lower case. ``body`` is empty if it ``is_too_large``.
+    """
+
+    path: str
+    rest: str = ""
+    query: Mapping[str, list[str]] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+    method: str = "GET"
+    body: bytes = b""
+    is_too_large: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """The answer to a request."""
+
+    status: int
+    body: bytes
+    content_type: str = "text/plain; charset=utf-8"
+
+
+Handler: TypeAlias = Callable[[Request], Response]
+"""Answers requests, in several threads. If it raises, the answer is a 500 and the log says why."""
+
+NOT_FOUND = Response(404, b"404 page not found\n")
