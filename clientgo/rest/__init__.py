@@ -13,8 +13,7 @@ Failures are :class:`~clientgo.meta.StatusError` where the server answered and
 :func:`load_config` needs it.
 """
 
-from clientgo.rest.config import ConfigError, Impersonation, RestConfig, TLSSettings
-from clientgo.rest.credentials import (
+from clientgo.rest.config.credentials import (
     ANONYMOUS,
     Credentials,
     Identity,
@@ -23,6 +22,9 @@ from clientgo.rest.credentials import (
     bearer_token,
     client_certificate,
 )
+from clientgo.rest.config.loading import load_config, rest_config_of
+from clientgo.rest.config.rest_config import ConfigError, Impersonation, RestConfig, TLSSettings
+from clientgo.rest.config.user_agent import default_user_agent, user_agent
 from clientgo.rest.errors import (
     ConnectionLostError,
     RequestStoppedError,
@@ -33,10 +35,8 @@ from clientgo.rest.errors import (
     TransportTimeoutError,
     UnreachableError,
 )
-from clientgo.rest.exchange import Answer, Transport
-from clientgo.rest.http_transport import HTTPTransport
-from clientgo.rest.loading import load_config, rest_config_of
-from clientgo.rest.request import Request, RequestError, Result
+from clientgo.rest.requests.request import Request, RequestError, Result
+from clientgo.rest.requests.watch_stream import EndedWatch, HTTPWatchStream
 from clientgo.rest.rest_client import RestClient, api_path, limiter_of, shared_limiter_of
 from clientgo.rest.server_warnings import (
     WarningHandler,
@@ -45,8 +45,8 @@ from clientgo.rest.server_warnings import (
     set_default_warning_handler,
     suppress_warning,
 )
-from clientgo.rest.user_agent import default_user_agent, user_agent
-from clientgo.rest.watch_stream import EndedWatch, HTTPWatchStream
+from clientgo.rest.transport.exchange import Answer, Headers, RequestBody, Transport
+from clientgo.rest.transport.http_transport import HTTPTransport
 
 __all__ = [
     # configuration
@@ -70,6 +70,8 @@ __all__ = [
     "Request",
     "Result",
     "Answer",
+    "Headers",
+    "RequestBody",
     "HTTPWatchStream",
     "EndedWatch",
     "Transport",

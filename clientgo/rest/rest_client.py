@@ -14,19 +14,18 @@ from urllib3 import HTTPHeaderDict
 from clientgo.flowcontrol import RateLimiter, TokenBucketRateLimiter
 from clientgo.meta import GroupVersion
 from clientgo.metrics import MetricsProvider, default_provider
-from clientgo.rest.config import (
+from clientgo.rest.config.rest_config import (
     DEFAULT_BURST,
     ConfigError,
     Impersonation,
     RestConfig,
 )
-from clientgo.rest.exchange import Headers, Transport
-from clientgo.rest.http_transport import HTTPTransport
-from clientgo.rest.request import Request
-from clientgo.rest.request_metrics import RequestMetrics
-from clientgo.rest.sending import Means
-from clientgo.rest.server_warnings import WarningHandler, default_warning_handler
-from clientgo.rest.throttling import ThrottlingLog
+from clientgo.rest.requests.request import Request
+from clientgo.rest.requests.request_metrics import RequestMetrics
+from clientgo.rest.requests.shared_parts import SharedParts
+from clientgo.rest.requests.throttling import ThrottlingLog
+from clientgo.rest.transport.exchange import Headers, Transport
+from clientgo.rest.transport.http_transport import HTTPTransport
 
 _HEADER_CHARACTERS = "!#$&'*+-.^_`|~"
 """What may stand in a header's name as it is; the rest is escaped with percent signs."""
@@ -75,10 +74,10 @@ class RestClient:
         limiter: RateLimiter | None = None,
         metrics: MetricsProvider | None = None,
     ) -> None:
-        self.config = config
-        self.api_path = api_path
-        self.headers = _headers(config)
-        self.means = Means(
+        self.shared = SharedParts(
+            config=config,
+            api_path=api_path,
+            headers=_headers(config),
             transport=transport if transport is not None else HTTPTransport(config),
             limiter=limiter,
             throttling=ThrottlingLog(config.clock),
@@ -86,36 +85,34 @@ class RestClient:
                 metrics or config.metrics or default_provider(),
                 urlsplit(config.server).netloc,
             ),
-            clock=config.clock,
         )
 
     @property
-    def warning_handler(self) -> WarningHandler:
-        """Where warnings go that no request has a handler for."""
-        return self.config.warning_handler or default_warning_handler()
+    def config(self) -> RestConfig:
+        return self.shared.config
 
     def request(self, method: str) -> Request:
         """Begin a request with any HTTP method."""
-        return Request(self, method)
+        return Request(self.shared, method)
 
     def get(self) -> Request:
-        return Request(self, "GET")
+        return Request(self.shared, "GET")
 
     def post(self) -> Request:
-        return Request(self, "POST")
+        return Request(self.shared, "POST")
 
     def put(self) -> Request:
-        return Request(self, "PUT")
+        return Request(self.shared, "PUT")
 
     def patch(self) -> Request:
-        return Request(self, "PATCH")
+        return Request(self.shared, "PATCH")
 
     def delete(self) -> Request:
-        return Request(self, "DELETE")
+        return Request(self.shared, "DELETE")
 
     def close(self) -> None:
         """Close idle connections, also for whoever shares the transport."""
-        self.means.transport.close()
+        self.shared.transport.close()
 
 
 def _headers(config: RestConfig) -> Headers:

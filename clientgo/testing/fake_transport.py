@@ -20,8 +20,7 @@ from urllib3 import HTTPHeaderDict
 
 from clientgo.cache import WatchStream
 from clientgo.meta import ObjectList, Status, WatchEvent, to_plain
-from clientgo.rest import Answer
-from clientgo.rest.exchange import Headers, RequestBody
+from clientgo.rest import Answer, Headers, RequestBody
 from clientgo.testing.actions import Action, action_of
 from clientgo.wait import call_when_set
 

@@ -13,8 +13,7 @@ import threading
 from collections.abc import Callable
 from typing import TypeAlias
 
-from clientgo.rest import Answer, Transport
-from clientgo.rest.exchange import Headers, RequestBody
+from clientgo.rest import Answer, Headers, RequestBody, Transport
 from clientgo.testing.actions import Action, Verb, action_of
 
 READING = (Verb.GET, Verb.LIST, Verb.WATCH)

@@ -15,7 +15,7 @@ CORE, OTHER = GroupVersion("", "v1"), GroupVersion("g.io", "v1")
 
 
 def limiter(client: Client, group_version: GroupVersion):
-    return client.rest(group_version).means.limiter
+    return client.rest(group_version).shared.limiter
 
 
 @pytest.mark.parametrize("qps", [0, -1])

@@ -138,8 +138,8 @@ def test_the_aggregated_document_is_asked_for_first(server, discovery):
 
 def test_discovery_is_not_limited_and_has_a_burst_of_300_where_there_is_a_rate():
     """DSC-01."""
-    assert DiscoveryClient("http://host")._rest.means.limiter is None
-    limiter = DiscoveryClient(RestConfig(server="http://host", qps=5.0))._rest.means.limiter
+    assert DiscoveryClient("http://host")._rest.shared.limiter is None
+    limiter = DiscoveryClient(RestConfig(server="http://host", qps=5.0))._rest.shared.limiter
 
     assert limiter is not None
     assert limiter.qps == 5.0

@@ -31,7 +31,7 @@ from clientgo.leaderelection import (
 from clientgo.meta import ObjectMeta, resource_of
 from clientgo.process import generation, refuse_in_child, renew_in_child
 from clientgo.record import EventBroadcaster
-from clientgo.rest.in_flight import InFlight
+from clientgo.rest.transport.in_flight import InFlight
 from clientgo.wait import StopEvent, call_when_set, stop_on_signals
 from clientgo.workqueue import DelayingQueue, PriorityQueue, Queue, RateLimitingQueue
 from tests.process.forking import in_child, in_children

@@ -8,7 +8,7 @@ from clientgo.api.events_v1 import Event as SeriesEvent
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.record import EventSeriesSink, EventSink
-from clientgo.rest.request import RequestError
+from clientgo.rest import RequestError
 from clientgo.testing.scripted_server import ScriptedServer
 from tests.record.builders import event
 

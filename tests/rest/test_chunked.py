@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.rest.chunked import ChunkedDecoder, MalformedChunkError
+from clientgo.rest.transport.chunked import ChunkedDecoder, MalformedChunkError
 from clientgo.testing.scripted_server import chunk
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.rest.go_duration import go_duration
+from clientgo.rest.requests.go_duration import go_duration
 
 
 @pytest.mark.parametrize(

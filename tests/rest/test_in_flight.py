@@ -3,7 +3,7 @@ from __future__ import annotations
 import socket
 import threading
 
-from clientgo.rest.in_flight import InFlight
+from clientgo.rest.transport.in_flight import InFlight
 
 
 def test_an_abort_before_there_is_a_socket_cuts_it_off_as_soon_as_there_is_one():

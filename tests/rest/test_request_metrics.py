@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.metrics import Metric
 from clientgo.rest import ConnectionLostError, RestClient, RestConfig
-from clientgo.rest.request_metrics import RequestMetrics
+from clientgo.rest.requests.request_metrics import RequestMetrics
 from clientgo.testing import AutoClock
 from clientgo.testing.scripted_server import ScriptedServer, answer_json, answer_status, hang_up
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from clientgo.rest.throttling import ThrottlingLog
+from clientgo.rest.requests.throttling import ThrottlingLog
 from clientgo.testing import FakeClock
 
 LOGGER = "clientgo.rest.throttling"

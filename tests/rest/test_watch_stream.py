@@ -21,7 +21,7 @@ from clientgo.rest import (
     RestConfig,
     TransportTimeoutError,
 )
-from clientgo.rest.watch_stream import LineCutter
+from clientgo.rest.requests.watch_stream import LineCutter
 from clientgo.testing import FakeClock
 from clientgo.testing.scripted_server import (
     Answer,
@@ -404,7 +404,7 @@ def test_a_watch_that_ended_well_gives_its_connection_back(server):
 
 
 def test_a_line_that_never_ends_is_refused(monkeypatch):
-    monkeypatch.setattr("clientgo.rest.watch_stream._LONGEST_EVENT", 15)
+    monkeypatch.setattr("clientgo.rest.requests.watch_stream._LONGEST_EVENT", 15)
     cutter = LineCutter()
     cutter.feed([b"0123456789"])
 

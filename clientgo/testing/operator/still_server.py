@@ -19,8 +19,7 @@ from urllib3 import HTTPHeaderDict
 
 from clientgo.apiserver import Application, Cluster
 from clientgo.meta import APIResource
-from clientgo.rest import Answer
-from clientgo.rest.exchange import Headers, RequestBody
+from clientgo.rest import Answer, Headers, RequestBody
 
 
 class StillServer:

@@ -1,11 +1,9 @@
 """Taking HTTP chunks apart in bulk.
 
-Promises the body bytes of a chunked message, however the network cut it: chunk sizes, data, line
-ends, extensions and trailers may be split anywhere. An API server sends each watch event as a
-chunk of its own; asking for chunks one by one costs several times what decoding the event does,
-so this takes all chunks of what one read brought in at once.
+Promises the bytes of a chunked body, wherever the network cut it. An API server sends each watch
+event as a chunk; asking for chunks one by one costs several times what decoding an event does.
 
-Does not keep extensions or trailers: nothing in the Kubernetes API uses them.
+Drops extensions and trailers: the Kubernetes API uses none.
 """
 
 from __future__ import annotations

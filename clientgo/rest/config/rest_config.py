@@ -1,12 +1,10 @@
 """How to reach an API server: one immutable value.
 
-Promises that everything a client needs is in :class:`RestConfig`, that a bad value is a
-:class:`ConfigError` at once, and that no text form shows a secret. Where the value comes from
-(a kubeconfig, a pod's service account, a URL) is the business of :mod:`clientgo.rest.loading`.
+Promises that a bad value raises :class:`ConfigError` immediately, and that no text form shows a
+secret. `loading.py` reads the value from a kubeconfig, a service account or a URL.
 
-Differs from client-go (``rest`` Config) in that reading is bounded by default: an API server ends
-a plain request after 60 seconds by itself, so a longer silence means that nobody is there. The
-client does not throttle itself either; client-go allows 5 requests a second in bursts of 10.
+Differs from client-go (`rest` Config): reads have a time limit by default. An API server ends a
+plain request after 60 seconds, so a longer silence means a lost server.
 """
 
 from __future__ import annotations
@@ -19,9 +17,9 @@ from urllib.parse import urlsplit
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.flowcontrol import RateLimiter
 from clientgo.metrics import MetricsProvider
-from clientgo.rest.credentials import ANONYMOUS, Credentials
+from clientgo.rest.config.credentials import ANONYMOUS, Credentials
+from clientgo.rest.config.user_agent import default_user_agent
 from clientgo.rest.server_warnings import WarningHandler
-from clientgo.rest.user_agent import default_user_agent
 
 DEFAULT_BURST: Final = 10
 

@@ -1,13 +1,12 @@
-"""The attempts of one call: throttled, sent, and tried again where that is safe.
+"""The attempts of one call: throttled, sent, and repeated where that is safe.
 
-Promises, for each attempt: a token of the client's rate limiter first (the first attempt of a
-watch needs none), then the request; an answer of 429 or 5xx with a whole number of seconds in
-``Retry-After`` is tried again after that time, whatever the method; a lost connection after one
-second, for a GET, and for a watch also when the server fell silent. All ends as soon as the stop
-event is set. When the attempts run out the last answer or error stands.
+Promises: each attempt takes a token of the client's rate limiter (the first of a watch needs
+none). A 429 or 5xx with whole seconds in `Retry-After` is tried again after that time. A lost
+connection is tried again after one second for a GET, and for a watch also when the server fell
+silent. A stop event ends everything. The last response or error stands.
 
-Does not retry what may have been carried out: a write whose connection broke is the caller's to
-judge. Upstream: client-go ``rest`` withRetry, Request.request, Request.Watch, Request.Stream.
+Does not repeat what the server may have carried out: the caller decides about a write whose
+connection broke. Source: client-go `rest` withRetry, Request.request, Request.Watch.
 """
 
 from __future__ import annotations
@@ -18,8 +17,7 @@ import threading
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from clientgo.clock import Clock
-from clientgo.flowcontrol import NotAcceptedError, RateLimiter
+from clientgo.flowcontrol import NotAcceptedError
 from clientgo.meta import StatusError
 from clientgo.rest.errors import (
     ConnectionLostError,
@@ -28,10 +26,11 @@ from clientgo.rest.errors import (
     TransportError,
     TransportTimeoutError,
 )
-from clientgo.rest.exchange import Answer, Headers, RequestBody, Transport
-from clientgo.rest.failure import retry_after
-from clientgo.rest.request_metrics import NO_ANSWER, RequestMetrics
-from clientgo.rest.throttling import OWN_LIMIT, ThrottlingLog
+from clientgo.rest.requests.failure import retry_after
+from clientgo.rest.requests.request_metrics import NO_ANSWER
+from clientgo.rest.requests.shared_parts import SharedParts
+from clientgo.rest.requests.throttling import OWN_LIMIT
+from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
 
 _log = logging.getLogger("clientgo.rest")
 
@@ -65,17 +64,6 @@ class Call:
     max_retries: int = DEFAULT_MAX_RETRIES
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
-    """What every call of a client shares."""
-
-    transport: Transport
-    limiter: RateLimiter | None
-    throttling: ThrottlingLog
-    metrics: RequestMetrics
-    clock: Clock
-
-
 class _Outcome(NamedTuple):
     """How an attempt ended: the HTTP code or the type of error, and what to say of it."""
 
@@ -83,15 +71,15 @@ class _Outcome(NamedTuple):
     text: str
 
 
-class Sending:
+class Attempts:
     """Carries out one call, in one thread."""
 
-    def __init__(self, call: Call, means: Means, stop: threading.Event | None) -> None:
+    def __init__(self, call: Call, shared: SharedParts, stop: threading.Event | None) -> None:
         self._call = call
-        self._means = means
+        self._shared = shared
         self._stop = stop
         self._deadline: float | None = None
-        self._attempts = 0
+        self._count = 0
         self._previous: _Outcome | None = None
 
     def open(self) -> Answer:
@@ -103,8 +91,8 @@ class Sending:
         while True:
             if throttled_for:
                 self._throttle(throttled_for)
-            if self._attempts == 0 and self._call.kind is CallKind.PLAIN and self._call.timeout:
-                self._deadline = self._means.clock.monotonic() + self._call.timeout
+            if self._count == 0 and self._call.kind is CallKind.PLAIN and self._call.timeout:
+                self._deadline = self._shared.clock.monotonic() + self._call.timeout
             try:
                 answer = self._attempt()
             except TransportError as error:
@@ -127,13 +115,13 @@ class Sending:
                 self._previous.text,
             )
             throttled_for = f"a retry after: {self._previous.text}"
-            if self._means.clock.sleep(pause, self._stop):
+            if self._shared.clock.sleep(pause, self._stop):
                 raise self._stopped()
 
     def read(self, answer: Answer) -> bytes:
         """The whole body of an answer, within the deadline of the call."""
         pieces = []
-        while piece := answer.read(self._patience()):
+        while piece := answer.read(self._read_timeout()):
             pieces.append(piece)
         return b"".join(pieces)
 
@@ -147,40 +135,40 @@ class Sending:
         call = self._call
         if self._stop is not None and self._stop.is_set():
             raise self._stopped()
-        self._attempts += 1
+        self._count += 1
         code: int | str = NO_ANSWER
         try:
-            answer = self._means.transport.send(
+            answer = self._shared.transport.send(
                 call.method,
                 call.url,
                 headers=call.headers,
                 body=call.body,
-                read_timeout=self._patience(),
+                read_timeout=self._read_timeout(),
                 stop=self._stop,
             )
             code = answer.status
             return answer
         finally:
-            self._means.metrics.attempt(call.method, code)
-            if self._attempts > 1:
-                self._means.metrics.retry(call.method, code)
+            self._shared.metrics.attempt(call.method, code)
+            if self._count > 1:
+                self._shared.metrics.retry(call.method, code)
 
     def _throttle(self, reason: str) -> None:
-        means, call = self._means, self._call
-        if means.limiter is None:
+        shared, call = self._shared, self._call
+        if shared.limiter is None:
             return
-        before = means.clock.monotonic()
+        before = shared.clock.monotonic()
         try:
-            means.limiter.wait(timeout=self._remaining(), stop=self._stop)
+            shared.limiter.wait(timeout=self._remaining(), stop=self._stop)
         except NotAcceptedError as error:
             if self._stop is not None and self._stop.is_set():
                 raise self._stopped() from error
             raise ThrottledError(
                 call.method, call.url, f"{error}; raise qps or the timeout of the client"
             ) from error
-        waited = means.clock.monotonic() - before
-        means.throttling.waited(waited, reason, call.method, call.url)
-        means.metrics.throttled(call.method, waited)
+        waited = shared.clock.monotonic() - before
+        shared.throttling.waited(waited, reason, call.method, call.url)
+        shared.metrics.throttled(call.method, waited)
 
     def _may_follow(self, error: TransportError) -> bool:
         """Whether another attempt may follow this error."""
@@ -207,7 +195,7 @@ class Sending:
     def _has_attempts_left(self, pause: float) -> bool:
         remaining = self._remaining()
         return (
-            self._attempts <= max(self._call.max_retries, 0)
+            self._count <= max(self._call.max_retries, 0)
             and isinstance(self._call.body, bytes | None)
             and (remaining is None or pause < remaining)
         )
@@ -225,9 +213,9 @@ class Sending:
     def _remaining(self) -> float | None:
         if self._deadline is None:
             return None
-        return self._deadline - self._means.clock.monotonic()
+        return self._deadline - self._shared.clock.monotonic()
 
-    def _patience(self) -> float | None:
+    def _read_timeout(self) -> float | None:
         """How long the next read may block."""
         remaining = self._remaining()
         if remaining is None:

@@ -1,14 +1,12 @@
-"""Requests that another thread can cut off.
+"""Requests that another thread can abort.
 
-Promises that :meth:`InFlight.abort` ends whatever its request is blocked in (connecting, the TLS
-handshake, sending, waiting for the headers, reading the body) within milliseconds, from any
-thread, before or after the request got its connection. The connection is not used again.
+Promises that :meth:`InFlight.abort` ends within milliseconds whatever its request is blocked in:
+connecting, the TLS handshake, sending, waiting, reading. The connection is not used again.
 
-Does not promise to interrupt the resolution of a host name, which the C library does not allow.
+Does not interrupt the resolution of a host name: the C library does not allow it.
 
-Go cancels a request through its context. Here each request holds a duplicate of its socket's
-descriptor and shuts the connection down through that: the socket object itself may be wrapped for
-TLS, replaced or closed meanwhile, and a descriptor number must not be touched once closed.
+Go cancels a request through its context. Here a request holds a duplicate of its socket's
+descriptor: the socket object may be wrapped for TLS, replaced or closed in the meantime.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""Connections to one API server: pooled, kept alive, secured, and cut off when told to.
+"""Connections to one API server: pooled, kept alive, secured, and closed on request.
 
-Promises: one exchange per :meth:`HTTPTransport.send`; idle connections are used again; a peer that
-died is found by TCP keep-alive within a minute; credentials and certificate files are looked at
-for every request, so that they may rotate; every failure is a typed
-:class:`~clientgo.rest.errors.TransportError`.
+Promises: idle connections are used again; TCP keep-alive finds a dead peer within a minute;
+credentials and certificate files are read for every request, so they may rotate; each failure is
+a :class:`~clientgo.rest.errors.TransportError`.
 
-Does not retry, throttle or interpret answers: :mod:`clientgo.rest.request` does. Redirects are not
-followed, an API server sends none. HTTP/1.1 only: a watch has its connection to itself, so that a
-slow reader of one never holds up another, and no library for HTTP/2 is needed.
+Does not retry, throttle or interpret responses, nor follow redirects: API servers send none.
+HTTP/1.1 only. Each watch has its own connection, so a slow reader holds up no other.
 """
 
 from __future__ import annotations
@@ -26,13 +24,18 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from clientgo.process import renew_in_child
-from clientgo.rest.body import Body
-from clientgo.rest.chunked import MalformedChunkError
-from clientgo.rest.config import RestConfig
-from clientgo.rest.credentials import Identity
+from clientgo.rest.config.credentials import Identity
+from clientgo.rest.config.rest_config import RestConfig
 from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, transport_error
-from clientgo.rest.exchange import Answer, Headers, RequestBody
-from clientgo.rest.in_flight import AbortableHTTPPool, AbortableHTTPSPool, InFlight, carrying
+from clientgo.rest.transport.body import Body
+from clientgo.rest.transport.chunked import MalformedChunkError
+from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
+from clientgo.rest.transport.in_flight import (
+    AbortableHTTPPool,
+    AbortableHTTPSPool,
+    InFlight,
+    carrying,
+)
 
 _KEEP_ALIVE_AFTER: Final = 30
 _KEEP_ALIVE_INTERVAL: Final = 5

@@ -1,11 +1,9 @@
-"""Reading the body of an answer as it arrives, many bytes at a time.
+"""Reading a response's body as it arrives, many bytes at a time.
 
-Promises that :meth:`Body.read` blocks until something arrived and returns all of it at once, with
-gzip undone; an early end of the connection is an ``EOFError``, never a clean end. Nothing is read
-ahead: one small event comes out when it comes in.
+Promises: a read returns all that has arrived, gzip undone; an early end of the connection is an
+`EOFError`, never a clean end. Nothing is buffered ahead: a small event comes out when it comes in.
 
-Takes only the connection from urllib3. Its own readers either hand out one chunk at a time or wait
-until a whole buffer is full, and a watch needs neither.
+urllib3's own readers return one chunk at a time, or wait until a whole buffer is full.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ import http.client
 import zlib
 from typing import Any, Final
 
-from clientgo.rest.chunked import ChunkedDecoder
+from clientgo.rest.transport.chunked import ChunkedDecoder
 
 READ_SIZE: Final = 64 * 1024
 """Bytes asked of the socket at once: some sixty events of a kilobyte."""

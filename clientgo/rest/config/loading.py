@@ -23,9 +23,9 @@ from urllib.request import getproxies, proxy_bypass_environment  # type: ignore[
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.process import renew_in_child
-from clientgo.rest.config import ConfigError, RestConfig, TLSSettings
-from clientgo.rest.credentials import Credentials, Identity
-from clientgo.rest.kubeconfig import select_context
+from clientgo.rest.config.credentials import Credentials, Identity
+from clientgo.rest.config.kubeconfig import select_context
+from clientgo.rest.config.rest_config import ConfigError, RestConfig, TLSSettings
 
 _log = logging.getLogger("clientgo.rest")
 

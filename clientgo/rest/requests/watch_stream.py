@@ -21,7 +21,7 @@ from typing import Any, Final
 from clientgo.clock import Clock
 from clientgo.meta import Codec, DecodeError, WatchEvent
 from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, TransportTimeoutError
-from clientgo.rest.exchange import Answer
+from clientgo.rest.transport.exchange import Answer
 
 _LONGEST_EVENT: Final = 64 * 1024 * 1024
 """Far beyond any object that a server stores; more without a line end is no watch."""

@@ -1,10 +1,9 @@
-"""What a client asks of whatever carries its requests: one answer for each.
+"""What a client needs from a transport: one response for each request.
 
-Promises nothing about how: :class:`~clientgo.rest.http_transport.HTTPTransport` has connections to
-a server, the fake client of :mod:`clientgo.testing` has objects in memory, and everything above
-works on either.
+:class:`~clientgo.rest.HTTPTransport` has connections to a server, the fake client of
+:mod:`clientgo.testing` has objects in memory. The layers above work on either.
 
-Differs from client-go, where this is Go's ``http.RoundTripper`` and a response with a body.
+In client-go this is Go's `http.RoundTripper`.
 """
 
 from __future__ import annotations

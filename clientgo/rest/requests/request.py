@@ -1,11 +1,10 @@
 """Building a request step by step, and sending it.
 
-Promises that a mistake in building (a name that is empty, set twice, or cannot be part of a path)
-is kept and raised when the request is sent, before anything goes out, so that a chain of calls
-needs one ``try``. Upstream: client-go ``rest`` Request.
+Promises that a mistake in building is kept and raised when the request is sent, before anything
+goes out. So a chain of calls needs one `try`.
 
-Differs from client-go in that what comes back is the answer or an exception: there is no Result
-to ask for its error.
+Differs from client-go (`rest` Request): there is no Result to ask for its error; sending returns
+the response or raises.
 """
 
 from __future__ import annotations
@@ -13,26 +12,24 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
 from clientgo.meta import Codec
 from clientgo.rest.errors import TransportError
-from clientgo.rest.exchange import Answer, Headers, RequestBody
-from clientgo.rest.failure import answer_error, is_success
-from clientgo.rest.go_duration import go_duration
-from clientgo.rest.sending import (
+from clientgo.rest.requests.attempts import (
     DEFAULT_MAX_RETRIES,
+    Attempts,
     Call,
     CallKind,
-    Sending,
     is_end_of_watch,
 )
+from clientgo.rest.requests.failure import answer_error, is_success
+from clientgo.rest.requests.go_duration import go_duration
+from clientgo.rest.requests.shared_parts import SharedParts
+from clientgo.rest.requests.watch_stream import EndedWatch, HTTPWatchStream
 from clientgo.rest.server_warnings import WarningHandler, warnings_in
-from clientgo.rest.watch_stream import EndedWatch, HTTPWatchStream
-
-if TYPE_CHECKING:
-    from clientgo.rest.rest_client import RestClient
+from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
 
 T = TypeVar("T")
 
@@ -59,8 +56,8 @@ class Request:
     Every setter returns the request itself.
     """
 
-    def __init__(self, client: RestClient, method: str) -> None:
-        self._client = client
+    def __init__(self, shared: SharedParts, method: str) -> None:
+        self._shared = shared
         self._method = method
         self._error: RequestError | None = None
         self._path: str | None = None
@@ -71,7 +68,7 @@ class Request:
         self._query: list[tuple[str, str]] = []
         self._headers: dict[str, str] = {}
         self._body: RequestBody = None
-        self._timeout = client.config.timeout
+        self._timeout = shared.config.timeout
         self._max_retries = DEFAULT_MAX_RETRIES
         self._warning_handler: WarningHandler | None = None
 
@@ -160,7 +157,7 @@ class Request:
         query = list(self._query)
         if self._timeout:
             query.append(("timeout", go_duration(self._timeout)))
-        url = self._client.config.server + self._full_path()
+        url = self._shared.config.server + self._full_path()
         return f"{url}?{urlencode(query)}" if query else url
 
     def do(self, stop: threading.Event | None = None) -> Result:
@@ -182,8 +179,8 @@ class Request:
         The caller closes the answer. Raises as :meth:`do` does.
         """
         self._check()
-        sending = Sending(self._call(CallKind.STREAM), self._client.means, stop)
-        answer = self._successful(sending.open(), sending)
+        attempts = Attempts(self._call(CallKind.STREAM), self._shared, stop)
+        answer = self._successful(attempts.open(), attempts)
         self._warn(answer.headers)
         return answer
 
@@ -196,15 +193,15 @@ class Request:
         caller will come back for more. Raises as :meth:`do` does, with nothing left open.
         """
         self._check()
-        sending = Sending(self._call(CallKind.WATCH), self._client.means, stop)
+        attempts = Attempts(self._call(CallKind.WATCH), self._shared, stop)
         try:
-            answer = self._successful(sending.open(), sending)
+            answer = self._successful(attempts.open(), attempts)
         except TransportError as error:
             if is_end_of_watch(error):
                 return EndedWatch()
             raise
         self._warn(answer.headers)
-        clock, config = self._client.means.clock, self._client.config
+        clock, config = self._shared.clock, self._shared.config
         lasts = self._timeout + config.watch_grace if self._timeout else None
         return HTTPWatchStream(
             answer,
@@ -216,39 +213,39 @@ class Request:
 
     def _do(self, stop: threading.Event | None, *, warn: bool) -> Result:
         self._check()
-        means = self._client.means
-        began = means.clock.monotonic()
-        sending = Sending(self._call(CallKind.PLAIN), means, stop)
+        shared = self._shared
+        began = shared.clock.monotonic()
+        attempts = Attempts(self._call(CallKind.PLAIN), shared, stop)
         try:
-            with sending.open() as answer:
+            with attempts.open() as answer:
                 if warn:
                     self._warn(answer.headers)
                 if not is_success(answer.status):
-                    raise self._refusal(answer, sending)
-                body = sending.read(answer)
+                    raise self._refusal(answer, attempts)
+                body = attempts.read(answer)
         finally:
-            means.metrics.latency(self._method, means.clock.monotonic() - began)
+            shared.metrics.latency(self._method, shared.clock.monotonic() - began)
         sent = len(self._body) if isinstance(self._body, bytes) else 0
-        means.metrics.sizes(self._method, sent, len(body))
+        shared.metrics.sizes(self._method, sent, len(body))
         return Result(answer.status, answer.headers, body)
 
-    def _successful(self, answer: Answer, sending: Sending) -> Answer:
+    def _successful(self, answer: Answer, attempts: Attempts) -> Answer:
         """The answer itself, or its refusal raised and the answer closed."""
         if is_success(answer.status):
             return answer
         with answer:
             self._warn(answer.headers)
-            raise self._refusal(answer, sending)
+            raise self._refusal(answer, attempts)
 
-    def _refusal(self, answer: Answer, sending: Sending) -> Exception:
-        body = sending.read(answer)
+    def _refusal(self, answer: Answer, attempts: Attempts) -> Exception:
+        body = attempts.read(answer)
         error = answer_error(self._method, answer.url, answer.status, answer.headers, body)
-        sending.mention_previous(error)
+        attempts.mention_previous(error)
         return error
 
     def _warn(self, headers: Any) -> None:
         if "Warning" in headers:
-            handler = self._warning_handler or self._client.warning_handler
+            handler = self._warning_handler or self._shared.warning_handler
             for text in warnings_in(headers.getlist("Warning")):
                 handler(text)
 
@@ -260,12 +257,12 @@ class Request:
             headers=self._all_headers(kind),
             body=self._body,
             timeout=self._timeout,
-            read_timeout=self._client.config.read_timeout,
+            read_timeout=self._shared.config.read_timeout,
             max_retries=self._max_retries,
         )
 
     def _all_headers(self, kind: CallKind) -> Headers:
-        headers = self._client.headers.copy()
+        headers = self._shared.headers.copy()
         if kind is CallKind.WATCH:
             # Whoever compresses collects bytes first, and events would arrive late.
             headers["Accept-Encoding"] = "identity"
@@ -275,7 +272,7 @@ class Request:
     def _full_path(self) -> str:
         if self._path is not None:
             return self._path
-        parts = [self._client.api_path]
+        parts = [self._shared.api_path]
         if self._namespace:
             parts += ["namespaces", self._namespace]
         parts += [part for part in (self._resource, self._name) if part]

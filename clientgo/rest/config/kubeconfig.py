@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.rest.config import ConfigError
+from clientgo.rest.config.rest_config import ConfigError
 
 
 @dataclass(frozen=True, slots=True)

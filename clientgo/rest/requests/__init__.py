@@ -1,0 +1,1 @@
+"""From a request as it is built to its response: attempts, retries, throttling, watch streams."""

@@ -1,0 +1,35 @@
+"""What all requests of one client share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from clientgo.clock import Clock
+from clientgo.flowcontrol import RateLimiter
+from clientgo.rest.config.rest_config import RestConfig
+from clientgo.rest.requests.request_metrics import RequestMetrics
+from clientgo.rest.requests.throttling import ThrottlingLog
+from clientgo.rest.server_warnings import WarningHandler, default_warning_handler
+from clientgo.rest.transport.exchange import Headers, Transport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedParts:
+    """The configuration of a client, and what its requests use together."""
+
+    config: RestConfig
+    api_path: str
+    headers: Headers
+    transport: Transport
+    limiter: RateLimiter | None
+    throttling: ThrottlingLog
+    metrics: RequestMetrics
+
+    @property
+    def clock(self) -> Clock:
+        return self.config.clock
+
+    @property
+    def warning_handler(self) -> WarningHandler:
+        """Where warnings go that no request has a handler for."""
+        return self.config.warning_handler or default_warning_handler()

@@ -1,0 +1,1 @@
+"""Connections, and one exchange of request and response over them."""
