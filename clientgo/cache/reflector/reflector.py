@@ -330,10 +330,10 @@ class Reflector:
             )
 
     def _is_up_to_date(self, _state: Watching, stop: threading.Event) -> None:
-        self._end_list_deadline()
-        self._error_log.recovered()
         if self._resync_timer is not None:
             self._resync_timer.start(stop)
+        self._end_list_deadline()
+        self._error_log.recovered()
 
     def _same_request_failed(self, state: Backoff, _stop: threading.Event) -> None:
         self._health.failed(state.error)

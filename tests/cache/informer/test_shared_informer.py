@@ -450,12 +450,15 @@ class TestResync:
         """RSY-01, FIELD-11."""
         source.add(foo("a"))
         clock, often, never, resynced = FakeClock(), Told(), Told(), Noting()
-        informer = informer_of(source, queue=queue, clock=clock, resync_period=10.0)
+        informer = informer_of(
+            source, queue=queue, clock=clock, resync_period=10.0, stream_initial_list=False
+        )
         informer.add_event_handler(often)
         informer.add_event_handler(never, resync_period=0.0)
         informer.add_event_handler(on_resync=lambda old, new: resynced((ref(old), ref(new))))
         with running(informer) as stop:
             synced(stop, informer)
+            source.wait_for_watch()
             requests = len(source.requests)
             clock.wait_for(lambda: clock.next_deadline() == 10.0)
             clock.step(10.0)
@@ -470,7 +473,7 @@ class TestResync:
         """RSY-03."""
         source.add(foo("a"))
         clock, told = FakeClock(), Told()
-        informer = informer_of(source, clock=clock, resync_period=10.0)
+        informer = informer_of(source, clock=clock, resync_period=10.0, stream_initial_list=False)
         informer.add_event_handler(told, resync_period=2.0)
         with running(informer) as stop:
             synced(stop, informer)
