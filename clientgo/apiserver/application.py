@@ -1,16 +1,15 @@
-"""The ASGI application: from a request to the verb that answers it.
+"""The ASGI application: authentication, faults, and what is answered when a request fails.
 
 Promises: every request gets a response in the form of the API; an unexpected error is logged with
 its traceback and answered as a Status without it.
 
-Upstream: apiserver ``server/filters`` and ``endpoints/installer.go``.
+Upstream: apiserver ``server/filters``.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.auth.authentication import Authenticator
@@ -30,21 +29,14 @@ from clientgo.apiserver.http.messages import (
     page_not_found,
     read_request,
     text_response,
-    warning,
 )
-from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included
-from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
-from clientgo.apiserver.requests.reviews import REVIEWS
-from clientgo.apiserver.requests.subresources import subresource_verb
-from clientgo.apiserver.requests.verbs import COLLECTION_VERBS, OBJECT_VERBS, Verb, VerbCall, watch
+from clientgo.apiserver.requests.routing import answer_resource_request
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
     internal,
     method_not_allowed,
-    resource_not_found,
 )
-from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.journal import JournalError
 
 LOG = logging.getLogger("clientgo.apiserver")
@@ -108,44 +100,8 @@ class Application:
         await answer.send(send, receive)
 
     async def _answer(self, request: Request) -> AnyResponse:
-        info = parse_path(request.path)
-        if info is None:
-            return self._answer_non_resource(request)
-        resources = self._state.registry.of_version(info.group, info.version)
-        if resources is None:
-            return page_not_found()
-        resource = resources.get(info.resource)
-        if resource is None:
-            if info.group and info.group not in self._state.registry.builtin_groups:
-                return page_not_found()
-            raise resource_not_found()
-        if not _scope_fits(resource, info):
-            return page_not_found()
-        return await self._answer_resource(request, resource, info)
-
-    async def _answer_resource(
-        self, request: Request, resource: Resource, info: RequestInfo
-    ) -> AnyResponse:
-        verb = _choose_verb(request, resource, info)
-        accept = request.headers.get("accept", "")
-        representation = negotiate(accept, streaming=verb is watch)
-        if representation.form is Form.TABLE:
-            included = parse_included(request.parameter("includeObject"))
-            representation = replace(representation, included=included)
-        call = VerbCall(
-            self._state,
-            self._writer,
-            request,
-            resource,
-            info.namespace,
-            info.name,
-            info.subresource,
-            representation,
-        )
-        answer = await verb(call)
-        if resource.deprecation:
-            answer.headers.append(warning(resource.deprecation))
-        return answer
+        answer = await answer_resource_request(self._state, self._writer, request)
+        return self._answer_non_resource(request) if answer is None else answer
 
     def _answer_non_resource(self, request: Request) -> AnyResponse:
         path = request.path
@@ -163,32 +119,3 @@ class Application:
             or answer_openapi(registry, request)
             or page_not_found()
         )
-
-
-def _scope_fits(resource: Resource, info: RequestInfo) -> bool:
-    """Return True if the path has a namespace exactly if the resource has one."""
-    if info.namespace:
-        return resource.namespaced
-    return not (resource.namespaced and info.name)
-
-
-def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Verb:
-    """Return the handler for a method on a path.
-
-    Raises:
-        RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
-    """
-    if info.subresource:
-        return subresource_verb(resource, info, request.method)
-    verbs = OBJECT_VERBS if info.name else COLLECTION_VERBS
-    name, verb = verbs.get(request.method, ("", None))
-    if verb is None or name not in resource.verbs:
-        raise method_not_allowed()
-    if name == "create" and (answered := REVIEWS.get((resource.group, resource.plural))):
-        return answered
-    across_namespaces = resource.namespaced and not info.namespace
-    if across_namespaces and name in ("create", "deletecollection"):
-        raise method_not_allowed()
-    if name == "list" and request.flag("watch"):
-        return watch
-    return verb

@@ -4,7 +4,7 @@ Promises: all pages of a list show the state at the first page's resource versio
 has expired, a page is a 410 with a token that continues with the present state, as on a real API
 server. A continue token has the version and the last key; the server keeps nothing for it.
 
-Upstream: apiserver ``storage/etcd3`` ``GetList`` and ``storage/continue.go``.
+Upstream: apiserver ``storage/etcd3`` ``GetList``, ``storage/continue.go``, ``SelectionPredicate``.
 """
 
 from __future__ import annotations
@@ -18,19 +18,55 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.requests.options import ListQuery, check_list_match
-from clientgo.apiserver.requests.selection import Selection
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
     expired,
     future_resource_version,
 )
+from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Collection, Storage, StoredObject
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.decoding import decode
+from clientgo.meta.field_selectors import FieldSelector
+from clientgo.meta.label_selectors import Selector
 
 INCONSISTENT = -1
 """Version in a token that continues with the present state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The objects of one namespace (or of all) that match both selectors."""
+
+    namespace: str
+    labels: Selector
+    fields: FieldSelector
+
+    @property
+    def selects_all(self) -> bool:
+        """Return True if the selectors match everything."""
+        return self.labels.empty and self.fields.empty
+
+    def matches(self, stored: StoredObject) -> bool:
+        """Return True if an object is in the namespace and matches both selectors."""
+        if self.namespace and not stored.key.startswith(f"{self.namespace}/"):
+            return False
+        return self.labels.matches(stored.labels) and self.fields.matches(stored.fields)
+
+
+def selection_of(resource: Resource, namespace: str, options: ListQuery) -> Selection:
+    """Return the selection of a request's options.
+
+    Raises:
+        RequestError: 400, a field selector names an unsupported field.
+    """
+    known = {"metadata.name", "metadata.namespace"} | resource.strategy.selectable_fields.keys()
+    for requirement in options.field_selector.requirements:
+        if requirement.field not in known:
+            only = ", ".join(f'"{name}"' for name in sorted(known))
+            raise bad_request(f'"{requirement.field}" is not a known field selector: only {only}')
+    return Selection(namespace, options.label_selector, options.field_selector)
 
 
 class ContinueToken(msgspec.Struct):

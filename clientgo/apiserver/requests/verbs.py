@@ -19,11 +19,10 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.options import FieldValidation, WriteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
-from clientgo.apiserver.requests.listing import list_page
+from clientgo.apiserver.requests.listing import list_page, selection_of
 from clientgo.apiserver.requests.options import delete_options, list_options, write_options
 from clientgo.apiserver.requests.patching import is_apply, make_patcher
 from clientgo.apiserver.requests.rendering import list_response, object_response
-from clientgo.apiserver.requests.selection import selection_of
 from clientgo.apiserver.requests.watching import WatchStream
 from clientgo.apiserver.resources.errors import (
     RequestError,

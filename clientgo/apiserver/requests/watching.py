@@ -21,9 +21,9 @@ from typing import Any
 from clientgo.apiserver.http.messages import Message, Receive, Send, head
 from clientgo.apiserver.http.negotiation import Form, Representation
 from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.requests.listing import Selection
 from clientgo.apiserver.requests.options import ListQuery, check_watch_match
 from clientgo.apiserver.requests.rendering import make_table, partial_metadata
-from clientgo.apiserver.requests.selection import Selection
 from clientgo.apiserver.resources.errors import RequestError, expired, internal
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Change, Collection, StoredObject, encode

@@ -1,0 +1,98 @@
+"""From a request to the verb that answers it.
+
+There are no routes: resources are dynamic, so each path is looked up in the registry.
+
+Upstream: apiserver ``endpoints/installer.go`` and apiextensions ``customresource_handler.go``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from clientgo.apiserver.http.messages import AnyResponse, Request, page_not_found, warning
+from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included
+from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.writer import ObjectWriter
+from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
+from clientgo.apiserver.requests.reviews import REVIEWS
+from clientgo.apiserver.requests.subresources import subresource_verb
+from clientgo.apiserver.requests.verbs import (
+    COLLECTION_VERBS,
+    OBJECT_VERBS,
+    Verb,
+    VerbCall,
+    watch,
+)
+from clientgo.apiserver.resources.errors import method_not_allowed, resource_not_found
+from clientgo.apiserver.resources.resource import Resource
+
+
+async def answer_resource_request(
+    state: State, writer: ObjectWriter, request: Request
+) -> AnyResponse | None:
+    """Answer a request for a resource; return None for other paths (discovery, health).
+
+    Raises:
+        RequestError: the resource or verb does not exist, or the verb fails.
+    """
+    info = parse_path(request.path)
+    if info is None:
+        return None
+    resources = state.registry.of_version(info.group, info.version)
+    if resources is None:
+        return page_not_found()
+    resource = resources.get(info.resource)
+    if resource is None:
+        if info.group and info.group not in state.registry.builtin_groups:
+            return page_not_found()
+        raise resource_not_found()
+    if not _scope_fits(resource, info):
+        return page_not_found()
+    verb = _choose_verb(request, resource, info)
+    representation = negotiate(request.headers.get("accept", ""), streaming=verb is watch)
+    if representation.form is Form.TABLE:
+        included = parse_included(request.parameter("includeObject"))
+        representation = replace(representation, included=included)
+    call = VerbCall(
+        state,
+        writer,
+        request,
+        resource,
+        info.namespace,
+        info.name,
+        info.subresource,
+        representation,
+    )
+    answer = await verb(call)
+    if resource.deprecation:
+        answer.headers.append(warning(resource.deprecation))
+    return answer
+
+
+def _scope_fits(resource: Resource, info: RequestInfo) -> bool:
+    """Return True if the path has a namespace exactly if the resource has one."""
+    if info.namespace:
+        return resource.namespaced
+    return not (resource.namespaced and info.name)
+
+
+def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Verb:
+    """Return the handler for a method on a path.
+
+    Raises:
+        RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
+    """
+    if info.subresource:
+        return subresource_verb(resource, info, request.method)
+    verbs = OBJECT_VERBS if info.name else COLLECTION_VERBS
+    name, verb = verbs.get(request.method, ("", None))
+    if verb is None or name not in resource.verbs:
+        raise method_not_allowed()
+    if name == "create" and (answered := REVIEWS.get((resource.group, resource.plural))):
+        return answered
+    across_namespaces = resource.namespaced and not info.namespace
+    if across_namespaces and name in ("create", "deletecollection"):
+        raise method_not_allowed()
+    if name == "list" and request.flag("watch"):
+        return watch
+    return verb
