@@ -124,7 +124,7 @@ class Controller(Generic[P]):
             self.name,
             lambda run: self._cycle(run),
             RunSettings(
-                retry=config.retry,  # type: ignore[arg-type]  # checked() made it a policy
+                retry=config.retry,
                 max_interval=_seconds(config.max_interval),
                 rate_limit=config.rate_limit,
             ),
@@ -134,7 +134,7 @@ class Controller(Generic[P]):
         )
         self.deadlines = RunDeadlines(
             self.name,
-            config.reconcile_timeout,  # type: ignore[arg-type]  # checked() made it seconds
+            config.reconcile_timeout,
             self.queue.cancelled,
             services.clock,
         )

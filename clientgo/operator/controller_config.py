@@ -18,7 +18,7 @@ from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
-from clientgo.operator.setting_names import check_names
+from clientgo.operator.settings import check_names
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 
 TEN_HOURS: Final = 36000.0
@@ -51,18 +51,18 @@ class ControllerConfig:
     namespaces: Namespaces | None = None
     labels: str = ""
     finalizer: str | None = AUTOMATIC
-    give_up_after: Duration | None = None
+    give_up_after: float | None = None
     generation_aware: bool = True
     default_filter: bool = True
     on_deleted: bool = False
-    retry: RetryPolicy | type[RetryPolicy] | str = field(default_factory=exponential)
+    retry: RetryPolicy = field(default_factory=exponential)
     rate_limit: RateLimit | None = None
-    max_interval: Duration | None = TEN_HOURS
-    reconcile_timeout: Duration | None = None
+    max_interval: float | None = TEN_HOURS
+    reconcile_timeout: float | None = None
     recover: bool = True
     needs_leadership: bool = True
     warmup: bool = True
-    cache_sync_timeout: Duration = 120.0
+    cache_sync_timeout: float = 120.0
     reporter: StatusReporter | None = field(default_factory=BestPracticeReporter)
     allow_duplicate_name: bool = False
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -92,7 +92,7 @@ class ControllerConfig:
 
 
 class ControllerSettings(TypedDict, total=False):
-    """The settings of :class:`ControllerConfig` as keyword arguments, for type checkers."""
+    """What a controller accepts; :class:`ControllerConfig` has the result."""
 
     name: str
     workers: int

@@ -10,6 +10,7 @@ is a :class:`DeclarationError` when it is made, not a surprise at run time.
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from clientgo.meta import ObjectName, metadata_of
@@ -110,11 +111,11 @@ class Retry(OperatorError):  # noqa: N818 - it reads as what it asks for: raise 
     It counts as a failed run, and not as an attempt of the retry policy.
     """
 
-    def __init__(self, message: str = "", *, after: Any) -> None:
-        from clientgo.operator.durations import positive_seconds
-
+    def __init__(self, message: str = "", *, after: float | timedelta) -> None:
         super().__init__(message or f"asked to be tried again after {after}")
-        self.after = positive_seconds(after, "Retry(after=...)")
+        self.after = after.total_seconds() if isinstance(after, timedelta) else float(after)
+        if not self.after > 0:
+            raise ConfigError(f"Retry(after=...) must be greater than 0, not {after!r}")
 
 
 # Objects

@@ -109,7 +109,7 @@ class Failures:
         if patience is None:
             return False
         deleted_at = parse_time(metadata_of(shared).deletion_timestamp)
-        left = deleted_at + float(patience) - self._clock.time()  # type: ignore[arg-type]  # checked() made it seconds
+        left = deleted_at + float(patience) - self._clock.time()
         if left > 0:
             run.again_after(left)
             return False

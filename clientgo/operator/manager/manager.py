@@ -51,7 +51,7 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.manager.cluster import Cluster
 from clientgo.operator.manager.config import ManagerConfig, ManagerSettings, changed_settings
-from clientgo.operator.manager.config_file import read_settings
+from clientgo.operator.manager.config_file import load_settings
 from clientgo.operator.manager.health import ManagerHealth
 from clientgo.operator.manager.leader import Leader
 from clientgo.operator.manager.refreshed_metrics import RefreshedMetrics
@@ -171,7 +171,7 @@ class Manager:
         see :mod:`clientgo.operator.manager.config_file`. Raises
         :class:`~clientgo.operator.errors.ConfigError`.
         """
-        config = changed_settings(ManagerConfig(), {**read_settings(path, env), **settings})
+        config = changed_settings(ManagerConfig(), {**load_settings(path, env), **settings})
         return cls(cluster, config, metrics_provider=metrics_provider, sink=sink, clock=clock)
 
     # Declaring
@@ -380,8 +380,7 @@ class Manager:
         return self._leader is None or self.elected.is_set()
 
     def _wait_synced(self, controller: Controller[Any], stop: threading.Event) -> None:
-        timeout: float = controller.config.cache_sync_timeout  # type: ignore[assignment]
-        controller.wait_synced(timeout, stop)
+        controller.wait_synced(controller.config.cache_sync_timeout, stop)
 
     def _lead(self, stop: threading.Event) -> None:
         """The guarded work: everything that needs leadership, until ``stop`` is set.
@@ -475,7 +474,7 @@ class Manager:
 
     def _grace(self) -> float | None:
         """How long the stop may take; none where another may lead already."""
-        grace: float | None = self.config.graceful_shutdown  # type: ignore[assignment]
+        grace: float | None = self.config.graceful_shutdown
         return 0.0 if isinstance(self._failure, LeadershipLostError) else grace
 
     def _fail(self, error: BaseException) -> None:
@@ -495,7 +494,7 @@ class Manager:
         if settings is None:
             return None
         recorder = self.events.recorder(self.config.name)
-        grace: float | None = self.config.graceful_shutdown  # type: ignore[assignment]
+        grace: float | None = self.config.graceful_shutdown
         return Leader(
             settings, self.base, recorder, self.metrics_provider, self._clock, grace=grace
         )

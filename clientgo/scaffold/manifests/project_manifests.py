@@ -182,7 +182,7 @@ def _deploy(operator: DeclaredOperator) -> dict[str, list[Manifest]]:
         "deployment.yaml": [
             deployment(
                 project,
-                grace=None if grace is None else float(grace),  # type: ignore[arg-type]
+                grace=grace,
                 has_webhooks=operator.has_webhooks,
             )
         ],
