@@ -4,7 +4,6 @@ WORKDIR /src
 RUN python -m venv --without-pip /venv
 COPY pyproject.toml README.md LICENSE ./
 COPY clientgo clientgo
-COPY sample_controller sample_controller
 # The kubernetes package brings an asyncio twin of itself, which is not used: 70 MB.
 RUN pip --python /venv install --no-cache-dir '.[metrics]' \
     && rm -rf /venv/lib/python3.*/site-packages/kubernetes/aio
@@ -13,5 +12,7 @@ FROM python:3.13-slim
 # No file is written at run time: the root filesystem may be read-only.
 ENV PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
 COPY --from=build /venv /venv
+WORKDIR /app
+COPY sample_controller sample_controller
 USER 65532:65532
 ENTRYPOINT ["/venv/bin/python", "-m", "sample_controller"]

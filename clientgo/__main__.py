@@ -11,6 +11,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from clientgo.extras import MissingExtraError, needing_extra
+
 _COMMANDS = {
     "apiserver": (
         "clientgo.apiserver.cli",
@@ -22,6 +24,10 @@ _COMMANDS = {
 """Module and help of each command; the module has a ``configure`` for the command's parser."""
 
 
+_EXTRAS = {"gen": "schema"}
+"""The extra of each command that is not called like its extra."""
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns its exit status."""
     given = sys.argv[1:] if arguments is None else arguments
@@ -30,7 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, (module, help_text) in _COMMANDS.items():
         command = commands.add_parser(name, help=help_text)
         if name in given[:1]:
-            import_module(module).configure(command)
+            try:
+                with needing_extra(_EXTRAS.get(name, name), f"clientgo {name}"):
+                    import_module(module).configure(command)
+            except MissingExtraError as error:
+                print(error, file=sys.stderr)
+                return 1
     options = parser.parse_args(given)
     status: int = options.run(options)
     return status

@@ -53,7 +53,9 @@ def parse_options(arguments: Sequence[str] | None = None) -> Options:
     if args.kube_api_qps > 0 and args.kube_api_burst < 1:
         parser.error("--kube-api-qps needs --kube-api-burst, for example twice as large")
     if args.metrics_bind_address and find_spec("prometheus_client") is None:
-        parser.error("--metrics-bind-address needs prometheus-client: install clientgo[metrics]")
+        parser.error(
+            "--metrics-bind-address needs prometheus-client: pip install 'clientgo[metrics]'"
+        )
     try:
         election = _election(args) if args.leader_elect else None
     except ValueError as error:

@@ -28,6 +28,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from clientgo.extras import needing_extra
+
 if TYPE_CHECKING:
     from clientgo.apiserver.application import Application
     from clientgo.apiserver.cluster import Cluster
@@ -48,4 +50,5 @@ _MODULES = {
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    with needing_extra("apiserver", "the embedded API server"):
+        return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

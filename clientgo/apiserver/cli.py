@@ -1,15 +1,19 @@
 """``clientgo apiserver``: the embedded API server as a program.
 
-Promises: it writes a kubeconfig, prints its URL, and serves until a signal stops it. It listens on
-loopback; on other addresses only with a token and TLS.
+Promises: it writes a kubeconfig, prints its URL, and serves until a signal stops it, or until the
+command ends that it runs with ``-- COMMAND``. It listens on loopback; on other addresses only with
+a token and TLS.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import signal
+import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 from clientgo.apiserver.auth.authentication import read_token
@@ -29,9 +33,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--listen",
         metavar="HOST:PORT",
         type=_parse_address,
-        default=("127.0.0.1", 8001),
-        help="address to listen on (default 127.0.0.1:8001; port 0 takes a free one); one that "
-        "other machines reach needs a token and TLS, see --secure",
+        help="address to listen on (default 127.0.0.1:8001, or a free port with COMMAND; port 0 "
+        "takes a free one); one that other machines reach needs a token and TLS, see --secure",
     )
     parser.add_argument(
         "--kubeconfig", metavar="PATH", type=Path, help="write a kubeconfig for this server to PATH"
@@ -64,6 +67,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tls-ca", metavar="PATH", type=Path, help="what clients must trust, for the kubeconfig"
     )
+    parser.add_argument(
+        "command",
+        metavar="COMMAND",
+        nargs="*",
+        help="after --: run this when the server is ready, with KUBECONFIG set, and stop the "
+        "server when it ends; the exit status is the command's",
+    )
     parser.set_defaults(run=run)
 
 
@@ -76,10 +86,11 @@ def _parse_address(text: str) -> tuple[str, int]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serve until SIGINT or SIGTERM; return the exit status."""
+    """Serve until SIGINT or SIGTERM, or until the command ends; return the exit status."""
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+    options.listen = options.listen or ("127.0.0.1", 0 if options.command else 8001)
     host, port = options.listen
     try:
         server = _make_server(options)
@@ -101,6 +112,8 @@ def run(options: argparse.Namespace) -> int:
             kubeconfig = options.kubeconfig
         print(f"The API server listens on {server.url}. It is for development and tests only.")
         print(f"Try: kubectl --kubeconfig {kubeconfig} get namespaces", flush=True)
+        if options.command:
+            return _run_command(options.command, kubeconfig, stop)
         stop.wait()
     except OSError as error:
         print(f"can't write {options.kubeconfig}: {error.strerror}", file=sys.stderr)
@@ -108,6 +121,22 @@ def run(options: argparse.Namespace) -> int:
     finally:
         server.stop()
     return 0
+
+
+def _run_command(command: Sequence[str], kubeconfig: Path, stop: threading.Event) -> int:
+    """Run a command with KUBECONFIG set; return its exit status, as a shell does."""
+    try:
+        child = subprocess.Popen(command, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
+    except OSError as error:
+        print(f"clientgo apiserver: can't run {command[0]}: {error.strerror}", file=sys.stderr)
+        return 127
+    # Ctrl-C reaches the command too, since it is in the terminal's foreground group.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
+    if stop.is_set():  # a signal came before there was a command to stop
+        child.terminate()
+    status = child.wait()
+    return status if status >= 0 else 128 - status
 
 
 def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:

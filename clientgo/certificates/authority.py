@@ -14,6 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
+from clientgo.extras import needing_extra
+
 if TYPE_CHECKING:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -51,6 +53,7 @@ class Validity:
         return now >= self.ends
 
 
+@needing_extra("operator", "making a certificate")
 def make_authority(name: str, *, now: float, lifetime: float) -> KeyPair:
     """Make an authority called ``name``, valid for ``lifetime`` seconds from ``now``."""
     key = _new_key()
@@ -58,6 +61,7 @@ def make_authority(name: str, *, now: float, lifetime: float) -> KeyPair:
     return _signed(builder, key, by=key)
 
 
+@needing_extra("operator", "making a certificate")
 def make_self_signed_pair(
     name: str, names: Iterable[str], *, now: float, lifetime: float
 ) -> KeyPair:
@@ -80,6 +84,7 @@ def make_throw_away_pair(names: Iterable[str], *, now: float) -> tuple[bytes, Ke
     return authority.certificate, pair
 
 
+@needing_extra("operator", "making a certificate")
 def make_serving_pair(
     authority: KeyPair, names: Iterable[str], *, now: float, lifetime: float
 ) -> KeyPair:

@@ -18,10 +18,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import prometheus_client as prometheus
-from prometheus_client import REGISTRY, CollectorRegistry
-
+from clientgo.extras import needing_extra
 from clientgo.metrics.provider import Metric
+
+with needing_extra("metrics", "clientgo.metrics.prometheus"):
+    import prometheus_client as prometheus
+    from prometheus_client import REGISTRY, CollectorRegistry
 
 _lock = threading.Lock()
 _registries: WeakKeyDictionary[CollectorRegistry, _Collectors] = WeakKeyDictionary()

@@ -5,10 +5,12 @@ Promises what is in a registry, in the format that the request prefers.
 
 from __future__ import annotations
 
-from prometheus_client import REGISTRY, CollectorRegistry
-from prometheus_client.exposition import choose_encoder
-
+from clientgo.extras import needing_extra
 from clientgo.serving.messages import Handler, Request, Response
+
+with needing_extra("metrics", "clientgo.serving.metrics"):
+    from prometheus_client import REGISTRY, CollectorRegistry
+    from prometheus_client.exposition import choose_encoder
 
 
 def metrics_handler(registry: CollectorRegistry = REGISTRY) -> Handler:

@@ -16,9 +16,8 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-_LIBRARY_MISSING: Final = (
-    "regular expressions in schemas and rules need google-re2: install clientgo[schema]"
-)
+from clientgo.extras import needing_extra
+
 _MAX_MEMORY: Final = 32 * 1024 * 1024
 """Bytes of a compiled pattern: enough for a thousand letters of any script (``\\pL{1000}``)."""
 _MAX_NESTING: Final = 1000
@@ -123,12 +122,11 @@ def compile_go_regexp(pattern: str) -> GoRegexp:
 
     Raises:
         GoRegexpError: Go refuses the pattern.
-        ModuleNotFoundError: ``google-re2`` is not installed.
+        MissingExtraError: the package is not installed.
     """
-    try:
+    with needing_extra("schema", "a pattern in a schema or rule"):
         import re2
-    except ImportError as error:
-        raise ModuleNotFoundError(_LIBRARY_MISSING, name="re2") from error
+
     options = re2.Options()
     options.max_mem = _MAX_MEMORY
     options.log_errors = False

@@ -31,6 +31,45 @@ def test_it_writes_a_kubeconfig_serves_and_stops_on_a_signal(tmp_path: Path) -> 
         assert program.wait(timeout=30) == 0
 
 
+def test_a_command_finds_the_server_ready_and_ends_it(tmp_path: Path) -> None:
+    """KUBECONFIG names the server; the exit status is the command's."""
+    program = (
+        "import sys\n"
+        "from clientgo.api.core_v1 import Namespace; from clientgo.client import Client\n"
+        "with Client() as client: print(client.resource(Namespace).get('default').metadata.name)\n"
+        "sys.exit(3)"
+    )
+    command = [sys.executable, "-m", "clientgo", "apiserver", "--kubeconfig", str(tmp_path / "k")]
+    done = subprocess.run(
+        [*command, "--", sys.executable, "-c", program],
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+
+    assert done.returncode == 3, done.stderr
+    assert done.stdout.splitlines()[-1] == "default"
+
+
+def test_a_signal_ends_the_command_and_the_server() -> None:
+    command = [sys.executable, "-m", "clientgo", "apiserver", "--", sys.executable, "-c"]
+    program = "import time; print('ready', flush=True); time.sleep(60)"
+    with subprocess.Popen([*command, program], stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        while server.stdout.readline() != "ready\n":
+            pass
+        server.send_signal(signal.SIGTERM)
+
+        assert server.wait(timeout=30) == 128 + signal.SIGTERM
+
+
+def test_a_command_that_cannot_be_run_is_said_in_one_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["apiserver", "--", "no-such-program"]) == 127
+    assert capsys.readouterr().err == (
+        "clientgo apiserver: can't run no-such-program: No such file or directory\n"
+    )
+
+
 @pytest.mark.parametrize("address", ["nonsense", "127.0.0.1:99999"])
 def test_an_address_that_it_does_not_listen_on_is_refused(
     address: str, capsys: pytest.CaptureFixture[str]

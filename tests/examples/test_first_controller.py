@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +22,45 @@ EXAMPLE = ROOT / "examples" / "first_controller.py"
 
 def test_the_readme_shows_the_example_as_it_is() -> None:
     assert f"```python\n{EXAMPLE.read_text()}```" in (ROOT / "README.md").read_text()
+
+
+def test_the_commands_of_the_readme_run_as_they_stand_there(tmp_path: Path) -> None:
+    """The server is ready before the controller starts, and Ctrl-C stops both."""
+    readme = (ROOT / "README.md").read_text()
+    start, apply = (
+        _command_beginning(readme, text, tmp_path)
+        for text in (".venv/bin/clientgo apiserver", "kubectl --kubeconfig")
+    )
+    (expected,) = re.findall(r"prints `(greeted .*)`", readme)
+    with subprocess.Popen(
+        f"exec {start}",
+        shell=True,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as running:
+        assert running.stdout is not None
+        lines = iter(running.stdout.readline, "")
+        try:
+            assert any(str(tmp_path / "kubeconfig") in line for line in lines)
+            subprocess.run(apply, shell=True, cwd=ROOT, check=True, timeout=60)
+            assert next(lines) == f"{expected}\n"
+        finally:
+            os.killpg(running.pid, signal.SIGINT)
+        assert running.wait(timeout=30) == 0
+
+
+def _command_beginning(readme: str, text: str, directory: Path) -> str:
+    """A command of the README, with this interpreter's programs and its files in a directory."""
+    command: str
+    (command,) = re.findall(rf"^```\n({re.escape(text)}.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    programs = f"{Path(sys.executable).parent}/"
+    command = command.replace("/tmp/", f"{directory}/").replace(".venv/bin/", programs)
+    if shutil.which("kubectl") is None:
+        kubectl = f"{sys.executable} {Path(__file__).with_name('kubectl_apply.py')}"
+        command = re.sub(r"^kubectl\b", kubectl, command)
+    return command
 
 
 def test_it_greets_what_carries_the_label_and_ends_with_the_first_signal() -> None:

@@ -106,4 +106,4 @@ def test_metrics_without_their_package_are_a_mistake(
 
     with pytest.raises(SystemExit):
         parse_options(["--metrics-bind-address=:8080"])
-    assert "install clientgo[metrics]" in capsys.readouterr().err
+    assert "pip install 'clientgo[metrics]'" in capsys.readouterr().err

@@ -191,4 +191,4 @@ def test_without_the_library_a_pattern_names_the_extra_to_install() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
 
-    assert "install clientgo[schema]" in finished.stdout
+    assert "pip install 'clientgo[schema]'" in finished.stdout

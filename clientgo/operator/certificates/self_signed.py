@@ -66,8 +66,8 @@ class SelfSignedCertificates:
     ) -> None:
         if importlib.util.find_spec("cryptography") is None:
             raise ConfigError(
-                'certs="self" needs the package cryptography; install it, or put tls.crt and '
-                'tls.key into cert_dir and say certs="dir"'
+                "certs='self' needs the package cryptography: pip install 'clientgo[operator]', "
+                "or put tls.crt and tls.key into cert_dir and pass certs='dir'"
             )
         self._client = client
         self._secret = CertificateSecret(client, secret)

@@ -230,8 +230,8 @@ def metrics_of(
         from clientgo.serving.metrics import metrics_handler
     except ImportError as error:
         raise ConfigError(
-            "serving metrics needs prometheus-client: install clientgo[metrics], or pass "
-            "metrics='0'"
+            "serving metrics needs the package prometheus-client: pip install "
+            "'clientgo[metrics]', or pass metrics='0'"
         ) from error
     if provider is None:
         registry = CollectorRegistry()

@@ -5,18 +5,21 @@ from __future__ import annotations
 import logging
 from typing import Any, cast
 
-from prometheus_client import CollectorRegistry
-
+from clientgo.extras import needing_extra
 from clientgo.logs import ContextFilter
 from clientgo.logs.formatters import fields_of
 from clientgo.metrics import MetricsProvider
-from clientgo.metrics.prometheus import PrometheusProvider
 
 
 class MetricCapture:
     """Give ``provider`` to the manager: ``Manager(..., metrics_provider=metrics.provider)``."""
 
     def __init__(self) -> None:
+        with needing_extra("metrics", "counting an operator's metrics"):
+            from prometheus_client import CollectorRegistry
+
+            from clientgo.metrics.prometheus import PrometheusProvider
+
         self._registry = CollectorRegistry()
         self.provider: MetricsProvider = cast(MetricsProvider, PrometheusProvider(self._registry))
 

@@ -1,0 +1,154 @@
+"""What a user gets with ``pip install clientgo``, without and with each extra."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.installed import ROOT, Installed, build_wheel
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def plain(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """Without extras; with pytest, which brings none of what an extra brings."""
+    installed = Installed(tmp_path_factory.mktemp("plain") / "venv")
+    installed.install(wheel)
+    installed.add_distribution("pytest")
+    return installed
+
+
+def test_the_wheel_installs_clientgo_and_nothing_else_at_the_top(plain: Installed) -> None:
+    """``sample_controller`` and ``examples`` are read in the repository, not imported."""
+    done = plain.run(
+        "-c",
+        "from importlib.metadata import files\n"
+        "print(sorted({f.parts[0] for f in files('clientgo') if '..' not in f.parts}))",
+    )
+
+    names = eval(done.stdout)
+    assert [name for name in names if not name.endswith(".dist-info")] == ["clientgo"], done.stderr
+
+
+def test_every_public_name_can_be_imported_or_says_which_extra_it_needs(plain: Installed) -> None:
+    """Without extras."""
+    program = """
+import importlib, pkgutil, clientgo
+from clientgo.extras import MissingExtraError
+
+for module in pkgutil.walk_packages(clientgo.__path__, "clientgo."):
+    if not module.ispkg:
+        continue
+    try:
+        package = importlib.import_module(module.name)
+        for name in getattr(package, "__all__", ()):
+            getattr(package, name)
+    except MissingExtraError as error:
+        print(module.name, error)
+    except ModuleNotFoundError as error:
+        if module.name.count(".") == 1:
+            print(module.name, "UNEXPLAINED", error)
+"""
+    done = plain.run("-c", program)
+
+    assert done.returncode == 0, done.stderr
+    assert "UNEXPLAINED" not in done.stdout
+    assert "clientgo.apiserver the embedded API server needs the package" in done.stdout
+    assert len(done.stdout.splitlines()) < 10, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("statement", "extra"),
+    [
+        ("from clientgo.apiserver import EmbeddedAPIServer", "apiserver"),
+        ("import clientgo.metrics.prometheus", "metrics"),
+        ("import clientgo.serving.metrics", "metrics"),
+        (
+            "from clientgo.certificates import make_authority\n"
+            "make_authority('a', now=0.0, lifetime=1.0)",
+            "operator",
+        ),
+        (
+            "from clientgo.text.go_regexp import compile_go_regexp; compile_go_regexp('a+')",
+            "schema",
+        ),
+    ],
+)
+def test_code_that_needs_an_extra_says_which_and_works_with_it(
+    statement: str, extra: str, plain: Installed, extended: dict[str, Installed]
+) -> None:
+    without, with_it = plain.run("-c", statement), extended[extra].run("-c", statement)
+
+    assert f"pip install 'clientgo[{extra}]'" in without.stderr.splitlines()[-1]
+    assert with_it.returncode == 0, with_it.stderr
+
+
+def test_commands_that_need_an_extra_say_which_in_one_line(plain: Installed) -> None:
+    done = plain.command("apiserver", "--listen", "127.0.0.1:0")
+
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("clientgo apiserver needs the package ")
+    assert line.endswith("pip install 'clientgo[apiserver]'")
+
+
+def test_commands_that_need_no_extra_work_without_any(plain: Installed) -> None:
+    assert plain.command("--help").returncode == 0
+    made = plain.command("operator", "init", "demo", "--force")
+    assert made.returncode == 0, made.stderr
+    ran = plain.command("operator", "run", "--embedded", "--project", "demo")
+
+    assert ran.returncode == 1
+    assert ran.stderr.splitlines()[-1].endswith("pip install 'clientgo[apiserver]'"), ran.stderr
+
+
+def test_fixtures_that_need_an_extra_say_which(plain: Installed) -> None:
+    fixtures = {
+        "kube_api_server": "apiserver",
+        "kube_client": "apiserver",
+        "fake_cluster": "apiserver",
+        "operator_metrics": "metrics",
+    }
+    tests = "".join(f"def test_{name}({name}): pass\n" for name in fixtures)
+    (plain.directory / "test_fixtures.py").write_text(
+        tests + "def test_logs(operator_logs): pass\n"
+    )
+    done = plain.run("-m", "pytest", "-q", "-rE", "-p", "no:cacheprovider", "test_fixtures.py")
+
+    said = [line for line in done.stdout.splitlines() if line.startswith("E  ")]
+    for extra in fixtures.values():
+        assert any(f"pip install 'clientgo[{extra}]'" in line for line in said), done.stdout
+    assert "1 passed, 4 errors" in done.stdout
+
+
+@pytest.fixture(scope="module")
+def extended(plain: Installed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installed]:
+    """One environment for each extra, and nothing else in it."""
+    made = {}
+    for extra in ("apiserver", "metrics", "operator", "schema"):
+        made[extra] = Installed(tmp_path_factory.mktemp(extra) / "venv", extra)
+        made[extra].install_as(plain)
+    return made
+
+
+def test_the_api_server_runs_a_command_with_its_extra(extended: dict[str, Installed]) -> None:
+    installed = extended["apiserver"]
+    program = (
+        "from clientgo.api.core_v1 import Namespace; from clientgo.client import Client\n"
+        "with Client() as client: print(client.resource(Namespace).get('default').metadata.name)"
+    )
+    done = installed.run("-m", "clientgo", "apiserver", "--", str(installed.python), "-c", program)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "default"
+
+
+def test_every_extra_is_tried_here(extended: dict[str, Installed]) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert set(project["optional-dependencies"]) - {"dev"} == set(extended)
