@@ -23,10 +23,9 @@ from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
 from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError
-from clientgo.operator.key_state import NO_FAILURE, RetryInfo
 from clientgo.operator.outcome import ALL_READY, DependentsOutcome
 from clientgo.operator.run_fields import BoundLogger
-from clientgo.operator.run_queue import Run
+from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
 
 if TYPE_CHECKING:
     from clientgo.operator.client.cached_client import CachedClient

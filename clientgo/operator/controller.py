@@ -41,9 +41,14 @@ from clientgo.operator.namespace_changes import NamespaceChanges
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
 from clientgo.operator.primary_router import PrimaryRouter
 from clientgo.operator.reconciler import Shape
-from clientgo.operator.run_deadlines import RunDeadlines
 from clientgo.operator.run_fields import current_run
-from clientgo.operator.run_queue import RunQueue, RunQueueStatistics, RunSettings
+from clientgo.operator.runs import (
+    RunDeadlines,
+    RunQueue,
+    RunQueueStatistics,
+    RunSettings,
+    Timers,
+)
 from clientgo.operator.services import Services
 from clientgo.operator.sources.kind_source import KindSource
 from clientgo.operator.sources.source import Source, SourceContext
@@ -120,6 +125,7 @@ class Controller(Generic[P]):
         )
         self.recorder = services.recorder(self.name)
         self.client = services.client.as_manager(self.name).written_by(current_run)
+        self._timers = Timers(f"{self.name}-timers", services.clock)
         self.queue = RunQueue(
             self.name,
             lambda run: self._cycle(run),
@@ -136,6 +142,7 @@ class Controller(Generic[P]):
             self.name,
             config.reconcile_timeout,
             self.queue.cancelled,
+            self._timers,
             services.clock,
         )
         self._cycle = Cycle(self)
@@ -244,7 +251,7 @@ class Controller(Generic[P]):
         """Wait for the runs in hand; returns the names of threads that did not end in time."""
         self.begin_stop()
         alive = self.queue.stop(timeout)
-        self.deadlines.stop()
+        self._timers.stop()
         return alive
 
     def trigger(self, key: ObjectName, *, priority: int = 0) -> None:
@@ -386,6 +393,7 @@ class Controller(Generic[P]):
             self._context,
             lambda: self._namespaces,
             self.metrics,
+            self._timers,
             self.services.clock,
             mapper=mapper,
             predicate=predicate,

@@ -30,7 +30,7 @@ from clientgo.operator.change_events import (
     UpdateEvent,
 )
 from clientgo.operator.metrics_sink import MetricsSink, tell
-from clientgo.operator.run_queue import RunQueue
+from clientgo.operator.runs import RunQueue
 
 RECONCILE_TOTAL: Final = Metric(
     "controller_runtime_reconcile_total",

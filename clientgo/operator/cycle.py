@@ -22,6 +22,7 @@ import logging
 from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
+from clientgo.meta.resource_version import parse_resource_version
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.client.object_writes import (
     add_finalizers_now,
@@ -40,7 +41,7 @@ from clientgo.operator.failures import STATUS_RETRY, Failures, InvalidObjectErro
 from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.result import Result, Write
 from clientgo.operator.run_fields import RunFields, enter, leave
-from clientgo.operator.run_queue import Run
+from clientgo.operator.runs import RetryInfo, Run
 from clientgo.rest import TransportError
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ class Cycle:
             return self._deleted(ctx, run, log)
         obj = shared if self._controller.shares_cached else deep_copy(shared)
         ctx.obj = log.obj = obj
-        ctx.retry = run.identify(metadata_of(shared).uid)
+        ctx.retry = _identify(run, shared)
         deleting = bool(metadata_of(shared).deletion_timestamp)
         try:
             if deleting:
@@ -109,7 +110,7 @@ class Cycle:
             run.gone()
             return "success"
         ctx.obj = log.obj = deep_copy(last)
-        ctx.retry = run.identify(metadata_of(last).uid)
+        ctx.retry = _identify(run, last)
         ctx.deleted = True
         try:
             assert self._shape.reconcile is not None
@@ -127,7 +128,7 @@ class Cycle:
         assert self._shape.reconcile_key is not None
         shared = self._controller.read_primary(run.key)
         ctx.obj = shared
-        ctx.retry = run.identify("" if shared is None else metadata_of(shared).uid)
+        ctx.retry = run.identify("") if shared is None else _identify(run, shared)
         try:
             result = self._checked(ctx, self._shape.reconcile_key(ctx, run.key))
             if shared is not None:
@@ -148,8 +149,8 @@ class Cycle:
         controller = self._controller
         missing = [name for name in controller.finalizers if not has_finalizer(shared, name)]
         if missing:
-            written = add_finalizers_now(controller.client, shared, missing)
-            run.again(echo_version=metadata_of(written).resource_version)
+            add_finalizers_now(controller.client, shared, missing)
+            run.again()
             return None
         self._validate(obj)
         if self._initialised(run, shared, obj):
@@ -185,7 +186,7 @@ class Cycle:
         written = write_result(self._controller.client, shared, Result.resource(obj))
         if written is shared:
             return False
-        run.again(echo_version=metadata_of(written).resource_version)
+        run.again()
         return True
 
     def _write(self, ctx: Context[Any], run: Run, shared: Any, result: Result) -> None:
@@ -292,6 +293,11 @@ class Cycle:
     def _check_deadline(self, ctx: Context[Any]) -> None:
         if ctx.time_is_up():
             raise CancelledError(f"the run of {ctx.key} ended when its time was over")
+
+
+def _identify(run: Run, obj: Any) -> RetryInfo:
+    metadata = metadata_of(obj)
+    return run.identify(metadata.uid, parse_resource_version(metadata.resource_version))
 
 
 def _succeeded(run: Run, result: Result) -> str:

@@ -9,8 +9,8 @@ Source: controller-runtime pkg/handler and pkg/predicate.
 
 from __future__ import annotations
 
-import itertools
 import logging
+import threading
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, TypeAlias
@@ -27,8 +27,7 @@ from clientgo.operator.controller_metrics import ControllerMetrics
 from clientgo.operator.mappers import MapContext, Mapper, mapped_keys
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.run_fields import RunFields, logging_about
-from clientgo.operator.run_queue import RunQueue
-from clientgo.operator.timers import Timers
+from clientgo.operator.runs import RunQueue, Timers
 from clientgo.workqueue import LOW_PRIORITY
 
 MAPPER_RETRIES: Final = 3
@@ -54,6 +53,7 @@ class EventRouter:
         context: MapContext,
         namespaces: Callable[[], NamespaceSet],
         metrics: ControllerMetrics,
+        timers: Timers,
         clock: Clock,
         *,
         mapper: Mapper | None = None,
@@ -72,11 +72,11 @@ class EventRouter:
         self._predicate = predicate
         self._unless_echo = unless_echo
         self._on_echo = on_echo
-        self._numbers = itertools.count()
-        self._retried: dict[int, tuple[ChangeEvent, int]] = {}
-        self._retries: Timers[int] = Timers(
-            self._retry, name=f"{controller}-{source}-retries", clock=clock
-        )
+        self._timers = timers
+        self._lock = threading.Lock()
+        self._retried: set[object] = set()
+        """A key for each event whose mapper is asked again."""
+        self._stopped = False
 
     def emit(self, event: ChangeEvent) -> None:
         self._metrics.event(self._source, event)
@@ -106,8 +106,11 @@ class EventRouter:
 
     def stop(self) -> None:
         """Drop what waits for another try of its mapper."""
-        self._retries.stop()
-        self._retried.clear()
+        with self._lock:
+            self._stopped = True
+            retried, self._retried = self._retried, set()
+        for key in retried:
+            self._timers.cancel(key)
 
     def passes(self, event: ChangeEvent) -> bool:
         """Whether the predicate lets an event through."""
@@ -160,14 +163,18 @@ class EventRouter:
             )
             return
         _log.warning("%s: the mapper of source %s: %s", self._controller, self._source, error)
-        number = next(self._numbers)
-        self._retried[number] = event, attempt + 1
-        self._retries.set(number, self._clock.monotonic() + MAPPER_RETRY_DELAY)
+        key, due = object(), self._clock.monotonic() + MAPPER_RETRY_DELAY
+        with self._lock:
+            if not self._stopped:
+                self._retried.add(key)
+                self._timers.set(key, due, partial(self._retry, key, event, attempt + 1))
 
-    def _retry(self, number: int) -> None:
-        kept = self._retried.pop(number, None)
-        if kept is not None:
-            self._route(*kept)
+    def _retry(self, key: object, event: ChangeEvent, attempt: int) -> None:
+        with self._lock:
+            if key not in self._retried:
+                return
+            self._retried.remove(key)
+        self._route(event, attempt)
 
     def _is_watched(self, key: ObjectName) -> bool:
         if not self._context.primary.namespaced:

@@ -31,10 +31,8 @@ from clientgo.operator.errors import (
     Retry,
     TerminalError,
 )
-from clientgo.operator.key_state import FailedRun, Timer
 from clientgo.operator.result import ErrorResult
-from clientgo.operator.run_queue import Run
-from clientgo.operator.transient import retry_after
+from clientgo.operator.runs import FailedRun, Run, Timer, retry_after
 from clientgo.rest import TransportError
 
 if TYPE_CHECKING:
@@ -145,7 +143,7 @@ class Failures:
         notes, invalid = self._controller.notes, isinstance(error, InvalidObjectError)
         generation = metadata_of(shared).generation
         wanted = deep_copy(shared) if answer.obj is None else answer.obj
-        if not (invalid and run.was_told(generation)):
+        if not (invalid and run.is_reported_invalid(generation)):
             notes.failed(ctx, wanted, error)
         try:
             # Whatever happened to the object meanwhile, this is how its last run ended.
@@ -156,7 +154,7 @@ class Failures:
             _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
             return not notes.reports
         if invalid:
-            run.told(generation)
+            run.reported_invalid(generation)
         return True
 
     def _plan(self, run: Run, error: Exception, shared: Any, answer: ErrorResult) -> Timer | None:

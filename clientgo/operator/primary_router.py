@@ -15,10 +15,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from clientgo.meta import ObjectName, metadata_of
+from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.event_router import EventRouter
-from clientgo.operator.key_state import SELF_WAKES_WITHOUT_WAIT
+from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT
 
 if TYPE_CHECKING:
     from clientgo.operator.controller import Controller
@@ -50,16 +51,13 @@ class PrimaryRouter:
             else:
                 controller.queue.forget(key)
             return
-        if isinstance(event, UpdateEvent) and controller.queue.is_echo(
-            key, metadata_of(event.new).resource_version
-        ):
-            return
         self._router.emit(event)
 
     def woke_itself(self, key: ObjectName, event: ChangeEvent) -> None:
         """Handle an event that passed the predicates and that a run of the object caused."""
         controller = self._controller
-        runs, wait = controller.queue.wrote_itself(key)
+        version = parse_resource_version(metadata_of(event.obj).resource_version)
+        runs, wait = controller.queue.wrote_itself(key, version)
         if not wait:
             return
         controller.metrics.woke_itself()

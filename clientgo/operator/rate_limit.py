@@ -7,14 +7,10 @@ through nearly twice as many across a boundary.
 
 from __future__ import annotations
 
-from collections import deque
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
-from clientgo.operator.durations import Duration, instant, positive_seconds, seconds
+from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
-
-SHORTEST_POSTPONEMENT: Final = 0.05
-"""A run that is put off is put off by at least this many seconds."""
 
 
 class RateLimit(NamedTuple):
@@ -35,24 +31,3 @@ class RateLimit(NamedTuple):
         if debounce < 0:
             raise ConfigError(f"debounce must not be negative, as {debounce} s is")
         return RateLimit(self.runs, positive_seconds(self.per, "per"), debounce)
-
-
-class RunWindow:
-    """When one object has run lately. Not thread-safe: its controller's lock guards it."""
-
-    __slots__ = ("_began",)
-
-    def __init__(self) -> None:
-        self._began: deque[float] = deque()
-
-    def admits_at(self, now: float, limit: RateLimit) -> float:
-        """The earliest instant for the next run: ``now``, or later if the window is full."""
-        per = float(limit.per)  # type: ignore[arg-type]  # checked() made it seconds
-        while self._began and instant(self._began[0] + per) <= now:
-            self._began.popleft()
-        if len(self._began) < limit.runs:
-            return now
-        return instant(max(self._began[0] + per, now + SHORTEST_POSTPONEMENT))
-
-    def began(self, now: float) -> None:
-        self._began.append(now)

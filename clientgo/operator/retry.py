@@ -4,7 +4,7 @@ Promises pure functions of the state that they are given; a policy keeps no stat
 policy serves every controller. The default, :func:`exponential`, never gives up.
 
 Does not promise that a run happens only when a policy says so. An event runs the object
-immediately, and a policy is not asked about transient failures (see ``transient.py``).
+immediately, and a policy is not asked about transient failures (see ``runs/transient.py``).
 
 Differs from Java Operator SDK: there the default gives up after five retries, as :func:`generic`
 does, and the multiplier is applied one attempt late.

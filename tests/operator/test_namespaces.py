@@ -177,6 +177,8 @@ def test_nothing_is_kept_of_a_namespace_that_is_left(world: World) -> None:
     with world.running():
         recording.wait_for_runs(3)
         world.clock.wait_for(lambda: controller.queue.statistics().waiting == 3)
+        # The watch has brought back the finalizers, so that no read depends on their writes.
+        world.clock.wait_for(lambda: not controller.primary_cache.own_writes.keys())
         world.asked.clear()
         controller.change_namespaces(TWO)
         statistics = controller.queue.statistics()

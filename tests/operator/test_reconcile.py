@@ -324,8 +324,11 @@ def test_what_on_error_raises_does_not_replace_the_error(world: World) -> None:
     """OP-RTY-11"""
     world.create(gadget())
 
+    errors: list[Exception | None] = []
+
     class Failing:
         def reconcile(self, ctx: Context[Any], obj: Gadget) -> None:
+            errors.append(ctx.retry.last_error)
             raise TerminalError("the first")
 
         def on_error(self, ctx: Context[Any], obj: Gadget, error: Exception) -> None:
@@ -334,8 +337,9 @@ def test_what_on_error_raises_does_not_replace_the_error(world: World) -> None:
     controller = world.register(Failing())
     with world.running():
         world.clock.wait_for(lambda: controller.queue.statistics().exhausted == 1)
-    state = controller.queue._states[A]
-    assert str(state.last_error) == "the first"
+        controller.trigger(A)
+        world.clock.wait_for(lambda: len(errors) == 2)
+    assert str(errors[1]) == "the first"
 
 
 def test_every_object_is_reconciled_once_at_the_start(world: World) -> None:

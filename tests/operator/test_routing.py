@@ -27,6 +27,7 @@ from clientgo.operator.cache.scope import EVERYWHERE
 from clientgo.operator.controller_metrics import ControllerMetrics
 from clientgo.operator.event_router import MAPPER_RETRIES, MAPPER_RETRY_DELAY, EventRouter
 from clientgo.operator.mappers import MapContext
+from clientgo.operator.runs import Timers
 from clientgo.testing import FakeClock
 from clientgo.workqueue import LOW_PRIORITY
 from tests.operator.world import Gadget, Part, Planet, Recording, World, gadget, part
@@ -50,6 +51,7 @@ class Routing:
     def __init__(self, kind: Any = Gadget, **options: Any) -> None:
         self.clock = FakeClock()
         self.queue = Triggers()
+        self.timers = Timers("retries", self.clock)
         self.metrics = PrometheusProvider(CollectorRegistry())
         self.namespaces = options.pop("namespaces", EVERYWHERE)
         self.router = EventRouter(
@@ -59,10 +61,15 @@ class Routing:
             MapContext(resource_of(kind), None),
             lambda: self.namespaces,
             ControllerMetrics("gadget", self.metrics),
+            self.timers,
             self.clock,
             mapper=options.pop("mapper", by_name()),
             **options,
         )
+
+    def stop(self) -> None:
+        self.router.stop()
+        self.timers.stop()
 
     def errors(self) -> float:
         value = self.metrics.registry.get_sample_value(
@@ -136,7 +143,7 @@ def test_a_mapper_that_raises_is_asked_again() -> None:
     routing.clock.wait_for(lambda: bool(routing.queue.seen))
     assert routing.queue.seen == [(A, 0)]
     assert routing.errors() == 2
-    routing.router.stop()
+    routing.stop()
 
 
 def test_a_mapper_that_keeps_raising_is_given_up_loudly(caplog: pytest.LogCaptureFixture) -> None:
@@ -151,7 +158,7 @@ def test_a_mapper_that_keeps_raising_is_given_up_loudly(caplog: pytest.LogCaptur
         routing.clock.wait_for_waiters()
         routing.clock.step(MAPPER_RETRY_DELAY)
         routing.clock.wait_for(lambda tried=tried: routing.errors() == tried + 1)  # type: ignore[misc]
-    routing.router.stop()
+    routing.stop()
     dropped = [r for r in caplog.records if r.levelno == logging.ERROR]
     assert len(dropped) == 1
     assert "failed 4 times; the event is dropped: never" in dropped[0].message
@@ -167,7 +174,7 @@ def test_nothing_is_tried_again_after_the_stop() -> None:
     routing = Routing(mapper=mapper)
     routing.router.emit(CreateEvent(part("a")))
     routing.clock.wait_for_waiters()
-    routing.router.stop()
+    routing.stop()
     routing.clock.step(MAPPER_RETRY_DELAY)
     assert routing.errors() == 1
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.meta import ObjectName
 from clientgo.operator import Context, ErrorResult, Result
 from clientgo.operator.errors import CancelledError, ReconcileTimeoutError
 from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget
@@ -99,7 +100,7 @@ def test_a_run_that_ignores_its_end_is_reported_every_minute(
         assert waiting.begun.wait(30)
         for pause in (30, 60, 60):
             world.clock.wait_for_waiters()
-            controller.trigger(next(iter(controller.queue._states)))
+            controller.trigger(ObjectName("default", "a"))
             world.clock.step(pause)
         world.clock.wait_for(lambda: len(caplog.messages) >= 2)
         assert waiting.runs == 1

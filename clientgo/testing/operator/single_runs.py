@@ -30,10 +30,9 @@ from clientgo.operator.cycle import Cycle
 from clientgo.operator.declaration import Declaration, declaration_of
 from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import DeclarationError
-from clientgo.operator.key_state import KeyState, Timer
 from clientgo.operator.reconciler import Shape, shape_of
 from clientgo.operator.result import Result
-from clientgo.operator.run_queue import Run
+from clientgo.operator.runs import ObjectState, Run, Timer
 from clientgo.operator.services import Services
 from clientgo.operator.sources.kind_source import KindSource
 from clientgo.record import SeriesRecorder
@@ -149,7 +148,8 @@ class _Bench:
         return ObjectName.of(created)
 
     def run(self, key: ObjectName, transport: RecordingTransport) -> RunRecord:
-        controller, state = self._controller, KeyState()
+        controller = self._controller
+        state = ObjectState(controller.queue.settings)
         self._events.clear()
         self._results.clear()
         controller.start_sources()
@@ -168,12 +168,12 @@ class _Bench:
             client=self._client,
         )
 
-    def _pass(self, key: ObjectName, state: KeyState) -> None:
+    def _pass(self, key: ObjectName, state: ObjectState) -> None:
         """Pass by pass, as a queue would, until none follows at once."""
-        controller, cycle = self._controller, Cycle(self._controller)
+        cycle = Cycle(self._controller)
         for _ in range(MOST_PASSES):
             state.begin(self._clock.monotonic())
-            cycle(Run(controller.queue, key, state, 0))
+            cycle(Run(key, state, self._clock))
             state.ended()
             if not state.pending:
                 return

@@ -12,8 +12,7 @@ import pytest
 from clientgo.meta import ObjectName
 from clientgo.operator import RateLimit, retry
 from clientgo.operator.errors import AlreadyStartedError, ConfigError
-from clientgo.operator.key_state import FailedRun
-from clientgo.operator.run_queue import Run, RunQueue, RunSettings
+from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
 from clientgo.testing import FakeClock
 
 START = 100.0
@@ -256,11 +255,17 @@ def test_without_a_limit_every_event_runs(engine: Callable[..., Engine]) -> None
 
 def test_a_limit_comes_before_retries_and_timers(engine: Callable[..., Engine]) -> None:
     """OP-RL-03: a retry that is due waits like an event; the wait uses up no attempt."""
-    queue = engine(fail, rate_limit=RateLimit(1, 10.0)).start()
+    attempts = []
+
+    def note(run: Run) -> None:
+        attempts.append(run.identify("").attempt)
+        fail(run)
+
+    queue = engine(note, rate_limit=RateLimit(1, 10.0)).start()
     queue.queue.trigger(A)
     queue.run_for(35)
     assert queue.instants() == [0, 10, 20, 30]
-    assert queue.queue._states[A].attempt == 3
+    assert attempts == [0, 1, 2, 3]
 
 
 def test_a_limit_holds_one_object_and_no_other(engine: Callable[..., Engine]) -> None:

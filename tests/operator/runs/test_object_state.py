@@ -8,12 +8,18 @@ from typing import Any
 import pytest
 
 from clientgo.meta import ConflictError, NotFoundError
-from clientgo.operator import retry
+from clientgo.operator import RateLimit, retry
 from clientgo.operator.controller_config import ControllerConfig
 from clientgo.operator.errors import DependentErrors, Retry, TerminalError
-from clientgo.operator.key_state import FailedRun, KeyState, Timer, TimerKind
 from clientgo.operator.retry import ExponentialRetry, RetryState
-from clientgo.operator.transient import is_transient
+from clientgo.operator.runs import (
+    FailedRun,
+    ObjectState,
+    RunSettings,
+    Timer,
+    TimerKind,
+    is_transient,
+)
 
 TEN_HOURS = 36000.0
 
@@ -23,14 +29,24 @@ class Driver:
     """Plays the run queue: time goes on only when it is told to."""
 
     policy: Any = field(default_factory=retry.generic)
-    max_interval: float | None = TEN_HOURS
+    max_interval: float = TEN_HOURS
+    rate_limit: RateLimit | None = None
     now: float = 100.0
     generation: int = 1
-    state: KeyState = field(default_factory=KeyState)
+
+    def __post_init__(self) -> None:
+        self.state = ObjectState(RunSettings(self.policy, self.max_interval, self.rate_limit))
 
     def event(self, priority: int = 0) -> None:
-        self.state.trigger(priority)
+        self.state.trigger(self.now, priority)
         self.state.begin(self.now)
+
+    def event_waits_until(self) -> float:
+        """The instant at which the run of an event would begin."""
+        self.state.trigger(self.now, 0)
+        following = self.state.next_run(self.now)
+        assert following is not None
+        return following[0]
 
     def timer(self) -> None:
         """Wait for the timer, and run."""
@@ -40,30 +56,30 @@ class Driver:
 
     def fail(self, error: Exception | None = None, **details: Any) -> float | None:
         """The run fails; returns the delay of the retry, None without one."""
-        self.state.failed(
+        timer = self.state.failed(
             FailedRun(error or ValueError("no"), **details),
-            self.policy,
             now=self.now,
             wall=self.now,
             generation=self.generation,
-            max_interval=self.max_interval,
         )
-        timer = self.state.timer
-        if timer is None or timer.kind is TimerKind.SAFETY:
-            return None
-        return timer.due - self.now
+        self.state.ended()
+        return None if timer is None else timer.due - self.now
 
     def succeed(self, delay: float | None = None) -> Timer | None:
-        self.state.succeeded(self.now, delay, self.max_interval)
+        self.state.succeeded(self.now, delay, 0)
+        self.state.ended()
         return self.state.timer
+
+    def identify(self, uid: str) -> None:
+        self.state.identify(uid, None)
 
     @property
     def attempt(self) -> int:
-        return self.state.retry_info(self.policy).attempt
+        return self.state.retry_info().attempt
 
     @property
     def is_last(self) -> bool:
-        return self.state.retry_info(self.policy).is_last
+        return self.state.retry_info().is_last
 
 
 def failed_retries(driver: Driver) -> list[float]:
@@ -145,7 +161,7 @@ def test_a_success_ends_retries_and_timers() -> None:
     driver.fail()
     driver.timer()
     assert driver.succeed(7.0) == Timer(TimerKind.REQUEUE, driver.now + 7.0)
-    info = driver.state.retry_info(driver.policy)
+    info = driver.state.retry_info()
     assert (info.attempt, info.last_error, info.first_failure) == (0, None, None)
 
 
@@ -156,7 +172,7 @@ def test_a_run_knows_what_failed_before_it() -> None:
     driver.fail(ValueError("first"))
     driver.timer()
     driver.fail(ValueError("second"))
-    info = driver.state.retry_info(driver.policy)
+    info = driver.state.retry_info()
     assert info.first_failure == 50.0
     assert str(info.last_error) == "second"
 
@@ -201,16 +217,17 @@ def test_events_cannot_make_a_busy_loop() -> None:
     """OP-RTY-10: after ten failures in a row the next run waits for the retry that is pending."""
     driver = Driver(retry.fixed(60.0, None))
     for _ in range(10):
-        assert driver.state.wait_until(driver.now) is None
+        assert driver.event_waits_until() == driver.now
         driver.event()
         driver.fail()
         driver.now += 0.001
     pending = driver.state.timer
     assert pending is not None
-    assert driver.state.wait_until(driver.now) == pending.due
-    assert driver.state.wait_until(driver.now + 1) == pending.due, "another event changes nothing"
+    assert driver.event_waits_until() == pending.due
+    driver.now += 1
+    assert driver.event_waits_until() == pending.due, "another event changes nothing"
     driver.now = pending.due
-    assert driver.state.wait_until(driver.now) is None
+    assert driver.event_waits_until() == driver.now
 
 
 def test_the_guard_holds_where_no_retry_is_pending() -> None:
@@ -219,7 +236,7 @@ def test_the_guard_holds_where_no_retry_is_pending() -> None:
     for _ in range(10):
         driver.event()
         driver.fail()
-    assert driver.state.wait_until(driver.now) == driver.now + 2.0
+    assert driver.event_waits_until() == driver.now + 2.0
 
 
 def test_after_the_wait_ten_more_may_fail() -> None:
@@ -228,10 +245,10 @@ def test_after_the_wait_ten_more_may_fail() -> None:
     for _ in range(10):
         driver.event()
         driver.fail()
-    driver.now += driver.state.wait_until(driver.now) or 0.0
+    driver.now = driver.event_waits_until()
     driver.event()
     driver.fail()
-    assert driver.state.wait_until(driver.now) is None
+    assert driver.event_waits_until() == driver.now
 
 
 def test_a_success_ends_the_guard() -> None:
@@ -244,7 +261,7 @@ def test_a_success_ends_the_guard() -> None:
     driver.succeed()
     driver.event()
     driver.fail()
-    assert driver.state.wait_until(driver.now) is None
+    assert driver.event_waits_until() == driver.now
 
 
 @pytest.mark.parametrize("details", [{"error": TerminalError("no")}, {"retries": False}])
@@ -267,7 +284,7 @@ def test_a_safety_timer_follows_every_success() -> None:
 
 def test_the_safety_timer_can_be_off() -> None:
     """OP-RTY-20"""
-    driver = Driver(max_interval=None)
+    driver = Driver(max_interval=0.0)
     driver.event()
     assert driver.succeed() is None
 
@@ -281,7 +298,7 @@ def test_no_result_waits_longer_than_the_safety_timer() -> None:
 
 def test_without_a_safety_timer_a_result_waits_as_long_as_it_likes() -> None:
     """OP-RES-04"""
-    driver = Driver(max_interval=None)
+    driver = Driver(max_interval=0.0)
     driver.event()
     assert driver.succeed(90_000.0) == Timer(TimerKind.REQUEUE, driver.now + 90_000.0)
 
@@ -371,7 +388,7 @@ def test_an_event_that_fails_leaves_the_instant_of_a_requeue() -> None:
 def test_a_run_that_was_asked_for_later_survives_a_failure_without_retries() -> None:
     """OP-SRC-07"""
     driver = Driver(retry.none())
-    driver.state.trigger_later(driver.now + 30, 0)
+    driver.state.trigger_at(driver.now + 30, 0)
     driver.event()
     assert driver.fail() == 30.0
 
@@ -390,11 +407,11 @@ def test_a_new_generation_may_get_all_retries_anew() -> None:
 def test_the_failures_die_with_the_object() -> None:
     """OP-RTY-24: another uid is another object."""
     driver = Driver()
-    driver.state.identify("first")
+    driver.identify("first")
     failed_retries(driver)
-    driver.state.identify("first")
+    driver.identify("first")
     assert driver.attempt == 5
-    driver.state.identify("second")
+    driver.identify("second")
     assert driver.attempt == 0
     assert driver.state.timer is None
 
@@ -418,23 +435,86 @@ def test_what_is_asked_for_later_during_a_run_survives_it() -> None:
     """OP-SRC-07, OP-QUE-01: the earlier of what the run wants and what others want counts."""
     driver = Driver()
     driver.event()
-    driver.state.ask_for(driver.now + 5, 3)
+    driver.state.trigger_at(driver.now + 5, 3)
     driver.succeed(60.0)
-    driver.state.ended()
     assert driver.state.timer == Timer(TimerKind.REQUEUE, driver.now + 5)
-    assert driver.state.timer_priority == 3
+    assert driver.state.next_run(driver.now) == (driver.now + 5, 3)
 
 
 def test_priorities_of_triggers_add_up_to_the_highest() -> None:
     """OP-QUE-01"""
-    state = KeyState()
+    state = Driver().state
     for priority in (-100, 5, 0):
-        state.trigger(priority)
+        state.trigger(0.0, priority)
+    assert state.next_run(0.0) == (0.0, 5)
     assert state.begin(0.0) == 5
 
 
 def test_a_timer_brings_its_own_priority() -> None:
     """OP-QUE-03"""
-    state = KeyState()
-    state.timer, state.timer_priority = Timer(TimerKind.SAFETY, 1.0), -100
-    assert state.begin(1.0) == -100
+    driver = Driver(max_interval=10.0)
+    driver.event()
+    driver.succeed()
+    assert driver.state.next_run(driver.now) == (driver.now + 10.0, -100)
+    assert driver.state.begin(driver.now + 10.0) == -100
+
+
+def test_an_object_at_rest_has_no_next_run() -> None:
+    driver = Driver(max_interval=0.0)
+    assert driver.state.next_run(driver.now) is None
+    driver.event()
+    driver.succeed()
+    assert driver.state.next_run(driver.now) is None
+
+
+def test_a_debounce_holds_the_first_event_and_gathers_the_others() -> None:
+    """OP-RL-04: further events move nothing; a further pass does not wait."""
+    driver = Driver(rate_limit=RateLimit(100, 10.0, debounce=2.0).checked())
+    assert driver.event_waits_until() == driver.now + 2.0
+    driver.now += 1.5
+    assert driver.event_waits_until() == driver.now + 0.5
+    driver.now += 0.5
+    driver.state.begin(driver.now)
+    driver.state.again(0)
+    assert driver.event_waits_until() == driver.now
+
+
+def test_a_limit_counts_what_began_and_holds_timers_too() -> None:
+    """OP-RL-01, OP-RL-03"""
+    driver = Driver(max_interval=3.0, rate_limit=RateLimit(2, 10.0).checked())
+    began = driver.now
+    for _ in range(2):
+        driver.event()
+        driver.succeed()
+        driver.now += 1
+    assert driver.state.next_run(driver.now) == (began + 10.0, -100)
+    assert driver.event_waits_until() == began + 10.0
+
+
+def test_runs_that_only_own_writes_cause_wait_more_and_more() -> None:
+    """Ten in a row have no wait; anything else that asks for a run starts the count again."""
+    driver = Driver()
+    waits = []
+    driver.event()
+    for _ in range(18):
+        driver.succeed()
+        wait = driver.state.own_write(driver.now, None)
+        assert wait is not None
+        waits.append(wait)
+        driver.now += wait
+        driver.state.begin(driver.now)
+    assert waits == [0.0] * 10 + [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
+    driver.succeed()
+    driver.event()
+    assert driver.state.own_write(driver.now, None) == 0.0
+
+
+def test_the_event_of_an_own_write_that_a_run_has_seen_asks_for_none() -> None:
+    """OP-RES-10: such as that of a finalizer, which the pass after it has read."""
+    driver = Driver()
+    driver.event()
+    driver.state.identify("uid", 7)
+    assert driver.state.own_write(driver.now, 7) is None
+    assert not driver.state.pending
+    assert driver.state.own_write(driver.now, 8) == 0.0
+    assert driver.state.pending

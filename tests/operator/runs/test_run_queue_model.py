@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from clientgo.meta import ObjectName
 from clientgo.operator import RateLimit, Retry, TerminalError
-from clientgo.operator.key_state import FailedRun
-from clientgo.operator.run_queue import Run
-from tests.operator.test_run_queue import Engine
+from clientgo.operator.runs import FailedRun, Run
+from tests.operator.runs.test_run_queue import Engine
 
 HEALTHY = ObjectName("", "healthy")
 """Succeeds always; what the others do must not be felt."""

@@ -1,0 +1,45 @@
+"""Which object runs next, and when: queue, per-object state, deadlines.
+
+::
+
+    event ──► trigger ──► ObjectState ──► PriorityQueue ──► worker ──► Run ──► work
+                             ▲                                          │
+                             └──────── how it went: next run ◄──────────┘
+"""
+
+from __future__ import annotations
+
+from clientgo.operator.runs.deadlines import RunDeadlines
+from clientgo.operator.runs.object_state import (
+    NO_FAILURE,
+    SELF_WAKES_WITHOUT_WAIT,
+    FailedRun,
+    ObjectState,
+    RetryInfo,
+    RunSettings,
+    Timer,
+    TimerKind,
+)
+from clientgo.operator.runs.run import Run
+from clientgo.operator.runs.run_queue import RunQueue, RunQueueStatistics, Work
+from clientgo.operator.runs.timers import Timers
+from clientgo.operator.runs.transient import is_transient, retry_after
+
+__all__ = [
+    "NO_FAILURE",
+    "SELF_WAKES_WITHOUT_WAIT",
+    "FailedRun",
+    "ObjectState",
+    "RetryInfo",
+    "Run",
+    "RunDeadlines",
+    "RunQueue",
+    "RunQueueStatistics",
+    "RunSettings",
+    "Timer",
+    "TimerKind",
+    "Timers",
+    "Work",
+    "is_transient",
+    "retry_after",
+]

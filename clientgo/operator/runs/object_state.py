@@ -1,0 +1,462 @@
+"""What a controller remembers of one object between runs, and when the object runs next.
+
+A state machine of plain functions of time and outcome: no thread, no clock, no queue. An object
+
+- is *pending* if something asked for a run, and may still have to wait: to gather events, for its
+  rate limit, or because its last runs failed one after the other;
+- has a *timer* if it runs at an instant unless something happens before;
+- or waits for something to happen.
+
+Five rules say how retries, timers and events meet:
+
+1. A success ends every retry and every timer from before. What the run itself asks for is set.
+2. An event runs a failed object immediately. That run is no retry: it uses up none.
+3. Once the retries are used up an event still runs the object; another failure starts no retry.
+4. A transient failure (see ``transient.py``) uses up no attempt and is always retried.
+5. A requeue that a result asked for survives failed runs: the object runs again by then at the
+   latest, also when its retries are used up. Only an error that says that nothing but a change of
+   the object can help (``TerminalError``, ``no_retry()``) ends it.
+
+To keep rule 2 from making a busy loop, ten event-caused failures in a row are followed by a wait
+for the retry that is pending. Nothing here survives the object: an object of the same name with
+another uid starts from zero.
+
+Source: Java Operator SDK (EventProcessor, and its documentation of the rules), which uses up a
+retry for an event and counts the delays one attempt late.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections import deque
+from dataclasses import dataclass
+from typing import Any, Final
+
+from clientgo.clock import nanoseconds
+from clientgo.operator.durations import instant
+from clientgo.operator.errors import Retry, TerminalError
+from clientgo.operator.rate_limit import RateLimit
+from clientgo.operator.retry import (
+    RetryPolicy,
+    RetryState,
+    resets_on_generation,
+    retry_limit,
+    safety_timer_after_exhaustion,
+)
+from clientgo.operator.runs.transient import TRANSIENT_RETRY, is_transient
+from clientgo.workqueue import LOW_PRIORITY
+
+EVENT_FAILURES_WITHOUT_WAIT: Final = 10
+"""So many event-caused runs may fail in a row before the next one has to wait."""
+
+SELF_WAKES_WITHOUT_WAIT: Final = 10
+"""So many runs in a row may be caused by the object's own writes before the next has to wait."""
+
+_LONGEST_SELF_WAIT: Final = 60.0
+
+_SHORT_REMAINDER: Final = 5.0
+"""Seconds: an event-caused failure this close to a retry starts the retry's delay again."""
+
+_WAIT_WITHOUT_RETRY: Final = 2.0
+"""Seconds: the wait after too many event-caused failures where no retry is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What a controller decides about its runs. Durations are seconds; 0: no safety timer.
+
+    ``rate_limit`` is a checked one, in plain seconds.
+    """
+
+    retry: RetryPolicy
+    max_interval: float = 36000.0
+    rate_limit: RateLimit | None = None
+
+
+class TimerKind(enum.Enum):
+    """Why an object has a timer."""
+
+    RETRY = "retry"
+    """A failed run is tried again, by the policy."""
+    ASKED = "asked"
+    """A failed run is tried again for another reason; this uses up no retry."""
+    REQUEUE = "requeue"
+    """A result or a source asked for another run."""
+    SAFETY = "safety"
+    """Every object runs once in a while."""
+
+
+_RETRIES: Final = (TimerKind.RETRY, TimerKind.ASKED)
+
+
+class Waker(enum.Enum):
+    """What asked for a run."""
+
+    OWN_WRITE = "the event of a write that the run before made itself"
+    OTHER = "anything else"
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """An instant of the clock at which an object runs if nothing happens before."""
+
+    kind: TimerKind
+    due: float
+
+    def by(self, due: float) -> Timer:
+        """The same timer, at an instant at the latest."""
+        return Timer(self.kind, min(self.due, due))
+
+
+@dataclass(frozen=True, slots=True)
+class RetryInfo:
+    """What a run may know of the failures before it; ``ctx.retry``.
+
+    ``attempt`` is 0 in the first run and k in retry k; runs that an event causes keep the number.
+    ``is_last``: if this run fails the policy has no further retry. ``first_failure`` is Unix
+    seconds.
+    """
+
+    attempt: int = 0
+    is_last: bool = False
+    first_failure: float | None = None
+    last_error: Exception | None = None
+
+
+NO_FAILURE: Final = RetryInfo()
+"""What nearly every run knows; made once."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRun:
+    """What decides about the next try of a failed run."""
+
+    error: Exception
+    retries: bool = True
+    """False if ``on_error`` said that there is no point."""
+    delay: float | None = None
+    """What ``on_error`` asked for instead of the policy's delay."""
+    at_least: float = 0.0
+    """What the API server asked for."""
+    obj: Any = None
+
+
+def _timer(kind: TimerKind, now: float, length: float) -> Timer:
+    return Timer(kind, instant(now + length))
+
+
+class ObjectState:
+    """One object of one controller. Not thread-safe: its run queue's lock guards it."""
+
+    __slots__ = (
+        "_asked",
+        "_began",
+        "_blocked_until",
+        "_cause",
+        "_event_failures",
+        "_failed_generation",
+        "_first_failure",
+        "_gathers_until",
+        "_last_failed",
+        "_priority",
+        "_requeue",
+        "_seen_version",
+        "_settings",
+        "_settling",
+        "_timer_priority",
+        "_transient_failures",
+        "_uid",
+        "_woken_by",
+        "attempt",
+        "exhausted",
+        "gone",
+        "invalid_reported",
+        "last_error",
+        "last_known",
+        "pending",
+        "running",
+        "self_wakes",
+        "timer",
+    )
+
+    def __init__(self, settings: RunSettings) -> None:
+        self._settings = settings
+        self._uid = ""
+        self.running = False
+        # What asks for the next run
+        self.pending = False
+        """True if something asked for a run since the current or last one began."""
+        self._priority: int | None = None
+        self._woken_by: set[Waker] = set()
+        self._asked: tuple[float, int] | None = None
+        """An instant and a priority that were asked for during the current run."""
+        self._gathers_until: float | None = None
+        """Until when a debounce holds a pending run."""
+        self.timer: Timer | None = None
+        self._timer_priority = 0
+        self._requeue: tuple[float, float] | None = None
+        """What the last success asked for: after how many seconds, and at which instant next."""
+        self.self_wakes = 0
+        """How many runs in a row, the current one included, were caused by own writes alone."""
+        self._seen_version: int | None = None
+        """The version of the object that the current or last run began with."""
+        self.last_known: Any = None
+        """The last state of a deleted object, for controllers that reconcile it once more."""
+        self.gone = False
+        """True if the run found that nothing has to be remembered."""
+        # The current or last run, and the failures before it
+        self._cause: TimerKind | None = None
+        """What started the run; None for an event."""
+        self._began: deque[float] | None = None
+        """When the last runs began, as many as the rate limit counts."""
+        self.attempt = 0
+        self.exhausted = False
+        self.last_error: Exception | None = None
+        self._event_failures = 0
+        self._transient_failures = 0
+        self._blocked_until: float | None = None
+        """Until when a pending run waits because of too many event-caused failures."""
+        self._first_failure: float | None = None
+        self._failed_generation = 0
+        self._last_failed = 0.0
+        self._settling: tuple[int, int] = (0, 0)
+        """A generation, and how often in a row it was initialised."""
+        self.invalid_reported = 0
+        """The generation that was reported to users as invalid."""
+
+    # What asks for runs
+
+    def trigger(self, now: float, priority: int, waker: Waker = Waker.OTHER) -> None:
+        """Ask for a run because something happened."""
+        limit = self._settings.rate_limit
+        if not self.pending and limit is not None and limit.debounce:
+            self._gathers_until = instant(now + float(limit.debounce))  # type: ignore[arg-type]  # checked() made it seconds
+        self._ask(priority, waker)
+
+    def again(self, priority: int) -> None:
+        """Ask for another pass, which does not wait to gather events."""
+        self._gathers_until = None
+        self._ask(priority, Waker.OTHER)
+
+    def _ask(self, priority: int, waker: Waker) -> None:
+        self.pending = True
+        self._woken_by.add(waker)
+        known = self._priority
+        self._priority = priority if known is None else max(known, priority)
+
+    def trigger_at(self, due: float, priority: int) -> None:
+        """Ask for a run at an instant, unless one is due before."""
+        if self.running:  # whose own timer is set first
+            if self._asked is None or due < self._asked[0]:
+                self._asked = due, priority
+        elif self.timer is None or due < self.timer.due:
+            self.timer, self._timer_priority = Timer(TimerKind.REQUEUE, due), priority
+
+    def own_write(self, now: float, version: int | None) -> float | None:
+        """Ask for a run because of the event of an own write; return how long it has to wait.
+
+        None if the current or last run began with that version or a newer one: it has seen it. A
+        reconciler that writes something else each time would never come to rest. It runs ten times
+        without a wait, then after 1, 2, 4 ... seconds, up to a minute.
+        """
+        seen = self._seen_version
+        if version is not None and seen is not None and version <= seen:
+            return None
+        over = self.self_wakes - SELF_WAKES_WITHOUT_WAIT
+        if over < 0:
+            self.trigger(now, 0, Waker.OWN_WRITE)
+            return 0.0
+        self._woken_by.add(Waker.OWN_WRITE)
+        wait = min(2.0 ** min(over, 10), _LONGEST_SELF_WAIT)
+        self.trigger_at(instant(now + wait), 0)
+        return wait
+
+    def next_run(self, now: float) -> tuple[float, int] | None:
+        """Return the instant of the next run, which may be past, and its priority; None if none."""
+        if self.pending:
+            due = max(self._guarded(now), self._gathers_until or now)
+            return self._admitted(due), self._priority or 0
+        if self.timer is None:
+            return None
+        return self._admitted(self.timer.due), self._timer_priority
+
+    def _guarded(self, now: float) -> float:
+        """The instant of a pending run, after too many event-caused failures in a row."""
+        if self._event_failures < EVENT_FAILURES_WITHOUT_WAIT:
+            return now
+        if self._blocked_until is None:
+            retry = self.timer if self.timer is not None and self.timer.kind in _RETRIES else None
+            self._blocked_until = (
+                instant(self._last_failed + _WAIT_WITHOUT_RETRY) if retry is None else retry.due
+            )
+        return max(self._blocked_until, now)
+
+    def _admitted(self, due: float) -> float:
+        """The first instant from ``due`` on that the rate limit admits."""
+        limit = self._settings.rate_limit
+        if limit is None or self._began is None or len(self._began) < limit.runs:
+            return due
+        return max(due, instant(self._began[0] + float(limit.per)))  # type: ignore[arg-type]  # checked() made it seconds
+
+    # A run
+
+    def begin(self, now: float) -> int:
+        """Begin a run; return its priority."""
+        timer = self.timer
+        due = timer is not None and nanoseconds(timer.due) <= nanoseconds(now)
+        priority = self._timer_priority if self._priority is None else self._priority
+        self._cause = timer.kind if timer is not None and due else None
+        if self._cause is TimerKind.RETRY:
+            self.attempt += 1
+        if due:
+            self.timer = None
+        self.self_wakes = self.self_wakes + 1 if self._woken_by == {Waker.OWN_WRITE} else 0
+        self._woken_by.clear()
+        self.pending = self.gone = False
+        self._priority = self._gathers_until = None
+        self.running = True
+        limit = self._settings.rate_limit
+        if limit is not None:
+            if self._began is None:
+                self._began = deque(maxlen=limit.runs)
+            self._began.append(now)
+        return priority
+
+    def identify(self, uid: str, version: int | None) -> RetryInfo:
+        """Note which object runs, in which version; return what failed before.
+
+        The failures of another object of that name are forgotten.
+        """
+        if self._uid and self._uid != uid:
+            self._forget_failures()
+            self.timer = None
+            self._requeue = None
+            self._settling = (0, 0)
+            self.last_known = None
+        self._uid, self._seen_version = uid, version
+        return self.retry_info()
+
+    def retry_info(self) -> RetryInfo:
+        limit = retry_limit(self._settings.retry)
+        is_last = limit is not None and self.attempt >= limit
+        if self.last_error is None and not is_last:
+            return NO_FAILURE
+        return RetryInfo(self.attempt, is_last, self._first_failure, self.last_error)
+
+    def initialised(self, generation: int) -> int:
+        """Count an initialisation of a generation; return how many that makes in a row."""
+        known, count = self._settling
+        self._settling = (generation, count + 1 if known == generation else 1)
+        return self._settling[1]
+
+    def settled(self) -> None:
+        """Note that the object needed no initialisation."""
+        self._settling = (0, 0)
+
+    def ended(self) -> None:
+        """End the run; what was asked for meanwhile counts."""
+        self.running = False
+        if self._asked is not None:
+            asked, self._asked = self._asked, None
+            self.trigger_at(*asked)
+
+    # How it went
+
+    def succeeded(self, now: float, delay: float | None, priority: int) -> None:
+        """Rule 1. ``delay`` and ``priority`` are those of the requeue that the result asked for."""
+        if self.last_error is not None:
+            self._forget_failures()
+        max_interval = self._settings.max_interval
+        if delay is None:
+            self._requeue = None
+            self.timer = _timer(TimerKind.SAFETY, now, max_interval) if max_interval else None
+            self._timer_priority = LOW_PRIORITY
+        else:
+            length = min(delay, max_interval) if max_interval else delay
+            self.timer = _timer(TimerKind.REQUEUE, now, length)
+            self._timer_priority = priority
+            self._requeue = length, self.timer.due
+
+    def failed(
+        self, run: FailedRun, *, now: float, wall: float, generation: int, priority: int = 0
+    ) -> Timer | None:
+        """Rules 2 to 5; return the timer of the next try, None if there is none.
+
+        ``priority`` is that of the run, which its retry keeps.
+        """
+        policy = self._settings.retry
+        if self.last_error is None:
+            self._first_failure, self._failed_generation = wall, generation
+        elif generation > self._failed_generation and resets_on_generation(policy):
+            self.attempt, self.exhausted, self._failed_generation = 0, False, generation
+        self.last_error, self._last_failed = run.error, now
+        if self._cause is None and self._blocked_until is None:
+            self._event_failures += 1
+        else:
+            self._event_failures, self._blocked_until = 0, None
+        if isinstance(run.error, TerminalError) or not run.retries:
+            self._requeue = self.timer = None
+        else:
+            self.timer = self._or_requeue(self._retry(run, now, wall), now)
+        self._timer_priority = priority
+        self.exhausted = self.timer is None
+        if self.timer is not None:
+            return self.timer
+        max_interval = self._settings.max_interval
+        if max_interval and safety_timer_after_exhaustion(policy):
+            self.timer = _timer(TimerKind.SAFETY, now, max_interval)
+            self._timer_priority = LOW_PRIORITY
+        return None
+
+    def _retry(self, run: FailedRun, now: float, wall: float) -> Timer | None:
+        """The timer of the next try; None if there is none."""
+        asked = run.error.after if isinstance(run.error, Retry) else None
+        asked = asked if run.delay is None else run.delay
+        if asked is not None:
+            return _timer(TimerKind.ASKED, now, max(asked, run.at_least))
+        since = 0.0 if self._first_failure is None else wall - self._first_failure
+        if is_transient(run.error):
+            state = RetryState(self._transient_failures, since, run.obj, wall)
+            self._transient_failures += 1
+            delay: float | None = TRANSIENT_RETRY.delay(state, run.error)
+            return _timer(TimerKind.ASKED, now, max(delay or 0.0, run.at_least))
+        kind, pending = TimerKind.RETRY, self.timer
+        if (
+            self._cause is None
+            and pending is not None
+            and pending.kind in _RETRIES
+            and pending.due - now > _SHORT_REMAINDER
+        ):
+            kind, delay = pending.kind, pending.due - now
+        else:
+            state = RetryState(self.attempt, since, run.obj, wall)
+            delay = self._settings.retry.delay(state, run.error)
+        return None if delay is None else _timer(kind, now, max(delay, run.at_least))
+
+    def _or_requeue(self, retry: Timer | None, now: float) -> Timer | None:
+        """The timer of a failed run: not later than a requeue, if the policy waits longer."""
+        if retry is not None and retry.kind is TimerKind.ASKED:
+            return retry
+        due = self._requeue_due(now)
+        if due is None:
+            return retry
+        return Timer(TimerKind.REQUEUE, due) if retry is None else retry.by(due)
+
+    def _requeue_due(self, now: float) -> float | None:
+        if self._requeue is not None:
+            every, due = self._requeue
+            if due <= now:
+                self._requeue = every, instant(now + every)
+            return self._requeue[1]
+        pending = self.timer
+        return pending.due if pending is not None and pending.kind is TimerKind.REQUEUE else None
+
+    def _forget_failures(self) -> None:
+        self.attempt = 0
+        self.exhausted = False
+        self._event_failures = 0
+        self._transient_failures = 0
+        self._blocked_until = None
+        self._first_failure = None
+        self.last_error = None
+        self.invalid_reported = 0

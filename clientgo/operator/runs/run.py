@@ -1,0 +1,109 @@
+"""One run of an object, as it is given to the controller's work."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from clientgo.clock import Clock
+from clientgo.meta import ObjectName
+from clientgo.operator.durations import instant
+from clientgo.operator.runs.object_state import FailedRun, ObjectState, RetryInfo, Timer
+
+
+class Run:
+    """Says what is known of the object, and takes how the run went. For its worker's thread.
+
+    ``lock`` guards the state, which other threads ask for further runs.
+    """
+
+    __slots__ = ("_clock", "_lock", "_state", "key", "priority")
+
+    def __init__(
+        self,
+        key: ObjectName,
+        state: ObjectState,
+        clock: Clock,
+        *,
+        priority: int = 0,
+        lock: threading.Lock | None = None,
+    ) -> None:
+        self.key = key
+        self.priority = priority
+        self._state = state
+        self._clock = clock
+        self._lock = lock or threading.Lock()
+
+    # What is known
+
+    @property
+    def rerun_pending(self) -> bool:
+        """True if the object was triggered since this run began."""
+        with self._lock:
+            return self._state.pending
+
+    @property
+    def last_known(self) -> Any:
+        """The last state of a deleted object, see :meth:`RunQueue.deleted`."""
+        with self._lock:
+            return self._state.last_known
+
+    def identify(self, uid: str, version: int | None = None) -> RetryInfo:
+        """Say which object it is, in which version; return what failed before."""
+        with self._lock:
+            return self._state.identify(uid, version)
+
+    def is_reported_invalid(self, generation: int) -> bool:
+        """Return True if users were told that this generation is invalid."""
+        with self._lock:
+            return self._state.invalid_reported == generation
+
+    def reported_invalid(self, generation: int) -> None:
+        """Note that users were told that this generation is invalid."""
+        with self._lock:
+            self._state.invalid_reported = generation
+
+    def initialised(self, generation: int) -> int:
+        """Count an initialisation of a generation; return how many that makes in a row."""
+        with self._lock:
+            return self._state.initialised(generation)
+
+    def settled(self) -> None:
+        """Note that the object needed no initialisation."""
+        with self._lock:
+            self._state.settled()
+
+    # How it went
+
+    def succeeded(self, delay: float | None = None, priority: int | None = None) -> None:
+        """End the run well; with ``delay`` the object runs again after so many seconds."""
+        with self._lock:
+            priority = self.priority if priority is None else priority
+            self._state.succeeded(self._clock.monotonic(), delay, priority)
+
+    def failed(self, failure: FailedRun, generation: int = 0) -> Timer | None:
+        """End the run badly; return the timer of the next try, None if there is none."""
+        with self._lock:
+            return self._state.failed(
+                failure,
+                now=self._clock.monotonic(),
+                wall=self._clock.time(),
+                generation=generation,
+                priority=self.priority,
+            )
+
+    def again(self) -> None:
+        """End this pass; another one follows immediately."""
+        with self._lock:
+            self._state.again(self.priority)
+
+    def again_after(self, delay: float) -> None:
+        """However it ends, run the object again after so many seconds at the latest."""
+        with self._lock:
+            due = instant(self._clock.monotonic() + delay)
+            self._state.trigger_at(due, self.priority)
+
+    def gone(self) -> None:
+        """There is no such object any more; nothing is remembered of it."""
+        with self._lock:
+            self._state.gone = True

@@ -1,0 +1,288 @@
+"""The engine of a controller: which object runs next, and when.
+
+Promises: an object never runs in two threads at once; triggers during a run are one more run
+afterwards; an object that waits, for a retry or because a result asked for it, occupies no worker;
+an exception of a run ends no worker. ``object_state.py`` decides when an object runs next; the
+delays, the priorities and the order are those of one :class:`~clientgo.workqueue.PriorityQueue`.
+
+Does not promise one run for each trigger.
+
+Source: controller-runtime pkg/internal/controller and its priority queue; Java Operator SDK
+EventProcessor.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.meta import ObjectName
+from clientgo.metrics import MetricsProvider
+from clientgo.operator.durations import instant
+from clientgo.operator.errors import AlreadyStartedError
+from clientgo.operator.runs.object_state import ObjectState, RunSettings
+from clientgo.operator.runs.run import Run
+from clientgo.process import SupervisedThread
+from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
+
+_AGEING: Final = 0.6
+"""Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
+
+Work: TypeAlias = Callable[[Run], object]
+
+
+@dataclass(frozen=True, slots=True)
+class RunQueueStatistics:
+    """A run queue at one instant: objects known, ready, running, and with a timer, the first of
+    which ends at ``next_due``."""
+
+    known: int
+    ready: int
+    running: int
+    waiting: int
+    next_due: float | None
+    exhausted: int
+    paused: bool
+
+
+class RunQueue:
+    """Runs ``work(run)`` for triggered objects, in ``workers`` threads. Thread-safe.
+
+    ``work`` ends by calling one of the run's methods. It handles its own failures: if it raises
+    all the same, the queue stops, and ``on_crash`` is called with the error.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        work: Work,
+        settings: RunSettings,
+        *,
+        on_crash: Callable[[BaseException], object] | None = None,
+        metrics: MetricsProvider | None = None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
+        self.name = name
+        self.settings = settings
+        self.cancelled = threading.Event()
+        """Set when the queue stops: runs should end."""
+        self._work = work
+        self._on_crash = on_crash
+        self._clock = clock
+        self._lock = threading.Lock()
+        """Taken before that of the queue below."""
+        self._states: dict[ObjectName, ObjectState] = {}
+        self._queue: PriorityQueue[ObjectName] = PriorityQueue(
+            ageing=_AGEING, name=name, metrics=metrics, clock=clock
+        )
+        self._threads: list[SupervisedThread] = []
+        self._paused = False
+        self._parked: dict[ObjectName, None] = {}
+        """Objects whose turn came during a pause, in that order."""
+
+    # What asks for runs
+
+    def trigger(self, key: ObjectName, priority: int = 0, *, after: float = 0.0) -> None:
+        """Ask for a run, now or after so many seconds. Never blocks.
+
+        A delayed trigger replaces the object's timer unless that is due before.
+        """
+        now = self._clock.monotonic()
+        with self._lock:
+            state = self._state_locked(key)
+            if after <= 0:
+                state.trigger(now, priority)
+            else:
+                state.trigger_at(instant(now + after), priority)
+            self._schedule_locked(key, state, now)
+
+    def wrote_itself(self, key: ObjectName, version: int | None) -> tuple[int, float]:
+        """Ask for a run because of the event of a write that the last run made.
+
+        Return how many runs in a row had that cause, and how long the next one has to wait.
+        """
+        now = self._clock.monotonic()
+        with self._lock:
+            state = self._state_locked(key)
+            wait = state.own_write(now, version)
+            self._schedule_locked(key, state, now)
+            return state.self_wakes, wait or 0.0
+
+    def wake_failed(self, after: float) -> None:
+        """Run every object whose last run failed, so many seconds from now at the latest."""
+        now = self._clock.monotonic()
+        with self._lock:
+            for key, state in self._states.items():
+                if state.last_error is not None and not state.running:
+                    state.trigger_at(instant(now + after), LOW_PRIORITY)
+                    self._schedule_locked(key, state, now)
+
+    def deleted(self, key: ObjectName, last_known: Any) -> None:
+        """The object is gone; ask for a run that is given its last state."""
+        now = self._clock.monotonic()
+        with self._lock:
+            state = self._state_locked(key)
+            state.last_known = last_known
+            state.trigger(now, 0)
+            self._schedule_locked(key, state, now)
+
+    def forget(self, key: ObjectName) -> None:
+        """The object is gone: forget its failures and timers. A current run goes on."""
+        with self._lock:
+            state = self._states.get(key)
+            if state is not None and not state.pending:
+                self._forget_locked(key)
+
+    def forget_if(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Forget all objects that a condition holds for, those that are ready too."""
+        with self._lock:
+            for key in [key for key in self._states if condition(key)]:
+                self._forget_locked(key)
+
+    # Running
+
+    def start(self, workers: int) -> None:
+        """Start so many worker threads, which have the context variables of this one.
+
+        Raises ``AlreadyStartedError``.
+        """
+        with self._lock:
+            if self._threads:
+                raise AlreadyStartedError(f"the workers of {self.name} run already")
+            self._threads = [
+                SupervisedThread(
+                    contextvars.copy_context().run,
+                    args=(self._run,),
+                    name=f"{self.name}-worker-{n}",
+                    then="no run of this controller begins any more; restart this process",
+                )
+                for n in range(1, workers + 1)
+            ]
+        for thread in self._threads:
+            thread.start()
+
+    def pause(self) -> None:
+        """Begin no run from now on; triggers are kept."""
+        with self._lock:
+            self._paused = True
+
+    def resume(self) -> None:
+        """Go on: what was triggered during the pause runs now, each object once."""
+        now = self._clock.monotonic()
+        with self._lock:
+            self._paused = False
+            parked, self._parked = self._parked, {}
+            for key in parked:
+                state = self._states.get(key)
+                if state is not None:
+                    self._schedule_locked(key, state, now)
+
+    def begin_stop(self) -> None:
+        """Tell current runs to end, begin none; does not block."""
+        self.cancelled.set()
+
+    def stop(self, timeout: float | None = None) -> list[str]:
+        """Stop, wait for current runs, and return the names of threads that did not end."""
+        self.begin_stop()
+        self._queue.shut_down()
+        deadline = None if timeout is None else self._clock.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(None if deadline is None else max(deadline - self._clock.monotonic(), 0.0))
+        return [thread.name for thread in self._threads if thread.is_alive()]
+
+    def threads_alive(self) -> bool:
+        """Return True if all workers that were started still work."""
+        return all(thread.is_alive() for thread in self._threads)
+
+    def statistics(self) -> RunQueueStatistics:
+        with self._lock:
+            exhausted = sum(state.exhausted for state in self._states.values())
+            known, paused = len(self._states), self._paused
+        queue = self._queue.statistics()
+        due = queue.next_due is not None and queue.next_due <= self._clock.monotonic()
+        return RunQueueStatistics(
+            known=known,
+            ready=queue.ready + due,
+            running=queue.processing,
+            waiting=queue.delayed,
+            next_due=queue.next_due,
+            exhausted=exhausted,
+            paused=paused,
+        )
+
+    def depths(self) -> dict[int, int]:
+        """How many objects are ready, by priority."""
+        return self._queue.depths()
+
+    # Inside
+
+    def _state_locked(self, key: ObjectName) -> ObjectState:
+        state = self._states.get(key)
+        if state is None:
+            state = self._states[key] = ObjectState(self.settings)
+        return state
+
+    def _schedule_locked(self, key: ObjectName, state: ObjectState, now: float) -> None:
+        """Give the queue the object's next run. Under the lock, so that of two threads the one
+        that decides later also schedules later."""
+        if state.running:
+            return  # until the run has ended
+        following = state.next_run(now)
+        if following is None:
+            self._queue.unschedule(key)
+        else:
+            self._queue.schedule(key, following[0], priority=following[1])
+
+    def _forget_locked(self, key: ObjectName) -> None:
+        del self._states[key]
+        self._queue.unschedule(key)
+
+    def _run(self) -> None:
+        while True:
+            key, shutting_down = self._queue.get()
+            if shutting_down:
+                return
+            try:
+                self._process(key)
+            except BaseException as error:
+                self.begin_stop()
+                if self._on_crash is None:
+                    raise
+                self._on_crash(error)
+                return
+            finally:
+                self._queue.done(key)
+
+    def _process(self, key: ObjectName) -> None:
+        with self._lock:
+            state = self._states.get(key)
+            if self.cancelled.is_set() or state is None:
+                return
+            if self._paused:
+                self._parked[key] = None
+                return
+            now = self._clock.monotonic()
+            following = state.next_run(now)
+            if following is None or nanoseconds(following[0]) > nanoseconds(now):
+                # It was ready for an object that was forgotten meanwhile.
+                self._schedule_locked(key, state, now)
+                return
+            priority = state.begin(now)
+        try:
+            self._work(Run(key, state, self._clock, priority=priority, lock=self._lock))
+        finally:
+            self._end(key, state)
+
+    def _end(self, key: ObjectName, state: ObjectState) -> None:
+        with self._lock:
+            state.ended()
+            if self._states.get(key) is not state:
+                return
+            if state.gone and not state.pending:
+                self._forget_locked(key)
+            else:
+                self._schedule_locked(key, state, self._clock.monotonic())
