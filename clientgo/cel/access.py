@@ -1,9 +1,8 @@
-"""Reaching into values: fields, elements, and what is there at all.
+"""Access to fields and elements of values.
 
-Promises: the errors of cel-go for what is missing; reaching into an absent optional gives an absent
-one.
+Promises: the errors of cel-go for what is missing. A member of an absent optional is absent.
 
-Does not promise: static checks; these are the compiler's.
+Does not promise: static checks, which are in `compiler`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,6 @@
 """How large values can be: the input of the cost estimate.
 
-Promises: a `Bounds` has the greatest number of items, entries or bytes of a value and of the
-values inside it.
-
-Does not promise: the size of numbers, objects and map keys, which count as nothing, as upstream.
+Does not promise: the size of numbers, objects and map keys. It counts as zero, as upstream.
 """
 
 from __future__ import annotations
@@ -17,7 +14,7 @@ MAX_REQUEST = 3 * 1024 * 1024
 
 
 class Kind(enum.Enum):
-    """What a value is, as far as it matters to costs."""
+    """The kinds of values that have different costs."""
 
     TEXT = enum.auto()
     LIST = enum.auto()
@@ -28,11 +25,11 @@ class Kind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What is known of the size of a value."""
+    """The known limits of the size of a value."""
 
     kind: Kind
     size: int = 0
-    """How many items, entries or bytes it has at most."""
+    """The greatest number of items, entries or bytes."""
     smallest: int = 1
     """Bytes of its shortest form in JSON."""
     element: Bounds | None = None
@@ -42,7 +39,7 @@ class Bounds:
 
     @property
     def cardinality(self) -> int:
-        """How many such values fit into a request."""
+        """The number of such values that fit into a request."""
         return MAX_REQUEST // (self.smallest + 1)
 
 

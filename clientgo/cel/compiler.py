@@ -1,12 +1,12 @@
-"""Compiling a syntax tree: checking its types and making a function that evaluates it.
+"""Check the types of a syntax tree and make a function that evaluates it.
 
-Promises: every name and field is known and every call has an overload, or a `CelCompileError`
-says where not; what has a type only at run time (``dyn``) is checked then. The function is free of
-the tree: it is closures over closures, which is the fastest that plain Python offers.
+Promises: every name, field and overload exists, or a `CelCompileError` says where it is missing.
+Values of type ``dyn`` are checked when they are evaluated.
 
-Does not promise: cost estimation, which is in `cost_estimate`.
+Does not promise: cost estimates, which are in `cost_estimate`.
 
-cel-go checks first and plans then, with the types kept in a side table; one pass needs no table.
+cel-go checks first and plans then. Here one pass does both. It makes closures, which run faster
+in Python than a walk over the tree.
 """
 
 from __future__ import annotations
@@ -66,23 +66,23 @@ class Compiled:
     type: CelType
     evaluate: Evaluator
     constant: bool = False
-    """Whether the value depends on no variable and is computed already."""
+    """True if the value depends on no variable and is computed already."""
 
 
 class Compiler:
-    """Compiles one expression; `used` collects the declared variables that it refers to."""
+    """Compile one expression; `used` collects the declared variables in it."""
 
     def __init__(self, source: str, variables: Mapping[str, CelType], library: Library) -> None:
         self._source = source
         self._variables = dict(variables)
-        self._given = dict(variables)
+        self._inputs = dict(variables)
         self._declared = frozenset(variables)
         self._library = library
-        self._formats = 0
-        """In how many calls of ``format``, whose values may be of any types, the compiler is."""
-        self._late: list[CelCompileError] = []
+        self._format_depth = 0
+        """The number of calls of ``format`` around the node; their values can have any types."""
+        self._deferred: list[CelCompileError] = []
         self._element_types: dict[int, list[CelType]] = {}
-        """Of every list literal, by the id of its node."""
+        """The types of the elements of each list literal, by the id of its node."""
         self.used: set[str] = set()
 
     def compile_whole(self, node: Node) -> Compiled:
@@ -92,8 +92,8 @@ class Compiler:
             CelCompileError: a name is unknown, types do not fit, or a literal is refused.
         """
         compiled = self.compile(node)
-        # As upstream, literals are looked at once all types fit, and what is constant after that.
-        for error in sorted(self._late, key=lambda error: isinstance(error, CelProgramError)):
+        # As upstream: types first, then literals, then constants.
+        for error in sorted(self._deferred, key=lambda error: isinstance(error, CelProgramError)):
             raise error
         return compiled
 
@@ -149,11 +149,11 @@ class Compiler:
 
     def _named(self, name: str) -> Compiled | None:
         """Return the variable or type of a name, which can have dots."""
-        if name in self._given:
+        if name in self._inputs:
             self.used.add(name)
             if name in self._declared:
-                return Compiled(self._given[name], lambda scope: scope.names[name])
-            return Compiled(self._given[name], lambda scope: scope.variables[name])
+                return Compiled(self._inputs[name], lambda scope: scope.names[name])
+            return Compiled(self._inputs[name], lambda scope: scope.variables[name])
         named = self._library.types.get(name)
         return Compiled(TYPE, lambda _: named) if named is not None else None
 
@@ -161,7 +161,7 @@ class Compiler:
         raise self._error(f"undeclared reference to '{name}' (in container '')", node)
 
     def _qualified_name(self, node: Node) -> str | None:
-        """Return the dotted name that a node spells, if that starts with no loop variable."""
+        """Return the dotted name of a node, or None if it starts with a variable of a macro."""
         if isinstance(node, Identifier):
             is_local = node.name in self._variables and node.name not in self._declared
             return None if is_local and not node.absolute else node.name
@@ -238,9 +238,9 @@ class Compiler:
         candidates = functions.get((name, is_method), ())
         if not candidates and (name, not is_method) not in functions:
             self._undeclared(name, node)
-        self._formats += name == "format"
+        self._format_depth += name == "format"
         compiled = [self.compile(argument) for argument in arguments]
-        self._formats -= name == "format"
+        self._format_depth -= name == "format"
         argument_types = [argument.type for argument in compiled]
         fitting, result = resolve(candidates, argument_types)
         if result is None:
@@ -251,7 +251,7 @@ class Compiler:
         self._check_literals(name, node)
         evaluators = [argument.evaluate for argument in compiled]
         known = len(fitting) == 1 and not any(map(_is_dynamic, argument_types))
-        call = fitting[0].call if known else _choosing(fitting)
+        call = fitting[0].call if known else _dispatching(fitting)
         cost = COSTS.get(name)
         if cost is not None:
             return Compiled(result, _counted_call(call, cost, evaluators))
@@ -268,14 +268,14 @@ class Compiler:
         problem = check(CheckedCall(node.target, node.arguments, kinds))
         if problem is not None:
             error = CelProgramError if name in _PLANNED else CelCompileError
-            self._late.append(error(problem[0], self._source, (problem[1] or node).offset))
+            self._deferred.append(error(problem[0], self._source, (problem[1] or node).offset))
 
     def _folded(self, call: Compiled, node: Node) -> Compiled:
-        """Return a call whose arguments are constant as the constant that it gives."""
+        """Evaluate a call with constant arguments, and return the constant."""
         try:
             value = call.evaluate(Scope({}, Budget()))
         except CelEvaluationError as error:
-            self._late.append(CelProgramError(str(error), self._source, node.offset))
+            self._deferred.append(CelProgramError(str(error), self._source, node.offset))
             return call
         return Compiled(call.type, lambda _: value, constant=True)
 
@@ -297,14 +297,14 @@ class Compiler:
         )
 
     def _joined(self, parts: list[tuple[CelType, Node]]) -> CelType:
-        """Return the type of all elements of a literal, which must agree."""
+        """Return the common type of all elements of a literal."""
         result: CelType | None = None
         for part, node in parts:
             joined = part if result is None else types.join(result, part)
             if joined is None:
-                if not self._formats:
+                if not self._format_depth:
                     problem = f"expected type '{result}' but found '{part}'"
-                    self._late.append(self._error(problem, node))
+                    self._deferred.append(self._error(problem, node))
                 return DYN
             result = joined
         return OPEN if result is None else result
@@ -358,7 +358,7 @@ class Compiler:
         return Compiled(types.map_of(key, value), lambda scope: _build_map(entries, scope))
 
     def _within(self, names: dict[str, CelType], node: Node) -> Compiled:
-        """Compile the body of a loop, which sees more variables."""
+        """Compile the body of a macro, which has more variables."""
         outer_variables, outer_declared = self._variables, self._declared
         self._variables = {**outer_variables, **names}
         self._declared = outer_declared - names.keys()
@@ -453,7 +453,7 @@ _FOLDED = frozenset(
 )
 """Functions that are called when the expression is compiled if their argument is constant."""
 _PLANNED = frozenset({"find", "findAll"})
-"""Functions whose literal arguments are looked at last."""
+"""Functions whose literal arguments are checked last."""
 _PREDICATES = frozenset({Loop.ALL, Loop.EXISTS, Loop.EXISTS_ONE, Loop.FILTER})
 
 
@@ -462,7 +462,7 @@ def _is_dynamic(cel_type: CelType) -> bool:
 
 
 def _direct_call(call: Callable[..., Any], evaluators: list[Evaluator]) -> Evaluator:
-    """Return the cheapest closure for a call that needs no choice while running."""
+    """Return the fastest closure for a call of a known overload."""
     if len(evaluators) == 1:
         (only,) = evaluators
         return lambda scope: call(only(scope))
@@ -472,19 +472,19 @@ def _direct_call(call: Callable[..., Any], evaluators: list[Evaluator]) -> Evalu
     return lambda scope: call(*[evaluate(scope) for evaluate in evaluators])
 
 
-def _choosing(overloads: list[Overload]) -> Callable[..., Any]:
+def _dispatching(overloads: list[Overload]) -> Callable[..., Any]:
     return lambda *values: dispatch(overloads, values)
 
 
 def _counted_call(call: Callable[..., Any], cost: Cost, evaluators: list[Evaluator]) -> Evaluator:
-    """Return a call that is paid for before it is made."""
+    """Return a call that spends its cost first."""
 
-    def pay_and_call(scope: Scope) -> Any:
+    def spend_and_call(scope: Scope) -> Any:
         values = [evaluate(scope) for evaluate in evaluators]
         scope.budget.spend(cost(values))
         return call(*values)
 
-    return pay_and_call
+    return spend_and_call
 
 
 def _logical_call(left: Evaluator, right: Evaluator, decisive: bool) -> Evaluator:

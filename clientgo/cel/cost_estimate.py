@@ -1,13 +1,13 @@
-"""What an expression may cost at most, known before it runs.
+"""Estimate what an expression costs at most, before it runs.
 
-Promises: `estimate_cost` never says more than a real server, which refuses definitions whose rules
-may cost too much; for names, fields, loops and the usual functions it says the same. A text that
-nothing bounds, such as that of a number, is endless.
+Promises: never more than the estimate of a real server, and the same for names, fields, loops and
+common functions. A string without a known limit, such as that of a number, is unlimited.
 
-Does not promise: costs of other values without bounds. They are endless on a real server, and count
-as short here, because their types are not known here.
+Does not promise: costs of other values without a known size. They are unlimited on a real server,
+and small here, because their types are not known here.
 
-Follows ``Cost`` of cel-go's checker and ``CostEstimator`` of ``k8s.io/apiserver/pkg/cel/library``.
+Follows ``Cost`` of cel-go's checker and ``CostEstimator`` of
+``k8s.io/apiserver/pkg/cel/library``.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from clientgo.cel.syntax.nodes import (
 )
 from clientgo.cel.syntax.parser import parse
 
-_ENDLESS = 2**64 - 1
+_UNLIMITED = 2**64 - 1
 _ROOT = "self"
-_MAKES_TEXTS = frozenset({"split", "findAll"})
+_MAKES_STRINGS = frozenset({"split", "findAll"})
 _NEW_LIST = 10
 _NEW_MAP = 30
 _TEXT_FACTOR = 0.1
 _PATTERN_FACTOR = 0.25
 
-# What each turn of a loop costs beside its parts, and the loop beside its turns: cel-go expands
-# macros to a condition and a step over what has been found so far, and these are their costs.
-_TURN = {
+# The cost of an iteration without its parts, and of a loop without its iterations. cel-go expands
+# macros to a condition and a step with an accumulator, which have these costs.
+_ITERATION = {
     Loop.ALL: 3,
     Loop.EXISTS: 4,
     Loop.EXISTS_ONE: 2,
@@ -75,7 +75,7 @@ _PARSED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """Of a part of an expression: its cost, and what is known of its value."""
+    """The cost of a node, and what is known about its value."""
 
     cost: int
     kind: Kind | None = None
@@ -85,25 +85,25 @@ class _Estimate:
     """The value, if it is a literal."""
 
     @property
-    def reckoned_size(self) -> int:
-        """The size to reckon with: a text without bounds is endless, another value is short."""
+    def assumed_size(self) -> int:
+        """The size, or an assumption: unlimited for a string, small for another value."""
         if self.size is None:
-            return _ENDLESS if self.kind is Kind.TEXT else 1
+            return _UNLIMITED if self.kind is Kind.TEXT else 1
         return self.size
 
     @property
     def reading(self) -> int:
-        """What it costs to read the value."""
-        return math.ceil(self.reckoned_size * _TEXT_FACTOR)
+        """The cost of reading the value."""
+        return math.ceil(self.assumed_size * _TEXT_FACTOR)
 
 
 Variables = Mapping[str, Bounds | None]
 
 
 def estimate_cost(source: str, variables: Variables) -> int:
-    """Return what an expression that compiles costs at most, in units of cel-go.
+    """Return the greatest cost of an expression that compiles, in units of cel-go.
 
-    The variables have these bounds; None if nothing is known of one.
+    The bounds of a variable are None if they are not known.
     """
     return _estimate(parse(source), variables).cost
 
@@ -158,7 +158,7 @@ def _select(operand: _Estimate, name: str, *, optional: bool) -> _Estimate:
         return _Estimate(operand.cost)
     if optional:
         return _Estimate(operand.cost + 1)
-    # Of a map, upstream knows how large what is found by an index is, but not by a name.
+    # Upstream knows the size of a map value by index, but not by name.
     below = bounds.fields.get(name) if bounds.kind is Kind.OBJECT else None
     return _of_bounds(operand.cost + 1, below)
 
@@ -170,7 +170,7 @@ def _conditional(node: Conditional, names: Variables) -> _Estimate:
     return _Estimate(
         cost,
         chosen.kind if chosen.kind is other.kind else None,
-        max(chosen.reckoned_size, other.reckoned_size) if known else None,
+        max(chosen.assumed_size, other.assumed_size) if known else None,
     )
 
 
@@ -183,10 +183,10 @@ def _comprehension(node: Comprehension, names: Variables) -> _Estimate:
     else:
         values = (KEY if is_map else element, None)
     inner = {**names, **dict(zip(node.variables, values, strict=False))}
-    turn = _TURN[node.loop] + _estimate(node.body, inner).cost
+    iteration = _ITERATION[node.loop] + _estimate(node.body, inner).cost
     if node.condition is not None:
-        turn += _estimate(node.condition, inner).cost
-    cost = ranged.cost + _LOOP[node.loop] + ranged.reckoned_size * turn
+        iteration += _estimate(node.condition, inner).cost
+    cost = ranged.cost + _LOOP[node.loop] + ranged.assumed_size * iteration
     match node.loop:
         case Loop.ALL | Loop.EXISTS | Loop.EXISTS_ONE:
             return _Estimate(cost, Kind.OTHER, 1)
@@ -204,15 +204,15 @@ def _call(node: Call, names: Variables) -> _Estimate:
         target = _estimate(node.target, names)
         cost += target.cost
         called = _method(node.function, target, arguments)
-        if node.function in _MAKES_TEXTS:
-            called = replace(called, bounds=_computed_texts(names))
+        if node.function in _MAKES_STRINGS:
+            called = replace(called, bounds=_computed_strings(names))
     return _Estimate(cost + called.cost, called.kind, called.size, called.bounds)
 
 
-def _computed_texts(names: Variables) -> Bounds:
-    """Return the bounds of a list of texts that is computed.
+def _computed_strings(names: Variables) -> Bounds:
+    """Return the bounds of a computed list of strings.
 
-    Upstream looks for the path of an element, finds none, and takes the size of ``self``.
+    As upstream, its elements have the size of ``self``.
     """
     root = names.get(_ROOT)
     is_sized = root is not None and root.kind in (Kind.TEXT, Kind.LIST, Kind.MAP)
@@ -221,22 +221,22 @@ def _computed_texts(names: Variables) -> Bounds:
 
 
 def _is_namespace(node: Node, names: Variables) -> bool:
-    """Tell whether what is before the dot is a part of the function's name, as in ``sets.``."""
+    """Return True if a target is a part of the name of the function, as in ``sets.``."""
     return isinstance(node, Identifier) and node.name not in names
 
 
 def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
-    """Return what an operator or function costs beside its arguments, and its value."""
+    """Return the cost of an operator or function without its arguments, and its value."""
     if len(arguments) == 2:
         left, right = arguments
         if name in _EQUALITY:
-            return _Estimate(_shorter(left, right), Kind.OTHER, 1)
+            return _Estimate(_comparison_cost(left, right), Kind.OTHER, 1)
         if name in _COMPARISONS and Kind.TEXT in (left.kind, right.kind):
-            return _Estimate(_shorter(left, right), Kind.OTHER, 1)
+            return _Estimate(_comparison_cost(left, right), Kind.OTHER, 1)
         if name == "@in" and right.kind is Kind.LIST:
-            return _Estimate(right.reckoned_size, Kind.OTHER, 1)
+            return _Estimate(right.assumed_size, Kind.OTHER, 1)
         if name == "_+_" and left.kind is right.kind and left.kind in (Kind.TEXT, Kind.LIST):
-            return _joined(left, right)
+            return _concatenated(left, right)
     if name == "string":
         return _Estimate(1, Kind.TEXT)
     if name in _PARSED and len(arguments) == 1:
@@ -244,25 +244,25 @@ def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
     return _Estimate(1)
 
 
-def _shorter(left: _Estimate, right: _Estimate) -> int:
+def _comparison_cost(left: _Estimate, right: _Estimate) -> int:
     sizes = [part.size for part in (left, right) if part.size is not None]
     are_texts = left.kind is right.kind is Kind.TEXT
-    return math.ceil(min(sizes, default=_ENDLESS if are_texts else 1) * _TEXT_FACTOR)
+    return math.ceil(min(sizes, default=_UNLIMITED if are_texts else 1) * _TEXT_FACTOR)
 
 
-def _joined(left: _Estimate, right: _Estimate) -> _Estimate:
-    size = left.reckoned_size + right.reckoned_size
+def _concatenated(left: _Estimate, right: _Estimate) -> _Estimate:
+    size = left.assumed_size + right.assumed_size
     known = size if left.size is not None and right.size is not None else None
     cost = math.ceil(size * _TEXT_FACTOR) if left.kind is Kind.TEXT else 1
     return _Estimate(cost, left.kind, known)
 
 
 def _method(name: str, target: _Estimate, arguments: list[_Estimate]) -> _Estimate:
-    """Return what a method costs beside its target and arguments, and its value."""
+    """Return the cost of a method without its target and arguments, and its value."""
     match name:
         case "matches" | "find" | "findAll" if arguments:
-            text = math.ceil((target.reckoned_size + 1) * _TEXT_FACTOR)
-            cost = text * math.ceil(arguments[0].reckoned_size * _PATTERN_FACTOR)
+            text = math.ceil((target.assumed_size + 1) * _TEXT_FACTOR)
+            cost = text * math.ceil(arguments[0].assumed_size * _PATTERN_FACTOR)
             match name:
                 case "find":
                     return _Estimate(cost, Kind.TEXT, target.size)
@@ -272,11 +272,11 @@ def _method(name: str, target: _Estimate, arguments: list[_Estimate]) -> _Estima
         case "contains" if len(arguments) == 1 and target.kind is Kind.TEXT:
             return _Estimate(target.reading * arguments[0].reading)
         case "join":
-            return _Estimate(_joining(target, arguments))
+            return _Estimate(_join_cost(target, arguments))
         case "split":
-            return _Estimate(_reading(target, 2), Kind.LIST, _most_parts(target, arguments))
+            return _Estimate(_read_cost(target, 2), Kind.LIST, _part_limit(target, arguments))
         case "replace" if len(arguments) >= 2:
-            return _Estimate(_reading(target, 2), Kind.TEXT, _replaced_size(target, arguments))
+            return _Estimate(_read_cost(target, 2), Kind.TEXT, _replaced_size(target, arguments))
         case "lowerAscii" | "upperAscii" | "substring" | "trim":
             return _Estimate(target.reading, Kind.TEXT, target.size)
         case "format":
@@ -284,18 +284,18 @@ def _method(name: str, target: _Estimate, arguments: list[_Estimate]) -> _Estima
         case "startsWith" | "endsWith" if len(arguments) == 1:
             return _Estimate(arguments[0].reading)
         case "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf":
-            return _Estimate(_walking(target))
+            return _Estimate(_scan_cost(target))
     return _Estimate(1)
 
 
-def _most_parts(text: _Estimate, arguments: list[_Estimate]) -> int | None:
-    """Return how many parts ``split`` makes at most: every character one, or its limit."""
+def _part_limit(text: _Estimate, arguments: list[_Estimate]) -> int | None:
+    """Return the greatest number of parts of ``split``: one per character, or its limit."""
     limit = arguments[1].literal if len(arguments) > 1 else None
     return limit if isinstance(limit, int) and limit >= 0 else text.size
 
 
 def _replaced_size(text: _Estimate, arguments: list[_Estimate]) -> int | None:
-    """Return how long the result of ``replace`` is at most."""
+    """Return the greatest length of the result of ``replace``."""
     found, replacement = arguments[0], arguments[1]
     shortest = len(found.literal) if isinstance(found.literal, str) else 0
     if text.size is None or replacement.size is None:
@@ -307,24 +307,22 @@ def _replaced_size(text: _Estimate, arguments: list[_Estimate]) -> int | None:
     return math.ceil(text.size / shortest) * replacement.size
 
 
-def _reading(value: _Estimate, times: int) -> int:
-    return math.ceil(value.reckoned_size * times * _TEXT_FACTOR)
+def _read_cost(value: _Estimate, times: int) -> int:
+    return math.ceil(value.assumed_size * times * _TEXT_FACTOR)
 
 
-def _walking(value: _Estimate) -> int:
-    """Return what it costs to look at every item."""
+def _scan_cost(value: _Estimate) -> int:
+    """Return the cost of reading every item."""
     if value.kind is not Kind.LIST:
         return value.reading
     element = value.bounds.element if value.bounds else None
     is_text = element is not None and element.kind is Kind.TEXT
-    return value.reckoned_size * (1 + (_of_bounds(0, element).reading if is_text else 0))
+    return value.assumed_size * (1 + (_of_bounds(0, element).reading if is_text else 0))
 
 
-def _joining(value: _Estimate, arguments: list[_Estimate]) -> int:
+def _join_cost(value: _Estimate, arguments: list[_Estimate]) -> int:
     element = value.bounds.element if value.bounds else None
-    size = value.reckoned_size * (
-        _of_bounds(0, element).reckoned_size if element is not None else 0
-    )
+    size = value.assumed_size * (_of_bounds(0, element).assumed_size if element is not None else 0)
     if arguments:
-        size += max(value.reckoned_size - 1, 0) * arguments[0].reckoned_size
+        size += max(value.assumed_size - 1, 0) * arguments[0].assumed_size
     return math.ceil(size * _TEXT_FACTOR)

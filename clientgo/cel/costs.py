@@ -1,11 +1,10 @@
-"""What calls cost that look at the whole of a text or a list.
+"""The costs of calls that read a whole string or list.
 
-Promises: a call costs about the time it takes, in the units of cel-go, where a step costs one and
-looking at ten characters as well. Without that, a loop over small things could call something slow
-on a large one, and would be bounded in its turns only.
+Promises: the cost of a call is in proportion to its time. Costs are in units of cel-go: a step
+costs 1, and so does reading ten characters. They limit a loop that calls a slow function.
 
-Does not promise: cel-go's exact costs. Ours are hardly ever higher, so that what a real server
-evaluates is evaluated here.
+Does not promise: cel-go's exact costs. They are rarely higher here, so that an expression that a
+real server evaluates is evaluated here too.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Cost = Callable[[Sequence[Any]], int]
-"""From the arguments of a call, the receiver first, to its cost."""
+"""Return the cost of a call for its arguments, the receiver first."""
 
 _CHARACTERS_A_UNIT = 10
 _PATTERN_CHARACTERS_A_UNIT = 4
@@ -83,4 +82,4 @@ COSTS: Mapping[str, Cost] = {
         ("distinct", "sets.contains", "sets.equivalent", "sets.intersects"), _every_pair
     ),
 }
-"""Cost of calls by the name of the function or method, beyond what a step costs."""
+"""The costs of calls by function or method, in addition to that of a step."""

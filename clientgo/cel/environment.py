@@ -1,9 +1,9 @@
-"""Where expressions are compiled: the variables and functions that they may use.
+"""Compile expressions for declared variables.
 
-Promises: an `Environment` is immutable and a `Program` too; both may be used by any number of
-threads. A program takes plain values and never changes them.
+Promises: an `Environment` and a `Program` are immutable and safe for any number of threads. A
+program does not change the values that it is given.
 
-Does not promise: that values fit the declared types; the caller converts (see `schema_types`).
+Does not promise: that values have the declared types. The caller converts them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from clientgo.cel.types import CelType
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A compiled expression: its source, the type of its value, the variables that it uses."""
+    """A compiled expression, with the type of its value and the variables that it uses."""
 
     source: str
     result_type: CelType
@@ -32,10 +32,10 @@ class Program:
     def evaluate(self, values: Mapping[str, Any], budget: Budget | None = None) -> Any:
         """Return the value of the expression for these values of its variables.
 
-        What that costs is taken off the budget; without one, off what one evaluation may cost.
+        The cost is taken from the budget. The default is the limit of one evaluation.
 
         Raises:
-            CelEvaluationError: it has none.
+            CelEvaluationError: the expression has no value, or the budget is too small.
         """
         try:
             return self._evaluate(Scope(values, budget or Budget()))
@@ -44,7 +44,7 @@ class Program:
 
 
 class Environment:
-    """Compiles expressions over declared variables and the functions of Kubernetes."""
+    """The declared variables of expressions, with the library of Kubernetes."""
 
     __slots__ = ("_variables",)
 

@@ -1,8 +1,8 @@
-"""What can go wrong with a CEL expression.
+"""The errors of CEL expressions.
 
-Promises: every failure of this package is one of the two errors below, under `CelError`.
+Promises: every error of this package is a `CelError`.
 
-Does not promise: stable texts; they follow cel-go where a Kubernetes user would see them.
+Does not promise: stable messages. They follow cel-go where a user of Kubernetes sees them.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ class CelError(ValueError):
 
 
 class CelCompileError(CelError):
-    """The expression is malformed or its types do not fit; the text points at the place."""
+    """The expression is malformed or its types do not fit; the message shows the place."""
 
     stage = "compilation failed"
-    """What a real server calls the failure."""
+    """What the message of a real server begins with."""
 
     def __init__(self, problem: str, source: str, offset: int) -> None:
         self.problem = problem
@@ -31,7 +31,7 @@ class CelCompileError(CelError):
 
 
 class CelProgramError(CelCompileError):
-    """A part of the expression that does not depend on variables has no value."""
+    """A constant part of the expression has no value."""
 
     stage = "program instantiation failed"
 
@@ -41,12 +41,12 @@ class CelProgramError(CelCompileError):
 
 
 class CelEvaluationError(CelError):
-    """The expression has no value for these variables: no such key, overflow and the like."""
+    """The expression has no value for these variables: no such key, overflow and others."""
 
 
 class NoSuchOverloadError(CelEvaluationError):
-    """No variant of a function takes values of these types."""
+    """No overload of a function takes values of these types."""
 
 
 class BudgetExceededError(CelEvaluationError):
-    """The evaluation took more steps than one call may take."""
+    """The evaluation costs more than its budget."""

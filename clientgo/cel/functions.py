@@ -1,9 +1,9 @@
-"""Functions of CEL: their overloads, and how one is chosen.
+"""Overloads of functions, and how one is selected.
 
-Promises: an `Overload` says what types a function takes and gives; `resolve` finds those that fit
-while compiling, `dispatch` picks one by the values while running, where types were dynamic.
+Promises: `resolve` selects overloads by the types of the arguments when an expression is
+compiled. `dispatch` selects one by the values, where types are dynamic.
 
-Does not promise: implementations; these are in `library`.
+Does not promise: implementations, which are in `library`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Implementation = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Overload:
-    """One variant of a function; of a method, the first parameter is the receiver."""
+    """An overload of a function; the first parameter of a method is the receiver."""
 
     name: str
     parameters: tuple[CelType, ...]
@@ -30,7 +30,7 @@ class Overload:
     is_method: bool = False
 
     def takes(self, values: Sequence[Any]) -> bool:
-        """Tell whether the values are of the types of the parameters."""
+        """Return True if the values are of the types of the parameters."""
         return all(
             parameter.is_variable or parameter is DYN or type_of(value).name == parameter.name
             for parameter, value in zip(self.parameters, values, strict=True)
@@ -38,7 +38,7 @@ class Overload:
 
 
 FunctionTable = Mapping[tuple[str, bool], Sequence[Overload]]
-"""The overloads of a function by its name and whether it is a method."""
+"""The overloads of each function, by its name and True if it is a method."""
 
 
 def function(
@@ -82,7 +82,7 @@ def dispatch(overloads: Sequence[Overload], values: Sequence[Any]) -> Any:
     """Call the overload that takes `values`.
 
     Raises:
-        NoSuchOverloadError: there is none.
+        NoSuchOverloadError: no overload takes them.
     """
     for overload in overloads:
         if overload.takes(values):

@@ -1,9 +1,10 @@
-"""How the loops of CEL run.
+"""The macros that visit every element of a list or map.
 
-Promises: ``all`` and ``exists`` stop at the element that decides, and forgive errors in others, as
-``&&`` and ``||`` do; the other loops fail with the first error. Every turn is counted.
+Promises: ``all`` and ``exists`` stop at the element that decides, and ignore errors of other
+elements then, as ``&&`` and ``||`` do. Other loops fail with the first error. Every iteration has
+a cost.
 
-Does not promise: order for maps beyond that of the map itself.
+Does not promise: another order of a map than its own.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from clientgo.cel.errors import (
     CelEvaluationError,
     NoSuchOverloadError,
 )
-from clientgo.cel.scope import TURN, Scope
+from clientgo.cel.scope import ITERATION, Scope
 from clientgo.cel.syntax.nodes import Loop
 from clientgo.cel.values import compare
 
@@ -33,42 +34,42 @@ def loop_evaluator(
     body: Evaluator,
     condition: Evaluator | None,
 ) -> Evaluator:
-    """Return the function that runs a loop with these parts."""
+    """Return a function that runs a macro with these parts."""
 
-    def turns(scope: Scope) -> Iterator[Scope]:
-        """Set the variables for each element in turn; elements that fail the condition are out."""
+    def iterations(scope: Scope) -> Iterator[Scope]:
+        """Set the variables for each element that fulfils the condition."""
         inner = scope.inner()
         names, budget = inner.names, scope.budget
         for values in _elements(ranged(scope), len(variables)):
-            budget.spend(TURN)
+            budget.spend(ITERATION)
             names.update(zip(variables, values, strict=True))
             if condition is None or truth(condition(inner)):
                 yield inner
 
     if loop is Loop.ALL or loop is Loop.EXISTS:
         decisive = loop is Loop.EXISTS
-        return lambda scope: _quantify(turns(scope), body, decisive)
+        return lambda scope: _quantify(iterations(scope), body, decisive)
     first = variables[0]
     match loop:
         case Loop.EXISTS_ONE:
-            return lambda scope: sum(truth(body(inner)) for inner in turns(scope)) == 1
+            return lambda scope: sum(truth(body(inner)) for inner in iterations(scope)) == 1
         case Loop.FILTER:
             return lambda scope: [
-                inner.names[first] for inner in turns(scope) if truth(body(inner))
+                inner.names[first] for inner in iterations(scope) if truth(body(inner))
             ]
         case Loop.MAP:
-            return lambda scope: [body(inner) for inner in turns(scope)]
+            return lambda scope: [body(inner) for inner in iterations(scope)]
         case Loop.SORT_BY:
             return lambda scope: _sorted_by(
-                [(body(inner), inner.names[first]) for inner in turns(scope)]
+                [(body(inner), inner.names[first]) for inner in iterations(scope)]
             )
         case Loop.TRANSFORM_MAP:
-            return lambda scope: {inner.names[first]: body(inner) for inner in turns(scope)}
-    return lambda scope: _merge_entries([body(inner) for inner in turns(scope)])
+            return lambda scope: {inner.names[first]: body(inner) for inner in iterations(scope)}
+    return lambda scope: _merge_entries([body(inner) for inner in iterations(scope)])
 
 
 def _elements(value: Any, count: int) -> Iterator[tuple[Any, ...]]:
-    """Return what the variables are set to, turn by turn."""
+    """Return the values of the variables for each iteration."""
     if isinstance(value, list):
         return iter(enumerate(value)) if count == 2 else ((item,) for item in value)
     if isinstance(value, dict):
@@ -76,9 +77,9 @@ def _elements(value: Any, count: int) -> Iterator[tuple[Any, ...]]:
     raise NoSuchOverloadError("no such overload")
 
 
-def _quantify(turns: Iterator[Scope], body: Evaluator, decisive: bool) -> bool:
+def _quantify(iterations: Iterator[Scope], body: Evaluator, decisive: bool) -> bool:
     failure: CelError | None = None
-    for inner in turns:
+    for inner in iterations:
         try:
             if truth(body(inner)) is decisive:
                 return decisive

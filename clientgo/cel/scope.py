@@ -1,10 +1,9 @@
-"""What an expression sees while it runs: its variables, and how much it may still cost.
+"""The variables and the cost budget of an evaluation.
 
-Promises: an inner scope shares the budget of the outer one, so that nested loops are bounded as a
-whole. Costs are in units of cel-go.
+Promises: an inner scope shares the budget of the outer one, so that nested loops share one limit.
 
-Does not promise: cel-go's exact costs. Only what can take long is counted, at what it costs at
-least: turns of loops, and calls that look at whole texts and lists.
+Does not promise: cel-go's exact costs. Iterations and calls that read whole strings and lists are
+counted, at their lowest cost.
 """
 
 from __future__ import annotations
@@ -15,18 +14,18 @@ from typing import Any
 from clientgo.cel.errors import BudgetExceededError
 
 EVALUATION_LIMIT = 1_000_000
-"""What one evaluation may cost."""
+"""The cost limit of one evaluation."""
 
 OBJECT_LIMIT = 3_000_000
-"""What all rules may cost that one object is checked by. Kubernetes allows three times as much, but
-here a unit takes about a microsecond, in which a server does nothing else."""
+"""The cost limit of all rules for one object. Kubernetes allows three times as much, but a unit of
+cost takes about a microsecond here."""
 
-TURN = 3
-"""What a turn of a loop costs at least: its condition, its result so far, and its body."""
+ITERATION = 3
+"""The lowest cost of an iteration: its condition, its accumulator and its body."""
 
 
 class Budget:
-    """What may still be spent."""
+    """The cost that is left."""
 
     __slots__ = ("left",)
 
@@ -34,10 +33,10 @@ class Budget:
         self.left = left
 
     def spend(self, cost: int) -> None:
-        """Take a cost off.
+        """Spend a cost.
 
         Raises:
-            BudgetExceededError: there is not enough left.
+            BudgetExceededError: the cost is greater than what is left.
         """
         self.left -= cost
         if self.left < 0:
@@ -45,7 +44,7 @@ class Budget:
 
 
 class Scope:
-    """The variables in sight. An inner scope is changed only by the loop that made it."""
+    """The visible variables. Only the loop that made an inner scope changes it."""
 
     __slots__ = ("budget", "names", "variables")
 
@@ -58,7 +57,7 @@ class Scope:
         self.names = dict(names)
         self.budget = budget
         self.variables = names if variables is None else variables
-        """Those of the expression, without those of its macros."""
+        """The variables of the expression, without those of its macros."""
 
     def inner(self) -> Scope:
         """Return a scope for the body of a loop."""

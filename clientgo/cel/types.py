@@ -1,10 +1,10 @@
 """The types of CEL expressions.
 
-Promises: immutable values; two types are equal if they are written alike, except that an object
-type is equal only to itself. `unify` tells whether an argument fits a parameter and binds type
-variables; `join` gives the type of a choice.
+Promises: types are immutable and compared by their structure, except that an object type equals
+only itself. `unify` checks an argument and binds type variables. `join` returns the common type
+of two expressions.
 
-Does not promise: subtyping, which CEL does not have; `DYN` fits everything, checked when run.
+Does not promise: subtypes, which CEL does not have. `DYN` accepts every type.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class CelType:
-    """A type: its name and, for lists, maps and optionals, what they hold."""
+    """A type: its name, and the types in a list, map or optional."""
 
     name: str
     parameters: tuple[CelType, ...] = ()
     is_variable: bool = False
     is_open: bool = field(default=False, compare=False)
-    """Whether the type is dynamic only until something else says what it is."""
+    """True if the type is dynamic until another expression decides it."""
 
     def __str__(self) -> str:
         if not self.parameters:
@@ -41,7 +41,7 @@ class ObjectType(CelType):
 
 DYN = CelType("dyn")
 OPEN = CelType("dyn", is_open=True)
-"""What an empty list holds: dynamic, unless another element or argument says what it is."""
+"""The type of the elements of an empty list: dynamic, until another expression decides it."""
 NULL = CelType("null_type")
 BOOL = CelType("bool")
 INT = CelType("int")
@@ -90,7 +90,7 @@ Bindings = dict[str, CelType]
 
 
 def unify(parameter: CelType, argument: CelType, bindings: Bindings) -> bool:
-    """Tell whether `argument` fits `parameter`; type variables met are bound in `bindings`."""
+    """Return True if `argument` fits `parameter`; bind its type variables."""
     if parameter.is_variable:
         bound = bindings.get(parameter.name)
         joined = argument if bound is None else join(bound, argument)
@@ -114,7 +114,7 @@ def unify(parameter: CelType, argument: CelType, bindings: Bindings) -> bool:
 
 
 def substitute(pattern: CelType, bindings: Bindings) -> CelType:
-    """Return `pattern` with its type variables replaced; an unbound one can be anything."""
+    """Return `pattern` with its type variables replaced; an unbound one is open."""
     if pattern.is_variable:
         return bindings.get(pattern.name, OPEN)
     if not pattern.parameters:
@@ -123,7 +123,7 @@ def substitute(pattern: CelType, bindings: Bindings) -> CelType:
 
 
 def join(left: CelType, right: CelType) -> CelType | None:
-    """Return the type of a value that is of either type; None if the two exclude each other."""
+    """Return the common type of two types, or None if they have none."""
     if left.is_open:
         return right
     if right.is_open or (left == right and not left.parameters):

@@ -1,9 +1,9 @@
-"""The values that CEL computes with.
+"""The values of CEL expressions.
 
-Promises: bool, int, float, str, bytes, None, list and dict are the CEL values of the same nature;
-the classes here are the others. All are immutable. `equal` is CEL's equality, `type_of` its types.
+Promises: bool, int, float, str, bytes, None, list and dict are CEL values of the same kind. The
+classes here are the other kinds. All are immutable.
 
-Does not promise: checks of range for an int or float that arrives from outside.
+Does not promise: that an int from outside has 64 bits.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _RFC3339 = re.compile(
 
 
 class Uint(int):
-    """An unsigned integer; apart from its type it computes like any int."""
+    """An unsigned integer."""
 
     __slots__ = ()
 
@@ -71,7 +71,7 @@ class Timestamp:
 
     @classmethod
     def parse(cls, text: str) -> Timestamp:
-        """Read a time in RFC 3339.
+        """Parse a time in RFC 3339.
 
         Raises:
             ValueError: it is not such a time, or not in the years 1 to 9999.
@@ -122,13 +122,13 @@ ABSENT: Final = Optional(None, present=False)
 
 
 class SetList(list[Any]):
-    """A list of type set: its order means nothing."""
+    """A list of type set. Its order is ignored."""
 
     __slots__ = ()
 
 
 class KeyedList(list[Any]):
-    """A list of type map: its items are found by key fields, and their order means nothing."""
+    """A list of type map, with key fields. Its order is ignored."""
 
     __slots__ = ("key_names",)
 
@@ -158,22 +158,22 @@ _TYPES: Final[dict[type, CelType]] = {
 
 
 def type_of(value: Any) -> CelType:
-    """Return the type of a value, without what a list or map holds."""
+    """Return the type of a value, without parameters."""
     known = _TYPES.get(type(value))
     return known if known is not None else value.cel_type
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether `value` is an int, uint or double."""
+    """Return True if `value` is an int, uint or double."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def equal(left: Any, right: Any) -> bool:
-    """Compare two values as ``==`` does: numbers by value, everything else within its type."""
+    """Compare two values as ``==`` does: numbers by value, other values by type and value."""
     if is_number(left) and is_number(right):
         if isinstance(left, float) is isinstance(right, float):
             return bool(left == right)
-        return float(left) == float(right)  # as upstream, whose large integers lose digits here
+        return float(left) == float(right)  # as upstream: large integers lose digits
     if isinstance(left, list) and isinstance(right, list):
         return len(left) == len(right) and _equal_lists(left, right)
     if isinstance(left, dict) and isinstance(right, dict):
@@ -199,7 +199,7 @@ def has_key(members: dict[Any, Any], key: Any) -> bool:
 
 
 def contains(items: list[Any], wanted: Any) -> bool:
-    """Tell whether a list has an item equal to `wanted`."""
+    """Return True if a list has an item equal to `wanted`."""
     return any(equal(item, wanted) for item in items)
 
 
@@ -215,7 +215,7 @@ def _equal_lists(left: list[Any], right: list[Any]) -> bool:
 
 
 def concatenate(left: list[Any], right: list[Any]) -> list[Any]:
-    """Return ``left + right``: a union for sets, for keyed lists with the right one overriding."""
+    """Return ``left + right``: a union of sets; items of `right` replace those of a list map."""
     if isinstance(left, SetList):
         return SetList([*left, *(item for item in right if not contains(left, item))])
     if isinstance(left, KeyedList):
@@ -249,7 +249,7 @@ def checked_int(value: int) -> int:
     """Return `value` if it is a 64-bit integer.
 
     Raises:
-        CelEvaluationError: it is beyond.
+        CelEvaluationError: it is out of range.
     """
     if value not in INT_RANGE:
         raise CelEvaluationError("integer overflow")
@@ -260,7 +260,7 @@ def checked_uint(value: int) -> Uint:
     """Return `value` if it is an unsigned 64-bit integer.
 
     Raises:
-        CelEvaluationError: it is beyond.
+        CelEvaluationError: it is out of range.
     """
     if value not in UINT_RANGE:
         raise CelEvaluationError("unsigned integer overflow")

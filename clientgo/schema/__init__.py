@@ -1,12 +1,12 @@
-"""Schemas: what an object of a kind may look like.
+"""Schemas: validation, defaults and pruning of objects.
 
     object ──► prune ──► default ──► validate ──► storage
                  │           │           │
               unknown     defaults    causes (FieldError)
-               fields        └── all three told by a StructuralSchema
+               fields        └── all three by a StructuralSchema
 
-The embedded API server puts every custom resource through this line; built-in kinds use the same
-`FieldError` for their own validation.
+The embedded API server does this to every custom resource. Built-in kinds have their own
+validation, with the same `FieldError`.
 
 >>> schema = StructuralSchema.parse({"type": "object", "properties": {"n": {"type": "integer"}}})
 >>> [str(error) for error in schema.validate({"n": "x"})]

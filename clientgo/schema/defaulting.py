@@ -1,13 +1,13 @@
-"""Filling in what a schema gives a default for.
+"""Set the defaults of a schema.
 
-Promises: `apply_defaults` sets absent properties that have a default, also inside defaults just
-set, in list items and map values; a null where null is not allowed gives way to the default, or
-disappears if there is none.
+Promises: `apply_defaults` sets missing properties that have a default, also inside other
+defaults, list items and map values. A null where null is not allowed is replaced by the default,
+or removed.
 
-Does not promise: a valid result; validation comes afterwards.
+Does not promise: a valid result. Validate it afterwards.
 
-Upstream does this in two passes over one mutable object (nulls, then defaults). Here the input is
-never changed, what has no default is shared with the result, and a default is copied when used.
+Upstream changes the object in place. Here the input stays, and the result shares its unchanged
+parts.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""What is wrong with a field: the causes of an ``Invalid`` status.
+"""Errors of fields: the causes of an ``Invalid`` status.
 
-Promises: a `FieldError` renders the cause (reason, field, message) that an API server sends for
-the same mistake; one constructor per reason fixes what of the value is shown.
+Promises: a `FieldError` has the reason, field and message that an API server sends. A constructor
+for each reason decides how much of the value is shown.
 
-Does not promise: anything about HTTP; the status around the causes is made where it is sent.
+Does not promise: the status around the causes.
 
-Follows ``k8s.io/apimachinery/pkg/util/validation/field.Error``. It is a value, not an exception:
-validation collects all mistakes before anyone raises.
+Follows ``k8s.io/apimachinery/pkg/util/validation/field.Error``. It is a value and no exception,
+because validation collects all errors.
 """
 
 from __future__ import annotations
@@ -54,19 +54,19 @@ class _Omitted(enum.Enum):
 
 
 OMITTED: Final = _Omitted.OMITTED
-"""Bad value of an error that does not show the value."""
+"""The bad value of an error that does not show it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """A bad value whose text is given, because it is more than plain JSON upstream."""
+    """The text of a bad value that is more than JSON upstream."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """One mistake in one field. Immutable; made by the constructors below."""
+    """An error of a field. Immutable; made by the constructors below."""
 
     reason: FieldErrorReason
     field: str
@@ -100,7 +100,7 @@ class FieldError:
 
     @classmethod
     def not_found(cls, field: str, value: Any) -> FieldError:
-        """Make the error of a reference that leads nowhere."""
+        """Make the error of a reference to a missing object."""
         return cls(FieldErrorReason.NOT_FOUND, field, value)
 
     @classmethod
@@ -128,7 +128,7 @@ class FieldError:
 
     @classmethod
     def internal(cls, field: str, detail: str) -> FieldError:
-        """Make the error of a check that could not be carried out."""
+        """Make the error of a check that failed itself."""
         return cls(FieldErrorReason.INTERNAL, field, detail=detail)
 
     @property

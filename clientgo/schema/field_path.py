@@ -1,12 +1,11 @@
-"""Paths to fields in the notation of Kubernetes: ``spec.ports[0].name``, ``metadata.labels[app]``.
+"""Paths of fields: ``spec.ports[0].name``, ``metadata.labels[app]``.
 
-Promises: a path is a plain string; the root of an object is the empty string; `child`, `index` and
-`key` extend a path. A cause about the root itself shows as ``<nil>``, as on a cluster.
+Promises: a path is a string, and the root is the empty string. A cause about the root shows
+``<nil>``, as on a server.
 
-Does not promise: that a path can be taken apart again; a key may contain dots and brackets.
+Does not promise: that a path can be parsed. A key can contain dots and brackets.
 
-Unlike ``k8s.io/apimachinery/pkg/util/validation/field.Path``, a linked list that is printed at the
-end, a path is built as text while descending: that is the cheapest form in Python.
+``field.Path`` upstream is a linked list. A string is faster in Python.
 """
 
 from __future__ import annotations

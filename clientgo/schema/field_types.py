@@ -1,11 +1,11 @@
 """Field types for server-side apply, read from OpenAPI schemas.
 
-Promises: `builtin_field_type` for Kubernetes' own kinds and `custom_resource_field_type` for the
-schema of a CustomResourceDefinition. Types are read as far as they are walked, and kept.
+Promises: the types of built-in kinds and of custom resources. A type is read when it is first
+used, and kept.
 
-Does not promise to find mistakes in schemas: the server checks those of custom resources before.
+Does not promise: errors for invalid schemas. The server checks schemas before.
 
-Upstream: ``k8s.io/kube-openapi/pkg/schemaconv``, which converts whole documents at once.
+Upstream: ``k8s.io/kube-openapi/pkg/schemaconv``, which converts whole documents.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
-"""The schema of a custom resource as it is written: OpenAPI v3 with Kubernetes extensions.
+"""The schema of a custom resource: OpenAPI v3 with the extensions of Kubernetes.
 
-Promises: `JSONSchema.parse` reads what ``spec.versions[].schema.openAPIV3Schema`` may contain into
-one immutable tree that every algorithm of this room walks; a value of the wrong kind is refused
-with its path.
+Promises: `JSONSchema.parse` reads ``openAPIV3Schema`` into one immutable tree. A keyword of a
+wrong type is refused with its path.
 
-Does not promise: that the schema makes sense; `structural` checks that.
+Does not promise: that the schema is valid. See `definition`.
 
-Upstream has two trees, ``JSONSchemaProps`` as stored and ``Structural`` as used. One is enough
-here: what a nested, merely restricting schema must not contain is checked, not unrepresentable.
+Upstream has two trees, ``JSONSchemaProps`` as stored and ``Structural`` as used.
 """
 
 from __future__ import annotations
@@ -81,7 +79,7 @@ class JSONSchema(msgspec.Struct, frozen=True, rename="camel"):
         default_factory=list, name="x-kubernetes-validations"
     )
 
-    # Part of OpenAPI, read only to be refused.
+    # Keywords of OpenAPI that are refused.
     id: str | None = None
     schema_url: str | None = msgspec.field(default=None, name="$schema")
     ref: str | None = msgspec.field(default=None, name="$ref")
@@ -119,12 +117,12 @@ class JSONSchema(msgspec.Struct, frozen=True, rename="camel"):
 
     @property
     def has_rules(self) -> bool:
-        """Whether there is a CEL rule here or below."""
+        """True if there is a rule at this node or below."""
         below = (*self.properties.values(), self.value_schema, self.item_schema)
         return bool(self.validations) or any(part.has_rules for part in below if part is not None)
 
     def specifies(self, name: str) -> bool:
-        """Tell whether a property or map entry `name` may be there."""
+        """Return True if a property or map entry `name` may be there."""
         return name in self.properties or self.additional_properties is not None
 
     def member_schema(self, name: str) -> JSONSchema | None:

@@ -1,12 +1,8 @@
-"""Plain JSON values: what type they are, whether they are equal, how to copy them.
+"""JSON values: their types, equality and copies.
 
-Promises: `type_name` names a value as OpenAPI does; `json_equal` never takes ``True`` for ``1``;
-`copy_json` gives a value that shares nothing mutable with the original.
+Promises: ``True`` is never a number. `copy_json` shares nothing mutable with the original.
 
-Does not promise: support for anything but dict, list, str, int, float, bool and None.
-
-Go gets these distinctions from its static types; Python's ``bool`` is an ``int``, so they are
-made here once.
+Does not promise: other values than dict, list, str, int, float, bool and None.
 """
 
 from __future__ import annotations
@@ -20,7 +16,7 @@ class _Missing(enum.Enum):
 
 
 MISSING: Final = _Missing.MISSING
-"""Stands for "there is no value", where None would mean null."""
+"""No value, where None is null."""
 
 _TYPE_NAMES: Final[dict[type, str]] = {
     dict: "object",
@@ -39,17 +35,17 @@ def type_name(value: Any) -> str:
 
 
 def is_number(value: Any) -> bool:
-    """Tell whether `value` is an integer or a float (and not a boolean)."""
+    """Return True if `value` is an integer or a float (and not a boolean)."""
     return type(value) is int or type(value) is float
 
 
 def is_whole(value: float) -> bool:
-    """Tell whether a number has no fraction."""
+    """Return True if a number has no fraction."""
     return isinstance(value, int) or value.is_integer()
 
 
 def json_equal(left: Any, right: Any) -> bool:
-    """Tell whether two JSON values are the same; 1 equals 1.0, but nothing else crosses types."""
+    """Return True if two JSON values are the same; 1 equals 1.0, but nothing else crosses types."""
     if left is right:
         return True
     if is_number(left):

@@ -1,13 +1,13 @@
-"""The OpenAPI v3 documents of Kubernetes' own types, and how to walk them.
+"""The OpenAPI v3 documents of built-in kinds.
 
-Promises: the published schema of every built-in group version, loaded when it is first asked for
-(a few milliseconds) and then kept; `OpenAPIType` resolves references and lays what a field says
-over what its type says. Instances are immutable and safe to share between threads.
+Promises: a document is loaded when it is first used (a few milliseconds), and kept. `OpenAPIType`
+resolves references, and merges the keywords of a field with those of its type. Instances are
+immutable and safe for any number of threads.
 
-Does not promise validation, and does not know printer columns: the documents don't have them.
+Does not promise: validation, or printer columns, which are not in the documents.
 
-Upstream: ``k8s.io/kube-openapi`` and, for patches, ``strategicpatch.PatchMetaFromOpenAPIV3``. The
-data in ``data/openapi`` is made by ``hack/pack_openapi.py``.
+Upstream: ``k8s.io/kube-openapi``, and ``strategicpatch.PatchMetaFromOpenAPIV3`` for patches.
+``hack/pack_openapi.py`` makes ``data/openapi``.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class OpenAPIType:
         return self._wrap(self.node.get("additionalProperties"))
 
     def field(self, name: str) -> OpenAPIType | None:
-        """Return the type of field `name`, be it declared or a key of a map; None if unknown."""
+        """Return the type of field `name`, declared or a key of a map; None if unknown."""
         known = self._fields.get(name)
         if known is None:
             declared = self._wrap(self.node.get("properties", {}).get(name))
@@ -170,7 +170,7 @@ def builtin_type(api_version: str, kind: str) -> OpenAPIType | None:
 
 
 def builtin_definition(api_version: str, kind: str) -> tuple[Definitions, str] | None:
-    """Return the definitions among which a built-in kind is, and its name among them."""
+    """Return the definitions that contain a built-in kind, and its name in them."""
     group, _slash, version = api_version.rpartition("/")
     document = openapi_documents().get(f"{'apis' if group else 'api'}/{api_version}")
     if document is None:
@@ -192,7 +192,7 @@ def referenced_name(node: Node) -> str | None:
 
 
 class _Document(msgspec.Struct):
-    """The part of a document that is decoded; the paths are four fifths of it."""
+    """The part of a document that is decoded: a fifth, without the paths."""
 
     components: dict[str, Any]
 

@@ -1,13 +1,13 @@
-"""Removing the fields that a schema does not specify.
+"""Remove the fields that a schema does not specify.
 
-Promises: `prune` returns the value without unknown fields and the paths of what it removed, in
-order; ``x-kubernetes-preserve-unknown-fields`` keeps what is unknown at its level while specified
-fields below are still pruned; identity and metadata of a resource, at the root or embedded, stay.
+Promises: `prune` returns the value without unknown fields, and their paths in order.
+``x-kubernetes-preserve-unknown-fields`` keeps unknown fields at its level only. The identity and
+metadata of a resource stay, also of an embedded one.
 
-Does not promise: pruning inside metadata; that is typed by the server, not by the schema.
+Does not promise: pruning inside metadata.
 
-Upstream prunes in place. Here the input is never changed; parts without unknown fields are shared
-between input and result.
+Upstream changes the object in place. Here the input stays, and the result shares its unchanged
+parts.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from clientgo.schema import field_path
 from clientgo.schema.json_schema import JSONSchema
 
 RESOURCE_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
-"""The fields of a resource that the server types itself."""
+"""The fields of a resource whose types the server knows."""
 
 
 def prune(value: Any, schema: JSONSchema, *, is_resource: bool = True) -> tuple[Any, list[str]]:

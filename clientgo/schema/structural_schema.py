@@ -1,13 +1,11 @@
-"""The schema of a custom resource in use.
+"""The schema of a custom resource, ready to use.
 
-Promises: `StructuralSchema.parse` accepts the schemas that an API server accepts and refuses the
-others with its causes; the result validates, prunes and defaults objects, does not change, and may
-be used by any number of threads.
+Promises: `StructuralSchema.parse` accepts the schemas that an API server accepts, and refuses
+others with its causes. The result is immutable and safe for any number of threads.
 
-Does not promise: anything about metadata beyond what the schema says of names.
+Does not promise: checks of metadata, except for what the schema says of names.
 
-Upstream keeps validators, structural schema and CEL programs side by side in the storage of each
-version; here they are one value.
+Upstream has validators, structural schema and CEL programs side by side for each version.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clientgo.schema import defaulting, field_path
-from clientgo.schema.definition.schema_keywords import (
+from clientgo.schema.definition.keywords import (
     check_keywords,
     check_root,
     has_unsupported_keywords,
@@ -57,11 +55,11 @@ _RULES_NOT_CHECKED = (
 
 
 def _ignore(_: str) -> None:
-    """Take a warning that nobody wants."""
+    """Ignore a warning."""
 
 
 class SchemaError(ValueError):
-    """A schema cannot be that of a custom resource; `causes` tells why."""
+    """A schema is not one of a custom resource; `causes` has the reasons."""
 
     def __init__(self, causes: Sequence[FieldError]) -> None:
         super().__init__(aggregate_message(causes))
@@ -69,12 +67,12 @@ class SchemaError(ValueError):
 
 
 class StructuralSchema:
-    """A checked schema. Immutable and safe to share between threads; nothing here blocks."""
+    """A checked schema. Immutable and safe for any number of threads; no method blocks."""
 
     __slots__ = ("_root", "_rules")
 
     def __init__(self, root: JSONSchema, rules: RuleNode | None) -> None:
-        """Bring together what `parse` has checked and compiled."""
+        """Use `parse`."""
         self._root = root
         self._rules = rules
 
@@ -82,7 +80,7 @@ class StructuralSchema:
     def parse(
         cls, openapi_v3_schema: Any, *, path: str = SCHEMA_PATH, has_status: bool = False
     ) -> StructuralSchema:
-        """Check an ``openAPIV3Schema``, which stands at `path` of its definition.
+        """Check an ``openAPIV3Schema`` at `path` of its definition.
 
         With `has_status` the resource has the status subresource, which restricts the root.
 
@@ -98,7 +96,7 @@ class StructuralSchema:
         if has_unsupported_keywords(root):
             raise SchemaError(causes)
         structure = check_structure(root, path) or list(_check_defaults(root, path))
-        if structure:  # rules are looked at only if it is known what they are about
+        if structure:  # rules need a structural schema with valid defaults
             raise SchemaError([*structure, *causes])
         rules, rule_causes = _compile_rules(root, path, {error.field for error in keywords})
         _refuse([*causes, *rule_causes])
@@ -108,7 +106,7 @@ class StructuralSchema:
 
     @property
     def root(self) -> JSONSchema:
-        """The schema as a tree, for those who walk it themselves (apply, OpenAPI)."""
+        """The schema as a tree."""
         return self._root
 
     def validate(
@@ -116,8 +114,8 @@ class StructuralSchema:
     ) -> list[FieldError]:
         """Return what is wrong with `value`, in an update of `old` if that is given.
 
-        Parts that an update leaves as they were are forgiven their mistakes; where a CEL rule is
-        forgiven, `warn` is told. Rules run only if nothing else makes them meaningless.
+        Errors in unchanged parts of an update are ignored, but `warn` is called with those of
+        rules. Rules run only if no error of another kind makes them meaningless.
         """
         before = MISSING if old is None else old
         errors = [error.below(path) for error in validate_value(value, self._root, before)]
@@ -153,14 +151,14 @@ def _compile_rules(
 ) -> tuple[RuleNode | None, list[FieldError]]:
     if not root.has_rules:
         return None, []
-    # CEL is more than half of this room to import, and few schemas have rules.
+    # CEL is more than half of the import time, and few schemas have rules.
     from clientgo.schema.rules.cel_rules import compile_rules
 
     return compile_rules(root, path, mistakes)
 
 
 def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:
-    """Return what the schema itself finds wrong with its defaults."""
+    """Return the violations of the schema by its defaults."""
     if schema.default is not None:
         where = f"{path}.default"
         kept, _ = prune(schema.default, schema, is_resource=False)
@@ -175,11 +173,11 @@ def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:
 
 
 def _check_defaults_by_rules(node: RuleNode, path: str) -> Iterator[FieldError]:
-    """Return what the rules of the schema find wrong with its defaults."""
+    """Return the violations of the rules by the defaults of the schema."""
     default = node.schema.default
     if default is not None:
         where = f"{path}.default"
-        for old in (default, MISSING):  # it may arrive by an update or by a creation
+        for old in (default, MISSING):  # an update or a creation can set it
             yield from node.validate(default, old, where, _ignore)
     if node.items is not None:
         yield from _check_defaults_by_rules(node.items, f"{path}.items")

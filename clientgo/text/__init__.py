@@ -1,6 +1,5 @@
 """Values as text, as Go and Kubernetes read and write them.
 
-The API shows this text (in messages, in patterns, in formats), so that every package that checks
-objects needs the same reading: durations, URIs, string formats, regular expressions, and how Go
-prints a value.
+Messages, patterns and formats of the API contain this text: durations, URIs, string formats,
+regular expressions, and values as Go prints them.
 """

@@ -1,8 +1,8 @@
-"""Durations as Go writes them (``1h30m``), and wordy ones as schemas accept them (``2 days``).
+"""Parse durations in Go's notation (``1h30m``) and in words (``2 days``).
 
 Promises: exact nanoseconds.
 
-Does not promise: years or months, which are not durations.
+Does not promise: years or months, which have no fixed length.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GO_PART = re.compile(r"(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)", re.ASCII)
 _GO_DURATION = re.compile(rf"([-+]?)(0|(?:{_GO_PART.pattern})+)", re.ASCII)
 _WORDY_PART = re.compile(r"(\d+)\s*([A-Za-zµ]+)", re.ASCII)
 _DAY = 24 * _GO_UNITS["h"]
-# Each unit has short names that must match whole, and a word that may go on ("minute", "minutes").
+# Short names, which must match completely, and the beginning of long ones ("minute", "minutes").
 _WORDY_UNITS = (
     (("ns",), "nano", 1),
     (("us", "µs"), "micro", _GO_UNITS["us"]),

@@ -1,12 +1,11 @@
-"""String formats that a schema may demand: date-time, ipv4, uuid, hostname and so on.
+"""String formats of schemas: date-time, ipv4, uuid, hostname and others.
 
-Promises: `format_check` knows the formats that an API server of 1.34 or later enforces; any other
-name means no check, as there.
+Promises: `format_check` knows the formats that an API server of 1.34 or later checks. It checks
+no other format either.
 
-Does not promise: the last corner of Go's parsers for e-mail addresses and URIs.
+Does not promise: every special case of Go's parsers for e-mail addresses and URIs.
 
-Follows ``k8s.io/kube-openapi/pkg/validation/strfmt``: dashes in the name of a format mean nothing,
-so ``date-time`` and ``datetime`` are one.
+Follows ``k8s.io/kube-openapi/pkg/validation/strfmt``, which ignores dashes in names of formats.
 """
 
 from __future__ import annotations
@@ -52,7 +51,7 @@ def _pattern(regex: str, flags: int = 0) -> FormatCheck:
 def _is_date(text: str) -> bool:
     if re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", text) is None:
         return False
-    if text.startswith("0000"):  # a year that Go knows and Python does not; it was a leap year
+    if text.startswith("0000"):  # Python has no year 0, which is a leap year
         text = f"2000{text[4:]}"
     try:
         datetime.date.fromisoformat(text)

@@ -1,11 +1,9 @@
-"""Values as the Kubernetes API server prints them.
+"""Print values as the Kubernetes API server prints them.
 
-Promises: ``quote``, ``number`` and ``compact_json`` give the text that Go's ``strconv.Quote``,
-``%v`` of a number and ``json.Marshal`` give, so that a validation message reads as on a cluster.
+Promises: `quote`, `number` and `compact_json` return what Go's ``strconv.Quote``, ``%v`` of a
+number and ``json.Marshal`` return.
 
-Does not promise: byte equality for every exotic Unicode code point; "printable" is Python's notion.
-
-Unlike client-go, whose language prints this way by itself, we have to spell the rules out.
+Does not promise: Go's idea of a printable character. It is that of Python.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import math
 from decimal import Decimal
 from typing import Any
 
-_FIRST_LARGE_EXPONENT = 6  # from here on %v uses scientific notation
+_FIRST_LARGE_EXPONENT = 6  # from this exponent on, %v uses scientific notation
 _ESCAPES = {
     "\a": "\\a",
     "\b": "\\b",

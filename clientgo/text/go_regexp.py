@@ -1,12 +1,12 @@
-"""Regular expressions in Go's syntax, matched by RE2 in time linear in the text.
+"""Regular expressions in Go's syntax, matched by RE2 in linear time.
 
-Promises: `compile_go_regexp` accepts what Go's ``regexp`` accepts, refuses the rest in its words,
-and matches what it matches. No match takes longer than the size of the pattern times the text's.
+Promises: `compile_go_regexp` accepts what Go's ``regexp`` accepts, refuses other patterns with
+its messages, and matches the same text.
 
 Does not promise: the Unicode classes ``ASCII``, ``Assigned``, ``Cn`` and ``LC``, which RE2 lacks.
 
-RE2 is the library that Go's package follows. The few patterns on which the two differ are decided
-here, before RE2 sees them. ``google-re2`` is imported with the first pattern.
+Go's package follows RE2. The few patterns that the two read differently are handled here, before
+RE2 gets them. ``google-re2`` is imported with the first pattern.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _GO_PROBLEMS: Final = {
     "no argument for repetition operator": "missing argument to repetition operator",
     "trailing \\": "trailing backslash at end of expression",
 }
-"""What Go says for the problems that RE2 words in its own way."""
+"""Go's words for the problems that RE2 describes in other words."""
 
 _CATEGORIES: Final = {
     alias.replace("_", "").lower(): category
@@ -76,7 +76,7 @@ _CATEGORIES: Final = {
     }.items()
     for alias in (category, *aliases.split())
 }
-"""The Unicode categories by the names that Go takes, which RE2 knows by their short names only."""
+"""The Unicode categories by the names that Go accepts. RE2 knows their short names only."""
 
 _ESCAPE: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)|\\[pP]\{(?P<not>\^?)(?P<name>[^}]*)\}|\\.", re.DOTALL

@@ -1,11 +1,7 @@
-"""URIs as Go's ``url.ParseRequestURI`` reads them: an absolute URI or an absolute path.
+"""Parse URIs as Go's ``url.ParseRequestURI`` does: an absolute URI or an absolute path.
 
 Promises: `parse_request_uri` accepts and refuses what the API server does, for the format ``uri``
-and for ``url()`` in CEL, and takes the URI apart.
-
-Does not promise: a general URL library.
-
-Python's ``urllib.parse`` accepts nearly any text, so the refusals are made here.
+and for ``url()`` in CEL. Python's ``urllib.parse`` accepts nearly every text.
 """
 
 from __future__ import annotations
@@ -54,7 +50,7 @@ class RequestURI:
 
 
 def parse_request_uri(text: str) -> RequestURI:
-    """Take `text` apart.
+    """Parse a URI.
 
     Raises:
         RequestURIError: it is empty, relative or malformed.

@@ -81,9 +81,9 @@ def test_a_message_expression_that_is_of_no_use_gives_way(expression: str) -> No
     ],
 )
 def test_a_rule_may_tell_reason_and_field(reason: str, text: str) -> None:
-    told = rule("self.n > 1", message="no", reason=reason, fieldPath=".n")
+    reported = rule("self.n > 1", message="no", reason=reason, fieldPath=".n")
 
-    assert problems(schema_of(spec_with(told, n=INTEGER)), {"n": 1}) == [text]
+    assert problems(schema_of(spec_with(reported, n=INTEGER)), {"n": 1}) == [text]
 
 
 def test_a_rule_at_the_root_sees_names_of_the_metadata() -> None:

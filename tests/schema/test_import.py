@@ -1,4 +1,4 @@
-"""Importing the room is cheap."""
+"""Importing the package is fast."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 
-def test_the_room_is_imported_without_cel() -> None:
+def test_the_package_is_imported_without_cel() -> None:
     program = "import sys, clientgo.schema; print('clientgo.cel' in sys.modules)"
 
     finished = subprocess.run(

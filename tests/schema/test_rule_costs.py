@@ -1,4 +1,4 @@
-"""Definitions are refused whose rules a real server would find too dear."""
+"""Definitions are refused if their rules cost too much on a real server."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The functions that an expression may call: CEL's own and those of Kubernetes.
+"""The functions and types that an expression can use.
 
-Promises: `standard_library` has what the API server of 1.36 offers in validation rules.
+Promises: `standard_library` has what the API server of 1.36 has in validation rules.
 
-Does not promise: the authorizer, which needs a server that authorises.
+Does not promise: the authorizer library.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LIBRARIES = (
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """What an expression can use besides its variables."""
+    """The functions, types and checks of expressions."""
 
     functions: FunctionTable
     types: Mapping[str, CelType]

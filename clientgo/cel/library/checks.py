@@ -1,9 +1,9 @@
-"""Checks of literal arguments when an expression is compiled.
+"""Check literal arguments when an expression is compiled.
 
-Promises: what a real server refuses before it evaluates anything: durations, times and patterns
-that are malformed, and templates of ``format`` that do not fit their values.
+Promises: what a real server refuses before it evaluates anything: malformed durations, timestamps
+and patterns, and templates of ``format`` that do not fit their values.
 
-Follows the AST validators and the constant folding of cel-go that Kubernetes turns on.
+Follows the validators and the constant folding of cel-go that Kubernetes enables.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CheckedCall:
 
 
 Problem = tuple[str, Node | None]
-"""What is wrong, and the node that has it, if it is not the call."""
+"""What is wrong, and the node that it is about; None for the call."""
 
 Check = Callable[[CheckedCall], Problem | None]
 
@@ -79,4 +79,4 @@ CHECKS: Mapping[str, Check] = {
     "findAll": _pattern,
     "format": _format,
 }
-"""By the name of the function or method."""
+"""The checks, by the name of the function or method."""

@@ -41,7 +41,7 @@ _NOT_FINITE = re.compile(r"[-+]?inf(?:inity)?|nan", re.IGNORECASE)
 _HEXADECIMAL = re.compile(
     r"[-+]?0x(?:[0-9a-f]+\.?[0-9a-f]*|\.[0-9a-f]+)p[-+]?[0-9]+", re.IGNORECASE
 )
-_INT_BOUND = float(INT_RANGE.start)  # which itself counts as an overflow, as upstream
+_INT_BOUND = float(INT_RANGE.start)  # which is an overflow itself, as upstream
 _BOOLEANS = {
     **dict.fromkeys(("1", "t", "true", "TRUE", "True", "T"), True),
     **dict.fromkeys(("0", "f", "false", "FALSE", "False", "F"), False),
@@ -77,7 +77,7 @@ def _parse_uint(text: str) -> Uint:
 
 
 def _whole(text: str) -> int:
-    """Return the integer that digits are; beyond 64 bits for those that Python does not read."""
+    """Return an integer; a value beyond 64 bits for more digits than Python reads."""
     digits = text.lstrip("+-0")
     return int(text) if len(digits) <= 20 else UINT_RANGE.stop
 

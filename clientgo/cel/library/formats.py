@@ -20,14 +20,14 @@ _NAME_PART = "(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A named format: what it says of a text that it refuses."""
+    """A named format, with a function that returns what is wrong with a text."""
 
     cel_type: ClassVar[CelType] = FORMAT
     name: str
     problems: Callable[[str], Sequence[str]]
 
     def validate(self, text: str) -> Optional:
-        """Return what is wrong with a text; absent if nothing is."""
+        """Return what is wrong with a text, or absent."""
         problems = list(self.problems(text))
         return Optional(problems) if problems else ABSENT
 

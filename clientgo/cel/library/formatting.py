@@ -1,7 +1,7 @@
-"""What ``format`` makes of a template and values, as version 2 of cel-go's strings library does.
+"""``format``, as in version 2 of cel-go's strings library.
 
-Promises: the text and the errors of a real server, whose numbers are those of American English
-(``1,234.50``), and the check of a literal template when an expression is compiled.
+Promises: the text and the errors of a real server, which prints numbers in American English
+(``1,234.50``).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from clientgo.text import go_format
 
 _CLAUSE = re.compile(r"%(?:%|(\.[0-9]*)?(.)?)", re.DOTALL)
 _DEFAULT_PRECISION = 6
-_MAX_PRECISION = 1000  # a real server has no limit, and can be asked for gigabytes
+_MAX_PRECISION = 1000  # a real server has no limit: a rule can make it print gigabytes
 _NOT_FINITE = ("NaN", "Infinity", "-Infinity")
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 
@@ -57,7 +57,7 @@ _VERBS = {
         "only integers, byte buffers, and strings can be formatted as hex",
     ),
 }
-"""Of each verb: the types that it takes, and what is said of others."""
+"""The types that each verb takes, and the error for others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +95,9 @@ def format_text(template: str, values: list[Any]) -> str:
 
 
 def literal_problem(template: str, kinds: Sequence[CelType]) -> tuple[str, int | None] | None:
-    """Return what is wrong with a template for a list of values of these types, or None.
+    """Return what is wrong with a template for values of these types, or None.
 
-    With the problem comes the position of the value that it is about, if it is about one.
+    The second item is the position of the value that the problem is about, or None.
     """
     try:
         parsed = _parsed(template)
@@ -166,7 +166,7 @@ def _formatted(clause: _Clause, value: Any) -> str:
 
 
 def _number(value: float) -> str:
-    """Return the text of what is not finite; empty for any other number."""
+    """Return the text of NaN or infinity; empty for any other number."""
     if math.isnan(value):
         return "NaN"
     return f"{'-' if value < 0 else ''}∞" if math.isinf(value) else ""
@@ -180,7 +180,7 @@ def _scientific(value: float, precision: int) -> str:
 
 
 def _text(value: Any) -> str:
-    """Return what %s makes of a value."""
+    """Return the text of a value for %s."""
     match value:
         case str():
             return value
@@ -204,7 +204,7 @@ def _text(value: Any) -> str:
 
 
 def _quoted(value: Any) -> str:
-    """Return a value within a list or map as an expression writes it."""
+    """Return the text of a value in a list or map, as a CEL literal."""
     match type_of(value):
         case kind if kind == STRING:
             return go_format.quote(value)

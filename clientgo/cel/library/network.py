@@ -27,7 +27,7 @@ class Ip:
 
     @classmethod
     def parse(cls, text: str) -> Ip:
-        """Read an address, without zone and not IPv4 in the clothes of IPv6.
+        """Parse an address, which has no zone and is not IPv4-mapped.
 
         Raises:
             ValueError: it is not an address.
@@ -52,7 +52,7 @@ class Cidr:
 
     @classmethod
     def parse(cls, text: str) -> Cidr:
-        """Read a network.
+        """Parse a network.
 
         Raises:
             ValueError: it is not a network.
@@ -68,7 +68,7 @@ class Cidr:
         return Cidr(ipaddress.ip_interface(str(self.interface.network)))
 
     def contains(self, other: Address, prefix_length: int | None = None) -> bool:
-        """Tell whether an address, or a network that starts with it, lies in this network."""
+        """Return True if an address, or a network that starts with it, is in this network."""
         network = self.interface.network
         if prefix_length is not None and prefix_length < network.prefixlen:
             return False

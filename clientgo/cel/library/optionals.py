@@ -10,7 +10,7 @@ from clientgo.cel.values import ABSENT, Optional
 
 
 def _of_non_zero(value: Any) -> Optional:
-    # Everything that is not empty, zero, false or null is true in Python as in CEL's sense here.
+    # Python's truth is the same as CEL's non-zero value.
     return Optional(value) if value else ABSENT
 
 

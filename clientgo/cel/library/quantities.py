@@ -27,14 +27,14 @@ _MAX_EXPONENT = 64
 
 @dataclass(frozen=True, slots=True, order=True)
 class Quantity:
-    """An exact amount; the unit in which it was written does not matter."""
+    """An exact amount, independent of its suffix."""
 
     cel_type: ClassVar[CelType] = QUANTITY
     amount: Decimal
 
     @classmethod
     def parse(cls, text: str) -> Quantity:
-        """Read a quantity.
+        """Parse a quantity.
 
         Raises:
             ValueError: it is not one.
@@ -52,7 +52,7 @@ class Quantity:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is a whole number that fits 64 bits."""
+        """True if it is an integer of 64 bits."""
         return self.amount == self.amount.to_integral_value() and int(self.amount) in INT_RANGE
 
 

@@ -24,7 +24,7 @@ _SEMVER = re.compile(
 @functools.total_ordering
 @dataclass(frozen=True, slots=True)
 class Semver:
-    """A version; what follows a plus sign does not count in comparisons."""
+    """A version. Comparisons ignore the build metadata, after a plus sign."""
 
     cel_type: ClassVar[CelType] = SEMVER
     major: int
@@ -34,7 +34,7 @@ class Semver:
 
     @classmethod
     def parse(cls, text: str) -> Semver:
-        """Read a version.
+        """Parse a version.
 
         Raises:
             ValueError: it is not one.
@@ -46,7 +46,7 @@ class Semver:
         return cls(int(match[1]), int(match[2]), int(match[3]), prerelease)
 
     def _order(self) -> tuple[object, ...]:
-        """Return what versions are compared by: a release follows its prereleases."""
+        """Return the sort key. A release is greater than its prereleases."""
         parts = tuple(
             (0, int(part), "") if part.isdecimal() else (1, 0, part) for part in self.prerelease
         )
@@ -57,7 +57,7 @@ class Semver:
 
 
 def _normalized(text: str) -> str:
-    """Return a lenient version strictly: no leading v or zeros, three numbers."""
+    """Return a version without leading v and zeros, with three numbers."""
     core, separator, rest = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
     numbers = core.removeprefix("v").split(".")
     numbers = [number.lstrip("0") or "0" if number else number for number in numbers]

@@ -18,7 +18,7 @@ _ASCII_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 
 
 def matches(text: str, pattern: str) -> bool:
-    """Tell whether a pattern in Go's syntax matches somewhere in the text."""
+    """Return True if a pattern in Go's syntax matches somewhere in the text."""
     return compiled(pattern).matches(text)
 
 

@@ -15,7 +15,7 @@ _PATH_CHARACTERS = "/%$&+,;:=@!'()*~"
 
 
 class Url:
-    """An absolute URL or path, equal to another of the same text."""
+    """An absolute URL or path. Two are equal if their texts are."""
 
     __slots__ = ("uri",)
     cel_type: ClassVar[CelType] = URL

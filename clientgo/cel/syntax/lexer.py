@@ -1,8 +1,6 @@
-"""CEL source text cut into tokens.
+"""Split CEL source text into tokens.
 
-Promises: `tokenize` gives every token with its value and place, the last one being `END`.
-
-Does not promise: anything about the order of tokens; that is the parser's.
+Promises: `tokenize` returns every token with its value and offset. The last one is `END`.
 """
 
 from __future__ import annotations
@@ -46,7 +44,7 @@ _SIMPLE_ESCAPES = {
 
 
 class TokenKind(enum.Enum):
-    """What sort of token it is."""
+    """The kinds of tokens."""
 
     NAME = enum.auto()
     QUOTED_NAME = enum.auto()
@@ -61,7 +59,7 @@ class TokenKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A token: its text for names and symbols, its value for literals."""
+    """A token. The value of a name or symbol is its text."""
 
     kind: TokenKind
     value: Any
@@ -109,13 +107,13 @@ def _token(source: str, match: re.Match[str]) -> Token:
             raise CelCompileError(f"invalid uint literal: {text}", source, offset)
         return Token(TokenKind.UINT, Uint(unsigned), offset, text)
     value = _integer(text)
-    if value > -INT_RANGE.start:  # the parser knows whether a minus sign precedes the last one
+    if value > -INT_RANGE.start:  # the parser checks the sign of the last one
         raise CelCompileError(f"invalid int literal: {text}", source, offset)
     return Token(TokenKind.INT, value, offset, text)
 
 
 def _integer(text: str) -> int:
-    """Return the value of a literal; beyond 64 bits for one that is too long to be read."""
+    """Return the value of a literal; a value beyond 64 bits for one that is too long."""
     digits = text.removeprefix("0x").lstrip("0") or "0"
     return int(digits, 16 if text.startswith("0x") else 10) if len(digits) <= 20 else _TOO_LARGE
 

@@ -1,9 +1,7 @@
-"""The macros of CEL: calls that are syntax, because they bind variables or test for presence.
+"""Expand macros, which are calls that bind variables or test for presence.
 
-Promises: `expand_macro` turns such a call into the node that it means.
-
-Does not promise: that user functions with the same name and other arguments are touched; a call
-that does not have the shape of a macro stays a call.
+Promises: `expand_macro` returns the node for such a call. A call with another number of arguments
+stays a call.
 """
 
 from __future__ import annotations
@@ -45,7 +43,7 @@ _TWO_VARIABLE_LOOPS = {
 def expand_macro(
     source: str, offset: int, function: str, arguments: tuple[Node, ...], target: Node | None
 ) -> Node | None:
-    """Return the node that a macro call means; None if the call is not one of a macro.
+    """Return the node for a macro, or None for another call.
 
     Raises:
         CelCompileError: a macro has an argument of the wrong kind.

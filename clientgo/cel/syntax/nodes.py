@@ -1,9 +1,9 @@
 """The syntax tree of a CEL expression.
 
-Promises: immutable nodes that know where in the source they began. Macros are nodes of their own
-rather than the loops that cel-go expands them to: they are compiled as what they mean.
+Promises: nodes are immutable and have their offset in the source. A macro is one node. cel-go
+expands it to a loop with an accumulator.
 
-Does not promise: types; the compiler finds these.
+Does not promise: types, which the compiler finds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from clientgo.cel.types import CelType
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A part of an expression; `offset` is where to point at in an error."""
+    """A part of an expression; `offset` is its place in the source."""
 
     offset: int
 
@@ -34,7 +34,7 @@ class Literal(Node):
 class Identifier(Node):
     """A variable, or the first part of a qualified name.
 
-    An absolute one (``.name``) is no variable of a macro.
+    An absolute one (``.name``) does not refer to variables of macros.
     """
 
     name: str
@@ -126,7 +126,7 @@ class MapLiteral(Node):
 
 
 class Loop(enum.Enum):
-    """The macros that look at every element of a list or map."""
+    """The macros that visit every element of a list or map."""
 
     ALL = "all"
     EXISTS = "exists"

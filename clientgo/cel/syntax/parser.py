@@ -1,9 +1,9 @@
-"""CEL source text read into a syntax tree.
+"""Parse CEL source text into a syntax tree.
 
 Promises: the grammar of the CEL specification, with optional syntax (``a.?b``, ``a[?b]``,
-``[?a]``) and the macros that Kubernetes offers; a syntax error points at its place.
+``[?a]``) and the macros of Kubernetes. A syntax error has its place in the source.
 
-Does not promise: message construction (``Type{field: value}``), for which Kubernetes has no types.
+Does not promise: message construction (``Type{field: value}``). Kubernetes has no message types.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
-"""Whether a schema may be that of a custom resource: structural, and without unsupported keywords.
+"""Check that a schema is structural.
 
-Promises: `check_schema` returns the causes that the creation of a CustomResourceDefinition with
-this schema gets, short of defaults and CEL rules, with their paths.
+Promises: `check_structure` returns the causes that a CustomResourceDefinition with this schema
+gets, except for those about keywords, defaults and rules.
 
-Does not promise: checks of anything outside of the schema (names, versions, printer columns).
-
-Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema`` (the structural part) and
-``pkg/apis/apiextensions/validation`` (the keywords). Upstream spreads the rules over two
-representations of the schema; here both groups read the same tree.
+Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema``.
 """
 
 from __future__ import annotations
@@ -29,7 +25,7 @@ _NESTED_FORBIDDEN_UNSET = "must be undefined to be structural"
 
 
 class _Level(enum.Enum):
-    """Where a schema stands; tells how its missing type is reported."""
+    """The place of a schema, which the cause for a missing type names."""
 
     ROOT = "at the root"
     ITEM = "for specified array items"
@@ -103,7 +99,7 @@ def _check_extensions(schema: JSONSchema, path: str) -> Iterator[FieldError]:
 
 
 def _check_resource_fields(schema: JSONSchema, level: _Level, path: str) -> Iterator[FieldError]:
-    """Check what the schema says of the fields that the server types itself."""
+    """Check the schemas of fields whose types the server knows."""
     is_resource = level is _Level.ROOT or schema.embedded_resource
     if is_resource:
         for name in ("kind", "apiVersion"):

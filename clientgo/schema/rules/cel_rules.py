@@ -1,12 +1,9 @@
-"""Validation rules in CEL (``x-kubernetes-validations``): compiled once, evaluated per object.
+"""Validation rules in CEL (``x-kubernetes-validations``): compile once, evaluate for each object.
 
-Promises: `compile_rules` turns all rules of a schema into a tree of the nodes that have any, or
-reports those that do not compile; `RuleNode.validate` gives the causes of the rules that an object
-breaks. Transition rules (those that use ``oldSelf``) run where the old value can be told: through
-fields, map entries and items of keyed lists. A rule broken by a part that an update leaves as it
-was is passed to `warn` instead.
-
-Does not promise: that all rules are refused which a cluster finds too dear; see `rule_costs`.
+Promises: `compile_rules` compiles the rules of a schema, or returns the causes of those that do
+not compile. `RuleNode.validate` returns the causes of the rules that an object breaks. Transition
+rules (with ``oldSelf``) run where the old value is known: at fields, map entries and items of
+list maps. A broken rule on an unchanged part of an update is a warning.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel``.
 """
@@ -38,7 +35,7 @@ from clientgo.schema.json_value import MISSING, json_equal
 from clientgo.schema.rules import rule_path
 from clientgo.schema.rules.rule_costs import RuleCosts, places_below
 from clientgo.schema.rules.schema_types import Converter, declare
-from clientgo.schema.values.old_items import OldItems
+from clientgo.schema.values.list_types import OldItems
 from clientgo.text import go_format
 
 _OUT_OF_BUDGET = (
@@ -47,11 +44,11 @@ _OUT_OF_BUDGET = (
 _MAX_MESSAGE_BYTES = 5 * 1024
 
 Warn = Callable[[str], None]
-"""Takes the text of a warning for whoever sent the object."""
+"""Called with a warning for the client that sent the object."""
 
 
 class _OutOfBudgetError(Exception):
-    """All rules together cost too much."""
+    """The rules for an object cost more than its budget."""
 
     def __init__(self, cause: FieldError) -> None:
         super().__init__(str(cause))
@@ -77,7 +74,7 @@ class _Rule:
 
     @property
     def description(self) -> str:
-        """What the rule is called in errors about it."""
+        """The name of the rule in errors."""
         return (self.source.message or self.source.rule).strip()
 
 
@@ -94,7 +91,7 @@ class RuleNode:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no rule here or below."""
+        """True if there is no rule at this node or below."""
         return not (self.rules or self.properties or self.values or self.items)
 
     def validate(
@@ -149,7 +146,7 @@ class RuleNode:
         warn: Warn | None,
         budget: Budget,
     ) -> None:
-        """Evaluate the rules of this node; with `warn`, broken ones are forgiven but for a word."""
+        """Evaluate the rules of this node; with `warn`, a broken rule is a warning only."""
         has_old = old is not MISSING and old is not None
         try:
             new_self = self.convert(value)
@@ -214,7 +211,7 @@ def _failure(error: CelEvaluationError, rule: _Rule) -> str:
 
 
 def _evaluate(program: Program, variables: Mapping[str, Any], budget: Budget) -> Any:
-    """Evaluate within what one evaluation may cost, and take the cost off the object's budget."""
+    """Evaluate with the limit of one evaluation, and take the cost from the object's budget."""
     own = Budget(EVALUATION_LIMIT)
     try:
         return program.evaluate(variables, own)
@@ -223,7 +220,7 @@ def _evaluate(program: Program, variables: Mapping[str, Any], budget: Budget) ->
 
 
 def _evaluated_message(rule: _Rule, variables: Mapping[str, Any], budget: Budget) -> str | None:
-    """Return what the message expression says; None if it fails or says nothing usable."""
+    """Return the value of the message expression, or None if it fails or is not usable."""
     if rule.message is None:
         return None
     try:
@@ -238,17 +235,17 @@ def _evaluated_message(rule: _Rule, variables: Mapping[str, Any], budget: Budget
 
 
 def compile_rules(
-    root: JSONSchema, path: str, mistakes: Collection[str] = ()
+    root: JSONSchema, path: str, errors_at: Collection[str] = ()
 ) -> tuple[RuleNode | None, list[FieldError]]:
     """Compile all rules of the schema of a resource, found at `path`.
 
-    Rules of a node with a mistake at it or below are left out; `mistakes` are the paths of these.
+    Rules of a node are skipped if there is a path of `errors_at` at the node or below.
 
     Returns the tree of rules, None if there are none, and the causes for those that do not compile.
     """
     errors: list[FieldError] = []
     costs = RuleCosts()
-    place = _Place(path, mistakes, is_resource=True, uncorrelated=None, places=1)
+    place = _Place(path, errors_at, is_resource=True, uncorrelated=None, places=1)
     node = _compile_node(root, place, costs, errors)
     return node, errors + costs.errors(path)
 
@@ -258,13 +255,13 @@ class _Place:
     """Where a node of the schema is."""
 
     path: str
-    mistakes: Collection[str]
-    """Paths of what is wrong in the schema."""
+    errors_at: Collection[str]
+    """Paths of errors in the schema."""
     is_resource: bool
     uncorrelated: str | None
     """The path of the list below which no old value is known."""
     places: int | None
-    """How many of its values an object has at most; None if the schema does not tell."""
+    """The greatest number of its values in an object; None if the schema has no limit."""
 
     def below(self, path: str, outer: JSONSchema, inner: JSONSchema) -> _Place:
         """Return the place of a node directly below."""
@@ -276,11 +273,11 @@ class _Place:
         )
 
     @property
-    def has_mistakes(self) -> bool:
-        """Whether something is wrong here or below."""
+    def has_errors(self) -> bool:
+        """True if there is an error at this node or below."""
         return any(
-            mistake == self.path or mistake.startswith((f"{self.path}.", f"{self.path}["))
-            for mistake in self.mistakes
+            error_at == self.path or error_at.startswith((f"{self.path}.", f"{self.path}["))
+            for error_at in self.errors_at
         )
 
 
@@ -302,7 +299,7 @@ def _compile_node(
         if below.uncorrelated is None and schema.list_type != "map":
             below = replace(below, uncorrelated=path)
         node.items = _compile_node(items, below, costs, errors)
-    if schema.validations and not place.has_mistakes:
+    if schema.validations and not place.has_errors:
         _compile_own(node, place, costs, errors)
     return None if node.is_empty else node
 
@@ -371,7 +368,7 @@ def _compile_rule(
 def _misused_old_self(
     source: ValidationRule, rule: _Rule | None, path: str, uncorrelated: str | None
 ) -> list[FieldError]:
-    """Return what is wrong with the use of old values; a rule that does not compile uses none."""
+    """Check the use of ``oldSelf``. A rule that does not compile does not use it."""
     uses_old_self = rule is not None and rule.uses_old_self
     if uses_old_self and uncorrelated is not None:
         detail = (

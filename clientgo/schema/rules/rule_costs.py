@@ -1,10 +1,9 @@
-"""What the rules of a definition may cost, and the refusal of those that are too dear.
+"""The cost limits of the rules of a definition.
 
-Promises: the two limits of a real server: one for each expression, with all the places of an object
-in which it may have to be evaluated, and one for all the expressions of a schema.
+Promises: the two limits of a real server: for each expression, times the number of values that it
+applies to, and for all expressions of a schema.
 
-Does not promise more than `estimate_cost` does: what costs too much here costs too much there, but
-not the other way round.
+Does not promise: to refuse every definition that a server refuses. See `cost_estimate`.
 
 Follows ``CELSchemaContext`` of ``k8s.io/apiextensions-apiserver``'s validation.
 """
@@ -18,7 +17,7 @@ from clientgo.schema.rules.size_bounds import bounds_of
 
 EXPRESSION_LIMIT = 10_000_000
 SCHEMA_LIMIT = 100_000_000
-_WORTH_NAMING = SCHEMA_LIMIT // 100
+_NAMED_FROM = SCHEMA_LIMIT // 100
 _MOST_NAMED = 4
 _ADVICE = (
     "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength "
@@ -27,11 +26,11 @@ _ADVICE = (
 
 
 class RuleCosts:
-    """Adds up what the rules of one schema may cost."""
+    """The sum of the costs of the rules of one schema."""
 
     def __init__(self) -> None:
         self._total = 0
-        self._dear: list[tuple[int, str]] = []
+        self._expensive: list[tuple[int, str]] = []
 
     def add(
         self,
@@ -42,10 +41,10 @@ class RuleCosts:
         is_resource: bool,
         places: int | None,
     ) -> list[FieldError]:
-        """Count a rule that compiles, of a node that an object has in so many places at most.
+        """Add a rule that compiles, and return the causes if it costs too much.
 
-        `places` is None if the schema does not tell. Returns the causes for a rule that costs too
-        much by itself.
+        `places` is the greatest number of values in an object that the rule applies to; None if
+        the schema has no limit.
         """
         bounds = bounds_of(schema, is_resource=is_resource)
         if bounds is None:
@@ -62,30 +61,30 @@ class RuleCosts:
 
     def _count(self, cost: int, path: str, what: str) -> list[FieldError]:
         self._total += cost
-        if cost >= _WORTH_NAMING:
-            self._dear.append((cost, path))
+        if cost >= _NAMED_FROM:
+            self._expensive.append((cost, path))
         if cost <= EXPRESSION_LIMIT:
             return []
         return [FieldError.forbidden(path, _excess(what, cost, EXPRESSION_LIMIT))]
 
     def errors(self, path: str) -> list[FieldError]:
-        """Return the causes if all rules of the schema, found at `path`, cost too much together."""
+        """Return the causes if the rules of the schema at `path` cost too much together."""
         if self._total <= SCHEMA_LIMIT:
             return []
-        dearest = sorted(self._dear, key=lambda dear: -dear[0])[:_MOST_NAMED]
+        most_expensive = sorted(self._expensive, key=lambda cost_at: -cost_at[0])[:_MOST_NAMED]
         detail = (
             "contributed to estimated rule cost total exceeding cost limit for entire "
             "OpenAPIv3 schema"
         )
         what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
         return [
-            *(FieldError.forbidden(where, detail) for _, where in dearest),
+            *(FieldError.forbidden(where, detail) for _, where in most_expensive),
             FieldError.forbidden(path, _excess(what, self._total, SCHEMA_LIMIT)),
         ]
 
 
 def places_below(schema: JSONSchema, places: int | None) -> int | None:
-    """Return in how many places an object has what is directly below a node; None if unbounded."""
+    """Return the greatest number of values of a child node; None if it has no limit."""
     factor: int | None = 1
     if schema.type == "array":
         factor = schema.max_items

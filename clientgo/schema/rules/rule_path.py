@@ -1,9 +1,8 @@
-"""The ``fieldPath`` of a CEL rule: a simple JSON path such as ``.spec.hosts['a.b']``.
+"""The ``fieldPath`` of a rule: a simple JSON path such as ``.spec.hosts['a.b']``.
 
-Promises: `resolve` follows a path of names through properties and map entries of a schema and
-returns it in the notation of causes.
+Promises: `resolve` follows names of properties and keys of maps through a schema.
 
-Does not promise: list positions or any other part of JSON path.
+Does not promise: list indexes, or any other part of JSON path.
 
 Follows ``ValidFieldPath`` of ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel``.
 """

@@ -1,10 +1,10 @@
-"""From schemas to CEL: the type that an expression sees, and the values.
+"""The types and values of expressions, from a schema.
 
-Promises: `declare` gives the type of what a schema describes; `Declared.convert` turns plain JSON
-into values of it, with times, durations and bytes parsed and property names escaped. What a
-schema leaves open (preserved unknown fields) expressions do not see.
+Promises: `declare` returns the CEL type of a schema and a function that converts JSON into values
+of it: with timestamps, durations and bytes parsed, and property names escaped. Preserved unknown
+fields are not visible to expressions.
 
-Does not promise: a good message for values that the schema refuses; validate them first.
+Does not promise: good errors for invalid values. Validate them first.
 
 Follows ``SchemaDeclType`` of ``k8s.io/apiserver/pkg/cel/common``.
 """
@@ -35,7 +35,7 @@ _RESERVED = frozenset(
     | {"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
 )
 _READABLE_AS_WRITTEN = frozenset({"namespace"})
-"""Reserved words that name a field in two ways: escaped, and as they are."""
+"""Reserved words that an expression can write escaped or as they are."""
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = re.compile(r"__|[./-]")
 _ESCAPABLE = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
@@ -43,14 +43,14 @@ _ESCAPABLE = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What an expression knows of values that a schema describes."""
+    """The CEL type of a schema, and a converter for its values."""
 
     type: CelType
     convert: Converter
 
 
 def escape(name: str) -> str | None:
-    """Return a property name as an expression spells it; None if it cannot be spelt."""
+    """Return a property name as expressions write it, or None if they cannot."""
     if name in _RESERVED:
         return f"__{name}__"
     if _ESCAPABLE.fullmatch(name) is None:
@@ -59,9 +59,9 @@ def escape(name: str) -> str | None:
 
 
 def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None:
-    """Return the declaration for a schema; None if expressions do not see what it describes.
+    """Return the declaration for a schema, or None if its values are not visible.
 
-    Of a resource, kind, apiVersion and the names in metadata are seen in any case.
+    Kind, apiVersion and the names in metadata of a resource are always visible.
     """
     if schema.int_or_string:
         return Declared(types.DYN, _same)
@@ -86,7 +86,7 @@ def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None
 
 
 def with_names(schema: JSONSchema) -> JSONSchema:
-    """Return the schema of a resource with what expressions see of every resource."""
+    """Return the schema of a resource with the fields that are always visible."""
     metadata = JSONSchema(type="object", properties={"name": _TEXT, "generateName": _TEXT})
     named = {"kind": _TEXT, "apiVersion": _TEXT, "metadata": metadata}
     return msgspec.structs.replace(schema, properties={**schema.properties, **named})
@@ -154,7 +154,7 @@ def _nullable(convert: Converter) -> Converter:
 
 
 def _parsing(parse: Converter, what: str) -> Converter:
-    """Return a converter for text that the format check of the schema has let through."""
+    """Return a converter for text that the format check of the schema accepts."""
 
     def convert(value: Any) -> Any:
         try:

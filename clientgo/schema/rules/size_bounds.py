@@ -1,7 +1,7 @@
-"""How large the values that a schema describes can be.
+"""The greatest sizes of values, from a schema.
 
-Promises: `bounds_of` gives the greatest number of items, entries or bytes of every value that an
-expression can reach, from the limits in the schema or else from the size of a request.
+Promises: `bounds_of` returns the greatest number of items, entries or bytes of every value that
+an expression can use, from the limits of the schema or the size of a request.
 
 Follows ``SchemaDeclType`` of ``k8s.io/apiserver/pkg/cel/common``.
 """
@@ -24,7 +24,7 @@ _TEXT_FORMATS = {
 
 
 def bounds_of(schema: JSONSchema, *, is_resource: bool = False) -> Bounds | None:
-    """Return the bounds for a schema; None if expressions do not see what it describes."""
+    """Return the bounds for a schema, or None if its values are not visible."""
     if schema.int_or_string:
         return Bounds(Kind.OTHER, size=_text_size(schema))
     if is_resource:

@@ -1,10 +1,10 @@
-"""Resources inside resources (``x-kubernetes-embedded-resource``): their identity.
+"""Resources inside resources (``x-kubernetes-embedded-resource``).
 
-Promises: an embedded resource without a proper apiVersion or kind, or whose metadata is not an
-object, is reported.
+Promises: a cause for an embedded resource with a wrong apiVersion or kind, or with metadata that
+is no object.
 
-Does not promise: validation of the embedded metadata's labels, names and so on; whoever knows the
-rules of metadata finds the resources by `embedded_resources`.
+Does not promise: checks of its labels and names. The caller finds the resources with
+`embedded_resources`.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta``.
 """

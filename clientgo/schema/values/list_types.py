@@ -1,9 +1,9 @@
-"""Uniqueness in lists of type set and map.
+"""Lists of type set and map: their uniqueness, and their items before an update.
 
-Promises: each repeated item of a set and each repeated key of a list map is reported once, at its
-second appearance.
+Promises: a cause for each repeated item of a set and each repeated key of a list map, at its
+second position. `OldItems` finds the old item with the key of a new one.
 
-Does not promise: that keys are present; the schema requires or defaults them.
+Does not promise: that keys are present. The schema requires them or sets their defaults.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype``.
 """
@@ -15,6 +15,7 @@ from typing import Any
 from clientgo.schema import field_path
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
+from clientgo.schema.json_value import MISSING
 from clientgo.text import go_format
 
 
@@ -70,3 +71,26 @@ def _check_unique(items: list[Any], path: str, errors: list[FieldError]) -> None
         if seen.get(identity) is False:
             errors.append(FieldError.duplicate(field_path.index(path, position), item))
         seen[identity] = identity in seen
+
+
+class OldItems:
+    """The items of a list before an update, by key.
+
+    Items of sets and plain lists have no key, and are not found.
+    """
+
+    __slots__ = ("_by_key", "_key_names")
+
+    def __init__(self, old: Any, schema: JSONSchema) -> None:
+        self._key_names = schema.list_map_keys
+        self._by_key: dict[str, Any] = {}
+        if schema.list_type == "map" and isinstance(old, list):
+            for item in old:
+                self._by_key.setdefault(self._key(item), item)
+
+    def find(self, item: Any) -> Any:
+        """Return the old item with the key of `item`, or MISSING."""
+        return self._by_key.get(self._key(item), MISSING) if self._by_key else MISSING
+
+    def _key(self, item: Any) -> str:
+        return go_format.compact_json(list_map_key(item, self._key_names))

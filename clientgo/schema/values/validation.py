@@ -1,16 +1,13 @@
-"""Checking a value against a schema, with the causes that an API server reports.
+"""Validate a value against a schema, with the causes that an API server sends.
 
-Promises: `validate_value` reports every violation of types, bounds, patterns, formats,
-enumerations, required fields and logical junctors, at the path and in the words of an API server;
-with the old value given, mistakes in parts that an update leaves as they were are forgiven
-(ratcheting).
+Promises: `validate_value` reports violations of types, bounds, patterns, formats, enums, required
+fields and ``allOf``, ``anyOf``, ``oneOf`` and ``not``. In an update, errors in unchanged parts
+are ignored (ratcheting).
 
-Does not promise: uniqueness in sets and list maps, embedded resources and CEL rules, which have
-their own files and are brought together by `StructuralSchema`.
+Does not promise: list types, embedded resources and rules. `StructuralSchema` adds them.
 
-Upstream builds a tree of validator objects per value and merges their results
-(``k8s.io/kube-openapi/pkg/validation/validate``). Here one walk looks at the type of the value
-first and then only at the keywords that concern it.
+Upstream (``k8s.io/kube-openapi/pkg/validation/validate``) makes a tree of validators for each
+value. Here one walk looks at the type of the value first, and then at the keywords for it.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from typing import Any
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.json_value import MISSING, is_number, is_whole, json_equal, type_name
-from clientgo.schema.values.old_items import OldItems
+from clientgo.schema.values.list_types import OldItems
 from clientgo.text import go_format
 from clientgo.text.formats import format_check
 from clientgo.text.go_regexp import compile_go_regexp
@@ -77,14 +74,14 @@ def _check_type(value: Any, schema: JSONSchema, path: str, errors: list[FieldErr
         return
     expected = ",".join(types)
     if type(value) in _VALUE_FORMATS and _enforced_format(schema):
-        # Upstream compares formats here, and shows that of the value instead of its type.
+        # Upstream compares formats here, and shows the format of the value instead of its type.
         expected, actual = schema.format or "", _VALUE_FORMATS[type(value)]
     detail = f"{path} in body must be of type {expected}: {go_format.quote(actual)}"
     errors.append(FieldError.type_invalid(path, actual, detail))
 
 
 def _enforced_format(schema: JSONSchema) -> bool:
-    """Tell whether the format of a schema means anything for its type."""
+    """Return True if the format of a schema is checked for its type."""
     if not schema.format:
         return False
     match schema.types:
@@ -281,12 +278,12 @@ def _check_all_of(
 
 
 def _best(outcomes: list[tuple[int, list[FieldError]]]) -> tuple[int, list[FieldError]]:
-    """Return the outcome of the alternative that looked at most of the value."""
+    """Return the outcome of the alternative that applied most schema nodes."""
     return max(outcomes, key=lambda outcome: outcome[0])
 
 
 def _junctor_error(path: str, problem: str) -> FieldError:
-    # Upstream loses the field of these; it is in the text only.
+    # Upstream does not set the field; it is in the text only.
     return FieldError.invalid("", "", f"{go_format.quote(path)} {problem}")
 
 

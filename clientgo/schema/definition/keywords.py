@@ -1,9 +1,9 @@
-"""The keywords of a schema: which are supported, and which go together.
+"""Check the keywords of a schema.
 
-Promises: `check_keywords` returns the causes for keywords that a CustomResourceDefinition must not
-have, for wrong list and map types and for incomplete CEL rules, anywhere in a schema.
+Promises: `check_keywords` returns the causes for keywords that a CustomResourceDefinition must
+not have, for wrong list and map types and for incomplete rules, at every node.
 
-Does not promise: structurality (see `structural`), or that the CEL rules compile (see `cel_rules`).
+Does not promise: that the schema is structural, or that rules compile.
 
 Follows ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/validation``.
 """
@@ -40,7 +40,7 @@ def check_keywords(schema: JSONSchema, path: str) -> Iterator[FieldError]:
 
 
 def has_unsupported_keywords(schema: JSONSchema) -> bool:
-    """Tell whether any node has a keyword that makes the schema unusable as a whole."""
+    """Return True if a node has a keyword that makes the whole schema unusable."""
     return (
         bool(schema.id or schema.schema_url or schema.ref)
         or bool(schema.pattern_properties or schema.definitions or schema.dependencies)
@@ -60,7 +60,7 @@ def check_root(schema: JSONSchema, path: str, *, has_status: bool) -> Iterator[F
 
 
 def _check_root_with_status(schema: JSONSchema, path: str) -> Iterator[FieldError]:
-    """Check that a status, taken out of its object, is still validated as a whole."""
+    """Check that the root has no keyword that a status alone cannot fulfil."""
     if schema.type and schema.type != "object":
         detail = (
             'only "object" is allowed as the type at the root of the schema if the status '
