@@ -67,7 +67,7 @@ class Scene:
         self.client.resource(CronJob).namespace("default").create(sample(**spec))
 
     def wait_until(self, seen: Callable[[], Any]) -> None:
-        assert self.seen.wait_until(seen, 5.0), (self.jobs(), self.cron_job())
+        assert self.seen.wait_until(seen, 30.0), (self.jobs(), self.cron_job())
 
     def settle(self) -> None:
         """Wait until the operator has nothing to do until time goes on."""
@@ -79,7 +79,8 @@ class Scene:
         self.clock.wait_for(is_settled)
 
     def jobs(self) -> list[Job]:
-        return self.seen.lister(Job).list()
+        """Ask the server: the caches of two kinds do not move together."""
+        return self.client.resource(Job).namespace("default").list().items
 
     def cron_job(self) -> CronJob:
         return self.seen.lister(CronJob).namespace("default").get("cronjob-sample")
