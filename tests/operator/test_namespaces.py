@@ -138,7 +138,9 @@ def test_namespaces_that_cannot_be_listed_change_nothing(world: World) -> None:
     in_namespaces(world)
     world.create(gadget("a", ONE))
     recording = Recording()
-    controller = world.register(recording, namespaces=ONE, cache_sync_timeout=0.05)
+    controller = world.register(
+        recording, namespaces=ONE, cache_sync_timeout=2.0
+    )  # the first list too
 
     def forbid(action: Action) -> None:
         if action.namespace == TWO:
