@@ -48,7 +48,7 @@ lint: $(STAMP) ## ruff, mypy --strict (examples and typed tests too) and the imp
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 format: $(STAMP) ## let ruff put imports and layout in order
 	$(BIN)/ruff check --fix-only .
