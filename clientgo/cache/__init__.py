@@ -24,7 +24,7 @@ from clientgo.cache.informer.handlers import (
     ResourceEventHandler,
     last_known_state,
 )
-from clientgo.cache.informer.informer_name import InformerIdentity, InformerName
+from clientgo.cache.informer.identity import InformerIdentity, InformerName
 from clientgo.cache.informer.listener import HighWater, ListenerStatistics
 from clientgo.cache.informer.mutation_detector import CacheMutatedError, MutationDetector
 from clientgo.cache.informer.shared_informer import (

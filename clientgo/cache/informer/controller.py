@@ -1,14 +1,14 @@
-"""The engine of an informer: a reflector that fills a queue, and a loop that empties it.
+"""Runs the two halves of an informer: a reflector that fills a queue, and a loop that empties it.
 
-Promises: :meth:`Controller.run` drains the queue in the calling thread, blocks until it is
+Promises: :meth:`Controller.run` empties the queue in the calling thread, blocks until it is
 stopped, and returns with the queue closed and the reflector's thread joined. A reflector that
-dies of a bug is started again.
+fails because of a bug is started again.
 
-Does not promise to process what is still queued when it is stopped. A controller runs once.
+Does not promise to process what is still queued at the stop. A controller runs once.
 
-Differs from client-go (``tools/cache`` Controller): errors of processing are logged and counted
-instead of discarded; an error that escapes, which only the handler of an unshared informer can
-cause, ends the run and is raised.
+Differs from client-go (``tools/cache`` Controller): errors of processing are logged and counted,
+not discarded. An error that escapes, which only the handler of an unshared informer can cause,
+ends the run and is raised.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from clientgo.wait import StopEvent, call_when_set
 _log = logging.getLogger("clientgo.cache.controller")
 
 RESTART_AFTER: Final = 1.0
-"""Seconds until a reflector that died is started again."""
+"""Seconds until a reflector that failed is started again."""
 
 
 class Controller:
@@ -54,7 +54,7 @@ class Controller:
         self._clock = clock
 
     def run(self, stop: threading.Event) -> None:
-        """Keep going until ``stop`` is set. Blocks; raises what escapes from processing."""
+        """Run until ``stop`` is set. Blocks. Raises what escapes from processing."""
         ending = StopEvent()
 
         def end() -> None:
@@ -78,15 +78,15 @@ class Controller:
             thread.join()
 
     def has_synced(self) -> bool:
-        """Whether the first list has been processed."""
+        """Return True if the first list has been processed."""
         return self._queue.has_synced()
 
     def has_synced_checker(self) -> DoneChecker:
-        """The same, to wait for."""
+        """Return the condition of :meth:`has_synced`, to wait for it."""
         return self._queue.has_synced_checker()
 
     def last_sync_resource_version(self) -> str:
-        """The version up to which the queue has been told everything."""
+        """Return the version up to which the queue has everything."""
         return self._reflector.last_sync_resource_version()
 
     def _run_reflector(self, ending: threading.Event) -> None:
@@ -95,6 +95,6 @@ class Controller:
                 self._reflector.run(ending)
             except BaseException:  # noqa: BLE001 - supervised: the cache must not silently go stale
                 _log.exception(
-                    "%s died; it starts again in %.0f s", self._reflector.name, RESTART_AFTER
+                    "%s failed; starting it again in %.0f s", self._reflector.name, RESTART_AFTER
                 )
                 self._clock.sleep(RESTART_AFTER, ending)

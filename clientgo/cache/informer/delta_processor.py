@@ -1,15 +1,15 @@
-"""From the changes of a queue to the store and the handlers.
+"""Applies the changes of a queue to the store and notifies the handlers.
 
-Promises: the store is changed first, with one lock for a batch, and what is told follows from what
-the store held, not from what the server called the change: the first sight of an object is an
-addition even if the server said MODIFIED. An object that the store refuses is logged, counted and
-not told of; the others are not affected.
+Promises: the store changes first, with one lock for a batch. Notifications follow from what the
+store held, not from the server's name for the change: the first sight of an object is an addition
+even if the server sent MODIFIED. An object that the store refuses is logged and counted and causes
+no notification; the others are not affected.
 
-Does not promise that the store is no further than what is told.
+Does not promise that the store is not newer than a notification.
 
 Differs from client-go (``tools/cache`` processDeltas and its siblings): all errors are reported,
-where client-go discards them; a list with an object that an index function refuses still replaces
-the others; on request, an object that comes back with another uid is a deletion and an addition.
+where client-go discards them. A list with an object that an index function refuses still replaces
+the others. On request, an object that comes back with another uid is a deletion and an addition.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from clientgo.cache.store.keys import KeyFuncError, deletion_handling_meta_names
 from clientgo.cache.store.store import IndexFuncError
 from clientgo.meta import NoMetadataError, metadata_of
 
-Outcome: TypeAlias = Any
-"""What the store held before a change: an object, None, or why the change was refused."""
+Before: TypeAlias = Any
+"""What the store held before a change: an object, None, or the error that refused the change."""
 
 
 class DeltaProcessor:
-    """Applies batches of changes to ``store`` and passes what happened to ``tell``.
+    """Applies batches of changes to ``store`` and calls ``notify`` with what happened.
 
-    ``tell`` is called in the thread that processes; what it raises passes through.
+    ``notify`` runs in the thread that processes; what it raises is raised.
     """
 
     def __init__(
         self,
         store: Indexer[Any],
-        tell: Callable[[Chunk], None],
+        notify: Callable[[Chunk], None],
         *,
         quarantine: QuarantineLog,
         split_recreated: bool = False,
     ) -> None:
         self._store = store
-        self._tell = tell
+        self._notify = notify
         self._quarantine = quarantine
         self._split_recreated = split_recreated
 
@@ -66,17 +66,17 @@ class DeltaProcessor:
         if self._split_recreated:
             chunk.notifications = _recreations_split(chunk.notifications)
         if chunk.notifications:
-            self._tell(chunk)
+            self._notify(chunk)
 
     def _compared(
-        self, changes: Sequence[Change], outcomes: Sequence[Outcome], is_initial: bool
+        self, changes: Sequence[Change], befores: Sequence[Before], is_initial: bool
     ) -> Chunk:
-        """What each change was to the store. This loop is run for every event."""
+        """Return the notifications for changes of the store. This loop runs for every event."""
         notifications: list[Notification] = []
         append = notifications.append
         adds = syncs = 0
         add, update, sync, deleted = Kind.ADD, Kind.UPDATE, Kind.SYNC, DeltaType.DELETED
-        for (kind, obj), before in zip(changes, outcomes, strict=True):
+        for (kind, obj), before in zip(changes, befores, strict=True):
             if isinstance(before, Exception):
                 self._quarantine.report(obj, str(before))
             elif kind is deleted:
@@ -94,7 +94,7 @@ class DeltaProcessor:
         return Chunk(notifications, adds if is_initial else 0, syncs)
 
     def _replace(self, replacement: Replacement, is_initial: bool) -> Chunk:
-        """A list, compared with the store as it is now."""
+        """Apply a list, compared with the store as it is now."""
         store = self._store
         listed = self._keyed(replacement.objects)
         keys = {key for key, _ in listed}
@@ -104,15 +104,15 @@ class DeltaProcessor:
             (DeltaType.DELETED, DeletedFinalStateUnknown(key, obj)) for key, obj in vanished.items()
         ]
         changes += [(DeltaType.REPLACED, obj) for _, obj in listed]
-        outcomes: Sequence[Outcome]
+        befores: Sequence[Before]
         try:
             store.replace([obj for _, obj in listed], replacement.resource_version)
-            outcomes = [*vanished.values(), *(before.get(key) for key, _ in listed)]
+            befores = [*vanished.values(), *(before.get(key) for key, _ in listed)]
         except (KeyFuncError, IndexFuncError):
-            # One by one, so that only the objects at fault are left out.
-            outcomes = store.apply(changes)
+            # One by one, to leave out only the objects that are refused.
+            befores = store.apply(changes)
             store.bookmark(replacement.resource_version)
-        return self._compared(changes, outcomes, is_initial)
+        return self._compared(changes, befores, is_initial)
 
     def _keyed(self, objs: Sequence[Any]) -> list[tuple[str, Any]]:
         keyed = []
@@ -125,7 +125,7 @@ class DeltaProcessor:
 
 
 def _recreations_split(notifications: list[Notification]) -> list[Notification]:
-    """With a deletion and an addition for every object that came back with another uid."""
+    """Replace the update of an object with another uid by a deletion and an addition."""
     split: list[Notification] = []
     for notification in notifications:
         kind, old, new = notification

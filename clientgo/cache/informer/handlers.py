@@ -1,15 +1,14 @@
-"""What is told of changes: event handlers.
+"""Event handlers: what is called when objects in the cache change.
 
-Promises: a handler is called by one thread at a time, in the order in which the cache changed.
-What it is given is shared and must not be changed; what it returns is ignored.
+Promises: a handler is called by one thread at a time, in the order in which the cache changed. Its
+objects are shared and must not be changed; its return value is ignored.
 
-Does not promise that the cache still holds what a handler is told: it may be further ahead. A
+Does not promise that the cache still holds what a handler is called with: it may be newer. A
 handler should put the object's key into a work queue and return.
 
 Differs from client-go (``tools/cache`` ResourceEventHandler and its adapters): there are a base
-class whose methods do nothing and an adapter for callables; a resync can be told from a change; a
-filter never sees a tombstone but the object in it, and a tombstone without an object passes,
-because its object may have passed.
+class whose methods do nothing and an adapter for functions. A resync can be told from a change. A
+filter gets the object in a tombstone, not the tombstone; one without an object passes.
 """
 
 from __future__ import annotations
@@ -23,34 +22,34 @@ T = TypeVar("T")
 
 
 class ResourceEventHandler(Generic[T]):
-    """Base of event handlers; override what is of interest."""
+    """Base of event handlers; override the methods that you need."""
 
     def on_add(self, obj: T, is_in_initial_list: bool) -> None:
-        """An object appeared, or was there when the informer or the handler started."""
+        """An object was added, or existed when the informer or the handler started."""
 
     def on_update(self, old: T, new: T) -> None:
         """An object changed.
 
-        An object that was deleted and made anew while nobody watched shows up here with a
+        An object that was deleted and created again while no watch was open is an update with a
         different uid.
         """
 
     def on_resync(self, old: T, new: T) -> None:
-        """Nothing changed, but the resync period has passed: both are of the same version.
+        """Nothing changed, but the resync period has passed: both have the same version.
 
         Calls :meth:`on_update`, as a controller that reads the state treats both alike.
         """
         self.on_update(old, new)
 
     def on_delete(self, obj: T | DeletedFinalStateUnknown) -> None:
-        """An object is gone: its last state, or a tombstone if nobody saw that."""
+        """An object was deleted: its last state, or a tombstone if no watch saw that."""
 
 
 class HandlerFuncs(ResourceEventHandler[T]):
     """A handler made of functions; those that are left out do nothing.
 
     ``on_add`` is called with the object alone; derive from :class:`ResourceEventHandler` to know
-    whether it is in the initial list. Without ``on_resync``, ``on_update`` hears of resyncs.
+    whether it is in the initial list. Without ``on_resync``, resyncs call ``on_update``.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class HandlerFuncs(ResourceEventHandler[T]):
             self._on_delete(obj)
 
     def __str__(self) -> str:
-        """The functions' common qualifier, or their names: what people recognise in a log."""
+        """Return the functions' common qualifier, or their names, for the log."""
         functions = (self._on_add, self._on_update, self._on_resync, self._on_delete)
         given = dict.fromkeys(f for f in functions if f is not None)
         names = [str(getattr(f, "__qualname__", type(f).__name__)) for f in given]
@@ -94,8 +93,10 @@ class HandlerFuncs(ResourceEventHandler[T]):
 
 
 class FilteringHandler(ResourceEventHandler[T]):
-    """Passes on what ``accepts`` accepts; an object that begins or ceases to be accepted is
-    added or deleted for the wrapped handler."""
+    """Calls ``handler`` only for objects that ``accepts`` returns True for.
+
+    An object that starts or stops to be accepted is added or deleted for the handler.
+    """
 
     def __init__(self, accepts: Callable[[T], bool], handler: ResourceEventHandler[T]) -> None:
         self._accepts = accepts
@@ -128,9 +129,9 @@ class FilteringHandler(ResourceEventHandler[T]):
 
 
 def last_known_state(obj: T | DeletedFinalStateUnknown) -> T | None:
-    """The object that ``on_delete`` was called with, out of its tombstone if it is in one.
+    """Return the object that ``on_delete`` was called with, from its tombstone if it is in one.
 
-    None if the tombstone is all that is left.
+    Returns None for a tombstone without an object.
     """
     if isinstance(obj, DeletedFinalStateUnknown):
         last: T | None = obj.obj
@@ -139,7 +140,7 @@ def last_known_state(obj: T | DeletedFinalStateUnknown) -> T | None:
 
 
 def handler_name(handler: object) -> str:
-    """What to call a handler in logs; never fails."""
+    """Return the name of a handler for logs; never fails."""
     cls = type(handler)
     if cls.__str__ is object.__str__:
         return cls.__name__

@@ -1,17 +1,16 @@
 """Delivers notifications to one handler, in a thread of its own.
 
 Promises: the handler is called for one notification at a time, in order, and never with a lock
-held; whoever hands over notifications never waits for it. A call that fails is logged with its
-object and counted, and the next one follows. After :meth:`Listener.close` the call in progress
-ends and nothing more is delivered, whichever thread closes it, the handler's own included.
+held. Handing over notifications never waits for it. A call that fails is logged with its object
+and counted, and the next one follows. After :meth:`Listener.close` the call in progress ends and
+nothing more is delivered.
 
-Does not promise a bound for what waits, unless notifications are coalesced: a handler that is
-slower than the changes makes the backlog grow. It can be read, and a callback tells when it passes
-a high-water mark.
+Does not promise a bound for what waits, unless notifications are coalesced: the backlog of a slow
+handler grows. Statistics show it, and a callback reports it at a high-water mark.
 
 Differs from client-go (``tools/cache`` processorListener): one thread instead of two with a ring
-buffer between them; a failing handler does not end the process, and its initial items still count
-as handled, so that its registration syncs.
+buffer between them. A failing handler does not end the process, and its initial items count as
+handled, so that its registration syncs.
 """
 
 from __future__ import annotations
@@ -22,10 +21,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from clientgo.cache.informer.backlog import Backlog, CoalescingBacklog
 from clientgo.cache.informer.handlers import ResourceEventHandler
-from clientgo.cache.informer.notifications import Chunk, Kind, Notification, subject_of
-from clientgo.cache.informer.slow_calls import SlowCallLog
+from clientgo.cache.informer.notifications import (
+    Backlog,
+    Chunk,
+    CoalescingBacklog,
+    Kind,
+    Notification,
+    subject_of,
+)
 from clientgo.cache.informer.sync_tracker import SingleFileTracker
 from clientgo.cache.reflector.quarantine import key_for_report
 from clientgo.clock import Clock
@@ -36,14 +40,17 @@ LOG_FAILURES_EVERY: Final = 1.0
 """Seconds; a handler that fails for every object of a large list must not fill the disk."""
 
 MANY_WAITING: Final = 1024
-"""Notifications behind those at hand with which slow calls are logged, as in client-go."""
+"""Slow calls are logged when more notifications than this wait, as in client-go."""
+
+SLOW_CALL: Final = 0.1
+"""Seconds, as in client-go. A handler that only enqueues a key takes a thousandth of that."""
 
 
 @dataclass(frozen=True, slots=True)
 class HighWater:
-    """``tell`` is called with the backlog when it reaches ``mark``, once until it has been empty.
+    """Call ``tell`` with the backlog when it reaches ``mark``, and again after it has been empty.
 
-    It is called in the thread that feeds all handlers, with no lock held, and must be quick.
+    ``tell`` runs in the thread that feeds all handlers, with no lock held, and must be quick.
     """
 
     mark: int
@@ -66,7 +73,7 @@ class ListenerStatistics:
 
 
 class Listener:
-    """The delivery to one handler; ``coalesce`` sums up what waits per object."""
+    """The delivery to one handler; ``coalesce`` merges what waits for each object."""
 
     def __init__(
         self,
@@ -99,16 +106,16 @@ class Listener:
         self._unlogged = 0
 
     def start(self) -> None:
-        """Begin to deliver, in a thread of its own; nothing happens if it was closed before."""
+        """Start to deliver, in a thread of its own, unless it was closed before."""
         with self._changed:
             if not self._is_closed:
                 self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
                 self._thread.start()
 
     def hand_over(self, chunk: Chunk) -> bool:
-        """Queue notifications. Never waits for the handler; calls nothing.
+        """Queue notifications. Does not wait for the handler and calls no user code.
 
-        Returns whether the backlog has just passed its high-water mark.
+        Return True if the backlog has just passed its high-water mark.
         """
         with self._changed:
             if self._is_closed:
@@ -122,7 +129,7 @@ class Listener:
             self._is_high = self._backlog_locked() >= self._high_water.mark
             return self._is_high
 
-    def tell_high_water(self) -> None:
+    def report_high_water(self) -> None:
         """Report that the backlog has passed its mark."""
         backlog = self.statistics().backlog
         _log.warning("%s: %d notifications wait for the handler", self._name, backlog)
@@ -133,7 +140,7 @@ class Listener:
             _log.exception("%s: the high-water callback failed", self._name)
 
     def close(self) -> None:
-        """Deliver nothing more. Does not wait for the call in progress; idempotent."""
+        """Deliver nothing more. Does not wait for the call in progress. Idempotent."""
         with self._changed:
             self._is_closed = True
             self._waiting.take()
@@ -161,13 +168,13 @@ class Listener:
             self._report_blocked(blocked)
 
     def is_alive(self) -> bool:
-        """Whether its thread has begun and not ended."""
+        """Return True while its thread runs."""
         return self._thread is not None and self._thread.is_alive()
 
     def wait_until_idle(self, timeout: float | None = None) -> bool:
         """Block until everything handed over so far has been handled, or dropped by a close.
 
-        Returns False after ``timeout`` real seconds. Not for the handler's own thread.
+        Return False after ``timeout`` real seconds. Must not be called by the handler.
         """
         with self._changed:
             return self._changed.wait_for(lambda: not self._backlog_locked(), timeout)
@@ -188,7 +195,7 @@ class Listener:
                 try:
                     self._deliver_until_closed()
                 except BaseException:  # noqa: BLE001 - the handler must not silently miss changes
-                    _log.exception("%s: the delivery failed; it goes on", self._name)
+                    _log.exception("%s: the delivery failed; continuing", self._name)
         finally:
             with self._changed:
                 self._has_ended = True
@@ -215,7 +222,7 @@ class Listener:
                         self.tracker.finished(chunk.initial)
 
     def _deliver(self, chunk: Chunk) -> None:
-        """Call the handler for each. This loop is run for every event of every handler."""
+        """Call the handler for each. This loop runs for every event of every handler."""
         with self._changed:
             behind = self._backlog_locked() - len(chunk.notifications)
         handler = self._handler if behind <= MANY_WAITING else self._timed_handler
@@ -265,7 +272,7 @@ class Listener:
         unlogged, self._unlogged = self._unlogged, 0
         key = key_for_report(subject_of(notification))
         _log.error(
-            "%s: the handler failed for the %s of %s: %s; it goes on with the next object"
+            "%s: the handler failed for the %s of %s: %s; continuing with the next object"
             " (%d failures before this one were not logged)",
             self._name,
             notification[0].value,
@@ -278,3 +285,57 @@ class Listener:
 
     def _backlog_locked(self) -> int:
         return 0 if self._is_closed else self._waiting.size + self._taken - self._delivered
+
+
+class SlowCallLog(ResourceEventHandler[Any]):
+    """Passes calls on to ``handler`` and logs those that take longer than :data:`SLOW_CALL`.
+
+    It costs more than a quick call does, so it is only used for a handler that has work waiting.
+    """
+
+    def __init__(self, handler: ResourceEventHandler[Any], name: str, clock: Clock) -> None:
+        self._handler = handler
+        self._name = name
+        self._now = clock.monotonic
+
+    # A context manager would be shorter, and take ten times as long as a quick call does.
+
+    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
+        started = self._now()
+        try:
+            self._handler.on_add(obj, is_in_initial_list)
+        finally:
+            self._called("add", obj, self._now() - started)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        started = self._now()
+        try:
+            self._handler.on_update(old, new)
+        finally:
+            self._called("update", new, self._now() - started)
+
+    def on_resync(self, old: Any, new: Any) -> None:
+        started = self._now()
+        try:
+            self._handler.on_resync(old, new)
+        finally:
+            self._called("resync", new, self._now() - started)
+
+    def on_delete(self, obj: Any) -> None:
+        started = self._now()
+        try:
+            self._handler.on_delete(obj)
+        finally:
+            self._called("delete", obj, self._now() - started)
+
+    def _called(self, what: str, obj: Any, took: float) -> None:
+        if took > SLOW_CALL:
+            key = key_for_report(obj)
+            _log.info(
+                "%s: the handler took %.1f s for the %s of %s while others wait",
+                self._name,
+                took,
+                what,
+                key,
+                extra={"object": key},
+            )

@@ -1,12 +1,11 @@
-"""Finds code that changes cached objects, which belong to everybody.
+"""Finds code that changes cached objects, which are shared.
 
-Promises to notice, within a second or so, that an object which was put into a cache no longer is
-what it was, for two to four minutes after it was put there; and to say which object and what
-changed. For tests and staging: it keeps a second copy of everything and decodes every body.
+Promises to report a cached object that was changed, within about a second and for two to four
+minutes after it was cached: which object, and what changed. For tests and staging: it keeps a
+second copy of every object and decodes every body. Does not promise to find the code that did it.
 
-Does not promise to find who did it. Differs from client-go (``tools/cache`` MutationDetector),
-which ends the process with a panic: without a callback this interrupts the main thread, as Ctrl-C
-does.
+Differs from client-go (``tools/cache`` MutationDetector), which ends the process with a panic:
+without a callback this interrupts the main thread, as Ctrl-C does.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ ENVIRONMENT_VARIABLE: Final = "KUBE_CACHE_MUTATION_DETECTOR"
 CHECK_EVERY: Final = 1.0
 """Seconds."""
 GENERATION: Final = 120.0
-"""Seconds after which the objects become the old generation, and the old one is forgotten."""
+"""Seconds after which objects become the old generation, and the old one is forgotten."""
 
 
 class CacheMutatedError(Exception):
@@ -41,13 +40,13 @@ class CacheMutatedError(Exception):
 
     def __init__(self, name: str, obj: Any, difference: str) -> None:
         super().__init__(
-            f"{name}: the cached object {key_for_report(obj)} was changed by somebody; "
+            f"{name}: the cached object {key_for_report(obj)} was changed; "
             f"change a deep_copy of it instead:\n{difference}"
         )
         self.obj = obj
 
 
-class _Watched(Struct):
+class _Recorded(Struct):
     obj: Any
     before: Any
 
@@ -55,7 +54,7 @@ class _Watched(Struct):
 class MutationDetector:
     """Watches the objects of one cache. Thread-safe.
 
-    ``on_mutation`` is told of every changed object, once, in the detector's thread.
+    ``on_mutation`` is called once for each changed object, in the detector's thread.
     """
 
     def __init__(
@@ -69,27 +68,27 @@ class MutationDetector:
         self._on_mutation = on_mutation or _interrupt
         self._clock = clock
         self._lock = threading.Lock()
-        self._young: list[_Watched] = []
-        self._old: list[_Watched] = []
+        self._young: list[_Recorded] = []
+        self._old: list[_Recorded] = []
         self._rotate_at = clock.monotonic() + GENERATION
         _log.warning("%s: looking for changes of cached objects, which needs memory", name)
 
     def add(self, obj: Any) -> None:
         """Watch an object from now on."""
-        watched = _Watched(obj, _snapshot(obj))
+        watched = _Recorded(obj, _snapshot(obj))
         with self._lock:
             self._young.append(watched)
 
     def run(self, stop: threading.Event) -> None:
-        """Check everything again and again until ``stop`` is set. Blocks."""
+        """Check all objects every second until ``stop`` is set. Blocks."""
         while not self._clock.sleep(CHECK_EVERY, stop):
             try:
                 self.check()
-            except BaseException:  # noqa: BLE001 - a thread must not end without a word
-                _log.exception("%s: comparing cached objects failed; it goes on", self._name)
+            except BaseException:  # noqa: BLE001 - a thread must not end silently
+                _log.exception("%s: comparing cached objects failed; continuing", self._name)
 
     def check(self) -> None:
-        """Compare all objects with what they were, and report those that differ."""
+        """Compare all objects with their copies, and report those that differ."""
         with self._lock:
             watched = [*self._old, *self._young]
             if self._clock.monotonic() >= self._rotate_at:
@@ -104,7 +103,7 @@ class MutationDetector:
 
 
 def mutation_detector_enabled() -> bool:
-    """Whether ``KUBE_CACHE_MUTATION_DETECTOR`` asks for it (``true``, ``1``, ``t``)."""
+    """Return True if ``KUBE_CACHE_MUTATION_DETECTOR`` is ``true``, ``1`` or ``t``."""
     return os.environ.get(ENVIRONMENT_VARIABLE, "").lower() in ("true", "1", "t")
 
 

@@ -1,9 +1,9 @@
-"""Which handler is resynced when.
+"""When each handler is due for a resync.
 
 Promises client-go's rules: the timer ticks every check period, and at a tick a handler is due if
-its own period has passed since it was last due, so that its real interval is its period rounded
-up to the next tick. Between ticks a handler counts as syncing if it was due at the last one; a new
-handler counts as syncing until the next one. Thread-safe.
+its own period has passed since it was last due. So its real interval is its period rounded up to
+the next tick. Between ticks a handler counts as syncing if it was due at the last one. A new
+handler counts as syncing until the next tick. Thread-safe.
 
 Upstream: ``tools/cache`` sharedIndexInformer, sharedProcessor (resync).
 """
@@ -23,7 +23,7 @@ SHORTEST_PERIOD: Final = 1.0
 
 
 class ResyncSchedule:
-    """When one handler is due; ``requested`` seconds apart, 0 for never."""
+    """When one handler is due: every ``requested`` seconds, 0 for never."""
 
     def __init__(self, requested: float, check_period: float, clock: Clock) -> None:
         self._requested = requested
@@ -33,11 +33,11 @@ class ResyncSchedule:
         self._next_ns = nanoseconds(clock.monotonic()) + self._period_ns
 
     def check_period_changed(self, check_period: float) -> None:
-        """Derive the handler's period anew."""
+        """Compute the handler's period again."""
         self._period_ns = nanoseconds(_effective(self._requested, check_period))
 
     def tick(self, now_ns: int) -> bool:
-        """Decide whether the handler is due, and remember it until the next tick."""
+        """Return True if the handler is due, and remember it until the next tick."""
         self.is_syncing = self._period_ns > 0 and now_ns >= self._next_ns
         if self.is_syncing:
             self._next_ns = now_ns + self._period_ns
@@ -45,7 +45,7 @@ class ResyncSchedule:
 
 
 def checked_period(period: float) -> float:
-    """A period that a handler asks for, raised to the shortest; ``ValueError`` for NaN."""
+    """Return a handler's period, raised to the shortest. Raises ``ValueError`` for NaN."""
     if math.isnan(period):
         raise ValueError("a resync period must be a number of seconds, not NaN; 0 means never")
     if 0 < period < SHORTEST_PERIOD:
@@ -58,6 +58,6 @@ def _effective(requested: float, check_period: float) -> float:
     if requested == 0:
         return 0.0
     if check_period == 0:
-        _log.warning("A handler asks for resyncs, but its informer was made without: it gets none")
+        _log.warning("A handler asks for resyncs, but its informer has no resync period")
         return 0.0
     return max(requested, check_period)

@@ -1,15 +1,15 @@
 """A cache of one kind of object that any number of handlers share.
 
-Promises: one list and watch serves all; the store is changed before a handler is told; each
-handler is told in order, in a thread of its own, and can neither block the cache nor the others. A
-handler that joins late is told of every object that is there, without a gap or a repetition. Any
-method may be called from any thread, callbacks included.
+Promises: one list and watch serves all handlers. The store changes before a handler is called.
+Each handler is called in order, in a thread of its own, and can block neither the cache nor other
+handlers. A handler that is added late gets every existing object, without a gap or a repetition.
+Any method may be called from any thread, callbacks included.
 
 Does not promise that handlers see every state of an object, only the newest one eventually; nor
 that the cache is as new as the server.
 
-Differs from client-go (``tools/cache`` SharedIndexInformer): it can tell how it is doing; it runs
-on DeltaFIFO unless it is given another queue; a failing handler, index function or transform costs
+Differs from client-go (``tools/cache`` SharedIndexInformer): it has statistics. It runs on
+DeltaFIFO unless it is given another queue. A failing handler, index function or transform affects
 only the object that it fails for.
 """
 
@@ -27,8 +27,7 @@ from typing import Any, Final, Generic, TypeVar
 from clientgo.cache.informer.controller import Controller
 from clientgo.cache.informer.delta_processor import DeltaProcessor
 from clientgo.cache.informer.handlers import HandlerFuncs, ResourceEventHandler, handler_name
-from clientgo.cache.informer.informer_metrics import InformerMetrics
-from clientgo.cache.informer.informer_name import InformerIdentity
+from clientgo.cache.informer.identity import InformerIdentity, InformerMetrics
 from clientgo.cache.informer.listener import HighWater, Listener, ListenerStatistics
 from clientgo.cache.informer.mutation_detector import MutationDetector, mutation_detector_enabled
 from clientgo.cache.informer.notifications import Chunk, Kind, subject_of
@@ -58,28 +57,28 @@ T = TypeVar("T")
 
 
 class InformerStateError(RuntimeError):
-    """A call came too late: before the start, or before the stop, it would have been right."""
+    """A call came too late: after the start, or after the stop."""
 
 
 class Registration:
-    """One handler of one informer, as :meth:`SharedIndexInformer.add_event_handler` returns it."""
+    """One handler of one informer, from :meth:`SharedIndexInformer.add_event_handler`."""
 
     def __init__(self, informer: SharedIndexInformer[Any], listener: Listener) -> None:
         self._informer = informer
         self._listener = listener
 
     def has_synced(self) -> bool:
-        """Whether the handler has returned for every object of the initial list."""
+        """Return True if the handler has returned for every object of the initial list."""
         return self._listener.tracker.has_synced()
 
     def has_synced_checker(self) -> DoneChecker:
-        """The same, to wait for."""
+        """Return the condition of :meth:`has_synced`, to wait for it."""
         return self._listener.tracker.checker
 
     def wait_until_idle(self, timeout: float | None = None) -> bool:
-        """Block until the handler has returned for everything that it was told so far.
+        """Block until the handler has returned for every change so far.
 
-        Returns False after ``timeout`` seconds. Not for the handler's own callbacks.
+        Return False after ``timeout`` seconds. Must not be called by the handler.
         """
         return self._listener.wait_until_idle(timeout)
 
@@ -107,18 +106,18 @@ class _Phase(Enum):
 
 
 class SharedIndexInformer(Generic[T]):
-    """Caches what ``lister_watcher`` lists and watches, and tells handlers what changes.
+    """Caches what ``lister_watcher`` lists and watches, and calls handlers for changes.
 
     ``expected`` is the class of the objects or, for unstructured ones, their kind. ``name``
-    appears in logs, thread names and statistics. ``resync_period`` (seconds, 0: never) is how
-    often handlers are told of everything again unless they ask for another period; with 0 nobody
-    is, whatever handlers ask for. ``queue`` chooses the queue between reflector and store.
-    ``transform`` changes objects before they are cached. ``split_recreated`` tells of an object
-    that came back with another uid as of a deletion and an addition. ``on_error`` is told of
-    failures to list and watch. With an ``identity`` the informer reports metrics. What remains is
-    passed to the :class:`~clientgo.cache.Reflector`.
+    appears in logs, thread names and statistics. Every ``resync_period`` seconds handlers are
+    called again for every object, unless they ask for another period; with 0 no handler is.
+    ``queue`` chooses the queue between reflector and store. ``transform`` changes objects before
+    they are cached. ``split_recreated`` turns the update of an object that has another uid into a
+    deletion and an addition. ``on_error`` is called for failures to list and watch. With an
+    ``identity`` the informer reports metrics. All other options are those of the
+    :class:`~clientgo.cache.Reflector`.
 
-    Making one starts nothing. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
+    Creating one starts nothing. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
     """
 
     def __init__(
@@ -160,7 +159,7 @@ class SharedIndexInformer(Generic[T]):
         )
         self._deltas = DeltaProcessor(
             self.indexer,
-            self._tell,
+            self._notify,
             quarantine=self._quarantine,
             split_recreated=split_recreated,
         )
@@ -179,14 +178,14 @@ class SharedIndexInformer(Generic[T]):
         self._numbers = itertools.count(1)
 
         self._lock = threading.Lock()
-        """Guards the phase and what depends on it. Taken before `_distributing`."""
+        """Guards the phase and what depends on it. Acquired before `_distributing`."""
         self._phase = _Phase.NEW
         self._queue: Queue | None = None
         self._reflector: Reflector | None = None
         self._distributing = threading.Lock()
-        """Held while a batch goes into the store and to the handlers, so that a handler that
-        joins sees the store as of the end of a batch."""
-        advice = "make an informer in the child, after the fork"
+        """Held while a batch goes into the store and to the handlers, so that a new handler sees
+        the store as it is between two batches."""
+        advice = "create an informer in the child, after the fork"
         refuse_in_child(
             self, f"informer {self.name}", "_lock", "_distributing", "_synced", advice=advice
         )
@@ -197,14 +196,13 @@ class SharedIndexInformer(Generic[T]):
     def run(self, stop: threading.Event) -> None:
         """Keep the cache up to date until ``stop`` is set. Blocks.
 
-        Returns when everything has ended, the handlers' calls in progress included. For those it
-        waits at most 10 s: a handler that has not returned then is named in the log, and its
-        daemon thread is left behind. An informer runs once: a second call logs a warning and
-        returns.
+        Returns when everything has ended, calls of handlers included. It waits at most 10 s for
+        those: a handler that has not returned then is named in the log, and its daemon thread is
+        left behind. An informer runs once: a second call logs a warning and returns.
         """
         with self._lock:
             if self._phase is not _Phase.NEW:
-                _log.warning("%s runs or has run already; it cannot be started again", self.name)
+                _log.warning("%s runs or has run; it cannot be started again", self.name)
                 return
             controller = self._start_locked()
         with self._looking_for_mutations():
@@ -217,18 +215,18 @@ class SharedIndexInformer(Generic[T]):
                 self._metrics.remove()
 
     def is_stopped(self) -> bool:
-        """Whether it has run and ended."""
+        """Return True if it has run and ended."""
         return self._phase is _Phase.STOPPED
 
     def has_synced(self) -> bool:
-        """Whether the first list has been applied to the store as a whole.
+        """Return True if the whole first list has been applied to the store.
 
-        It says nothing about handlers; their registrations do.
+        For a handler ask its registration.
         """
         return self._synced.is_done()
 
     def has_synced_checker(self) -> DoneChecker:
-        """The same, to wait for."""
+        """Return the condition of :meth:`has_synced`, to wait for it."""
         return self._synced
 
     # Handlers
@@ -245,14 +243,14 @@ class SharedIndexInformer(Generic[T]):
         coalesce: bool = False,
         high_water: HighWater | None = None,
     ) -> Registration:
-        """Tell a handler, or functions, of every change from now on and of what is there now.
+        """Call a handler, or functions, for every existing object and every change from now on.
 
         ``resync_period`` replaces the informer's, 0 for never; it is rounded up to what the
-        informer can do. ``coalesce`` sums up what waits for a slow handler per object,
-        ``high_water`` tells when too much does. Every call is a registration of its own.
+        informer can do. ``coalesce`` merges the changes of an object that wait for a slow handler,
+        ``high_water`` reports a large backlog. Every call is a registration of its own.
 
         Raises :class:`InformerStateError` when the informer has stopped, ``TypeError`` without a
-        handler or with one of both kinds.
+        handler or with both a handler and functions.
         """
         functions = [f for f in (on_add, on_update, on_delete, on_resync) if f is not None]
         if (handler is None) == (not functions):
@@ -273,7 +271,7 @@ class SharedIndexInformer(Generic[T]):
         with self._lock:
             if self._phase is _Phase.STOPPED:
                 raise InformerStateError(
-                    f"{self.name} has stopped: {handler_name(handler)} would never be called"
+                    f"{self.name} has stopped: {handler_name(handler)} would not be called"
                 )
             period = self._default_period if resync_period is None else resync_period
             schedule = self._schedule_locked(checked_period(period))
@@ -284,10 +282,10 @@ class SharedIndexInformer(Generic[T]):
         return Registration(self, listener)
 
     def remove_event_handler(self, registration: Registration) -> None:
-        """Tell a handler nothing more; what waits for it is dropped.
+        """Stop calling a handler; what waits for it is dropped.
 
-        Does not wait for the call in progress. Legal at any time, repeatedly, in the handler's own
-        calls, and without effect for a handler of another informer.
+        Does not wait for the call in progress. May be called at any time, repeatedly and by the
+        handler itself. Ignores a handler of another informer.
         """
         if not isinstance(registration, Registration):
             raise TypeError(f"not what add_event_handler returned: {registration!r}")
@@ -297,8 +295,8 @@ class SharedIndexInformer(Generic[T]):
     def shut_down_event_handler(self, registration: Registration) -> None:
         """Remove a handler and wait until its call in progress has ended.
 
-        It waits at most 10 s and then names the handler in the log. In the handler's own calls it
-        does not wait: nothing can wait for itself.
+        Waits at most 10 s and then names the handler in the log. Does not wait when the handler
+        itself calls it.
         """
         self.remove_event_handler(registration)
         if registration._informer is self:
@@ -313,7 +311,7 @@ class SharedIndexInformer(Generic[T]):
             self._transform = transform
 
     def set_watch_error_handler(self, on_error: WatchErrorHandler) -> None:
-        """Be told of failures. Raises :class:`InformerStateError` once started."""
+        """Call ``on_error`` for failures. Raises :class:`InformerStateError` once started."""
         with self._lock:
             self._check_new_locked("a watch error handler")
             self._on_error = on_error
@@ -332,22 +330,22 @@ class SharedIndexInformer(Generic[T]):
         self.indexer.add_indexers(indexers)
 
     def last_sync_resource_version(self) -> str:
-        """The version up to which the queue has been told everything; empty before it is."""
+        """Return the version up to which the queue has everything; empty before the first list."""
         reflector = self._reflector
         return reflector.last_sync_resource_version() if reflector is not None else ""
 
     def is_watching(self) -> bool:
-        """Whether a watch is open that keeps the cache up to date."""
+        """Return True while a watch is open that keeps the cache up to date."""
         reflector = self._reflector
         return reflector is not None and reflector.is_watching()
 
     def last_error(self) -> Exception | None:
-        """What went wrong last in listing and watching, if anything ever did."""
+        """Return the last error in listing and watching, if there was one."""
         reflector = self._reflector
         return reflector.statistics().last_error if reflector is not None else None
 
     def statistics(self) -> InformerStatistics:
-        """How it is doing, for probes and people."""
+        """Return how it is doing, for probes and people."""
         queue, reflector = self._queue, self._reflector
         return InformerStatistics(
             synced=self.has_synced(),
@@ -394,7 +392,7 @@ class SharedIndexInformer(Generic[T]):
             if self._reflector is not None:
                 self._reflector.list_again(error)
 
-    def _tell(self, chunk: Chunk) -> None:
+    def _notify(self, chunk: Chunk) -> None:
         if self._mutation_detector is not None:
             for notification in chunk.notifications:
                 if notification[0] is not Kind.DELETE:
@@ -406,7 +404,7 @@ class SharedIndexInformer(Generic[T]):
             self._synced.done.set()
             with self._distributing:
                 self._processor.upstream_has_synced()
-        self._processor.tell_overrun()
+        self._processor.report_overrun()
         self._metrics.reached(self.indexer.last_store_sync_resource_version())
 
     @contextmanager

@@ -1,8 +1,8 @@
-"""Hands every notification to all handlers of an informer, and knows who is due for a resync.
+"""Hands every notification to all handlers of an informer, and knows which are due for a resync.
 
-Promises that handlers added or removed meanwhile get all of a batch or nothing, and that the
-order of batches is the same for all. Adding and removing is legal from any thread, callbacks
-included.
+Promises that a handler which is added or removed meanwhile gets all of a batch or nothing, and
+that all handlers get the batches in the same order. Handlers may be added and removed in any
+thread, callbacks included.
 
 Upstream: ``tools/cache`` sharedProcessor.
 """
@@ -36,7 +36,7 @@ class SharedProcessor:
         """Removed, with a call that may still be in progress."""
 
     def add(self, listener: Listener, schedule: ResyncSchedule, initial: Chunk) -> None:
-        """Begin to deliver to a listener, ``initial`` first. Not while :meth:`distribute` runs."""
+        """Start to deliver to a listener, ``initial`` first. Not while :meth:`distribute` runs."""
         with self._lock:
             if listener.hand_over(initial):
                 self._overrun.append(listener)
@@ -47,14 +47,14 @@ class SharedProcessor:
                 listener.tracker.upstream_has_synced()
 
     def remove(self, listener: Listener) -> None:
-        """Deliver nothing more to a listener; nothing happens if it is not one of these."""
+        """Deliver nothing more to a listener. Ignores one that is not registered here."""
         listener.close()
         with self._lock:
             if self._listeners.pop(listener, None) is not None:
                 self._leaving = [*filter(Listener.is_alive, self._leaving), listener]
 
     def start(self) -> None:
-        """Start the threads of all listeners, those to come included."""
+        """Start the threads of all listeners, and of those that are added later."""
         with self._lock:
             self._is_started = True
             for listener in self._listeners:
@@ -80,14 +80,14 @@ class SharedProcessor:
         listener.join(self._clock.monotonic() + HANDLER_TIMEOUT)
 
     def upstream_has_synced(self) -> None:
-        """The initial list has been handed over as a whole."""
+        """Note that the initial list has been handed over completely."""
         with self._lock:
             self._has_synced = True
             for listener in self._listeners:
                 listener.tracker.upstream_has_synced()
 
     def distribute(self, chunk: Chunk) -> None:
-        """Hand notifications to all listeners; those of syncs only to those that are syncing."""
+        """Hand notifications to all listeners; syncs only to those that are syncing."""
         changes = chunk.without_syncs()
         with self._lock:
             for listener, schedule in self._listeners.items():
@@ -95,27 +95,27 @@ class SharedProcessor:
                 if part.notifications and listener.hand_over(part):
                     self._overrun.append(listener)
 
-    def tell_overrun(self) -> None:
-        """Tell of the listeners whose backlog has passed its mark. Calls back: hold no lock."""
+    def report_overrun(self) -> None:
+        """Report the listeners whose backlog has passed its mark. Calls user code: hold no lock."""
         with self._lock:
             overrun, self._overrun = self._overrun, []
         for listener in overrun:
-            listener.tell_high_water()
+            listener.report_high_water()
 
     def should_resync(self) -> bool:
-        """Note who is due now; tell whether anybody is."""
+        """Note which listeners are due now; return True if any is."""
         now_ns = nanoseconds(self._clock.monotonic())
         with self._lock:
             due = [schedule.tick(now_ns) for schedule in self._listeners.values()]
         return any(due)
 
     def check_period_changed(self, check_period: float) -> None:
-        """Derive the periods of all listeners anew."""
+        """Compute the periods of all listeners again."""
         with self._lock:
             for schedule in self._listeners.values():
                 schedule.check_period_changed(check_period)
 
     def listeners(self) -> list[Listener]:
-        """Those that are delivered to."""
+        """Return the registered listeners."""
         with self._lock:
             return list(self._listeners)

@@ -1,8 +1,8 @@
-"""Counting what has begun but not ended, to tell when a start-up is over.
+"""Counts work that has started but not finished, to find out when a start-up is over.
 
-Promises: a tracker becomes synced once its upstream has announced that it has, and nothing that
-was started is unfinished; then it stays synced. Upstream must be announced only after everything
-that belongs to the start-up has been started.
+Promises: a tracker is synced once its upstream has synced and nothing that was started is
+unfinished; then it stays synced. Call ``upstream_has_synced`` only after everything that belongs
+to the start-up has been started.
 
 Upstream: ``tools/cache/synctrack`` SingleFileTracker, AsyncTracker.
 """
@@ -17,7 +17,7 @@ from clientgo.cache.queues.done_checker import DoneChecker, Latch
 
 
 class SingleFileTracker:
-    """For work that is finished in the order in which it was started: a count. Thread-safe."""
+    """Counts work that is finished in the order in which it was started. Thread-safe."""
 
     def __init__(self, name: str = "SingleFileTracker") -> None:
         self._lock = threading.Lock()
@@ -27,12 +27,12 @@ class SingleFileTracker:
         self.checker: Final = DoneChecker(name, self._latch)
 
     def start(self, count: int = 1) -> None:
-        """That many items more have begun."""
+        """Note that ``count`` items have started."""
         with self._lock:
             self._unfinished += count
 
     def finished(self, count: int = 1) -> None:
-        """That many items have ended. Raises ``ValueError`` for more than have begun."""
+        """Note that ``count`` items have finished. Raises ``ValueError`` if fewer had started."""
         with self._lock:
             if count > self._unfinished:
                 raise ValueError(f"{count} items finished, but only {self._unfinished} had started")
@@ -40,13 +40,13 @@ class SingleFileTracker:
             self._settle_locked()
 
     def upstream_has_synced(self) -> None:
-        """Everything that belongs to the start-up has begun."""
+        """Note that everything that belongs to the start-up has been started."""
         with self._lock:
             self._upstream_has_synced = True
             self._settle_locked()
 
     def has_synced(self) -> bool:
-        """Whether the start-up is over."""
+        """Return True if the start-up is over."""
         return self._latch.is_set()
 
     def _settle_locked(self) -> None:
@@ -55,7 +55,7 @@ class SingleFileTracker:
 
 
 class AsyncTracker:
-    """For work that is finished in any order, by several workers: a set of keys. Thread-safe."""
+    """Keeps the keys of work that is finished in any order, by several workers. Thread-safe."""
 
     def __init__(self, name: str = "AsyncTracker") -> None:
         self._lock = threading.Lock()
@@ -65,24 +65,24 @@ class AsyncTracker:
         self.checker: Final = DoneChecker(name, self._latch)
 
     def start(self, key: Hashable) -> None:
-        """Work on a key has begun."""
+        """Note that work on a key has started."""
         with self._lock:
             self._unfinished.add(key)
 
     def finished(self, key: Hashable) -> None:
-        """Work on a key has ended; nothing happens if it had not begun."""
+        """Note that work on a key has finished. Ignores a key that was not started."""
         with self._lock:
             self._unfinished.discard(key)
             self._settle_locked()
 
     def upstream_has_synced(self) -> None:
-        """Everything that belongs to the start-up has begun."""
+        """Note that everything that belongs to the start-up has been started."""
         with self._lock:
             self._upstream_has_synced = True
             self._settle_locked()
 
     def has_synced(self) -> bool:
-        """Whether the start-up is over."""
+        """Return True if the start-up is over."""
         return self._latch.is_set()
 
     def _settle_locked(self) -> None:

@@ -1,11 +1,11 @@
 """Applies a transform to everything that a reflector writes.
 
-Promises: the transform is called once for each object, in the reflector's thread, before anybody
-else sees the object; it may change it in place. An object that it fails for is left out, logged
-once and counted, and the others go on; a deletion goes on untransformed.
+Promises: the transform is called once for each object, in the reflector's thread, before any other
+code sees the object; it may change it in place. An object that it fails for is left out, logged
+once and counted, and the others continue. A deletion continues untransformed.
 
 Differs from client-go, where the queue transforms: there a failure loses the event silently, and
-one failure in a list keeps the whole list from ever being applied.
+one failure in a list keeps the whole list from being applied.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Waiting until caches, and handlers, have seen the initial list.
+"""Waits until caches, and handlers, have seen the initial list.
 
-Promises to return as soon as everything has synced, ``stop`` is set or the time is up; something
-that has synced counts even if ``stop`` is set. What did not sync is named, with the last error of
-its informer, so that a permission that is missing does not look like a slow start.
+Promises to return as soon as everything has synced, ``stop`` is set or the time is up. Something
+that has synced counts even if ``stop`` is set. What has not synced is named, with the last error
+of its informer, so that a missing permission does not look like a slow start.
 
-Does not promise to wait for handlers when it is given informers: give it their registrations.
+Does not wait for the handlers of an informer: pass their registrations.
 
 Differs from client-go (``tools/cache`` WaitForCacheSync, WaitFor, SyncResult): one function waits
 for informers, registrations, checkers and plain functions, and polls only the functions.
@@ -25,7 +25,7 @@ from clientgo.wait import call_when_set
 _log = logging.getLogger("clientgo.cache.sync")
 
 POLL_EVERY: Final = 0.1
-"""Seconds between questions to a plain function, which cannot say when its answer changes."""
+"""Seconds between calls of a plain function, which cannot report that its result changed."""
 
 
 class Syncing(Protocol):
@@ -38,14 +38,14 @@ WaitedFor: TypeAlias = Syncing | DoneChecker | Callable[[], bool]
 
 
 class CacheSyncError(Exception):
-    """Some of what was waited for has not synced; the message names it and its last errors."""
+    """Something has not synced; the message names it and its last error."""
 
 
 @dataclass(frozen=True, slots=True)
 class SyncResult:
     """What has synced, by name, and why the wait ended if not everything has.
 
-    True if everything has. ``last_errors`` holds what the informers that have not synced say.
+    True if everything has synced. ``last_errors`` has the errors of informers that have not.
     """
 
     synced: dict[str, bool]
@@ -56,7 +56,7 @@ class SyncResult:
         return all(self.synced.values())
 
     def as_error(self) -> CacheSyncError | None:
-        """What to raise or print if not everything has synced."""
+        """Return the error to raise or print; None if everything has synced."""
         if self:
             return None
         unsynced = sorted(name for name, synced in self.synced.items() if not synced)
@@ -82,7 +82,7 @@ def wait_for_cache_sync(
 ) -> SyncResult:
     """Block until everything has synced, ``stop`` is set or ``timeout`` seconds have passed.
 
-    A ``name`` makes the wait and its outcome show in the log at INFO. Thread-safe.
+    With a ``name`` the wait and its result are logged at INFO. Thread-safe.
 
     Source: k8s.io/client-go/tools/cache, WaitForCacheSync, WaitForNamedCacheSync and WaitFor.
     """
@@ -152,13 +152,13 @@ def _named_apart(items: list[_Item]) -> list[_Item]:
 def _wait(
     items: list[_Item], stop: threading.Event, timeout: float | None, name: str, clock: Clock
 ) -> str:
-    """Wait for all; return what else ended the wait, empty if nothing did."""
+    """Wait for all; return what else ended the wait, or an empty string."""
     deadline = None if timeout is None else clock.monotonic() + timeout
     waiting = items
     registration = call_when_set(stop, _wake)
     try:
         while True:
-            # Asked without the lock held: a plain function is the caller's code.
+            # Without the lock held: a plain function is the caller's code.
             synced = [item for item in waiting if item.ask()]
             waiting = [item for item in waiting if not item.is_synced]
             for item in synced:
@@ -178,7 +178,7 @@ def _wait(
 def _sleep(
     waiting: list[_Item], stop: threading.Event, deadline: float | None, clock: Clock
 ) -> None:
-    """Sleep until a latch is set, the stop is, or it is time to ask or to give up."""
+    """Sleep until a latch or the stop is set, or until it is time to poll or to give up."""
     wake_at = deadline
     if any(item.polls for item in waiting):
         next_poll = clock.monotonic() + POLL_EVERY

@@ -7,8 +7,14 @@ from typing import Any
 import pytest
 
 from clientgo.cache import DeletedFinalStateUnknown
-from clientgo.cache.informer.backlog import Backlog, CoalescingBacklog
-from clientgo.cache.informer.notifications import Chunk, Kind, Notification, deliver
+from clientgo.cache.informer.notifications import (
+    Backlog,
+    Chunk,
+    CoalescingBacklog,
+    Kind,
+    Notification,
+    deliver,
+)
 from tests.cache.builders import foo
 from tests.cache.running import Told
 

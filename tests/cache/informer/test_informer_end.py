@@ -160,7 +160,7 @@ class TestSystemExit:
             clock.wait_for_waiters(1)
             clock.step(RESTART_AFTER)
             wait_for_cache_sync(stop, informer, timeout=PATIENCE).raise_for_unsynced()
-        assert "foos reflector died" in caplog.text
+        assert "foos reflector failed" in caplog.text
 
     def test_in_an_index_function_costs_only_the_object(
         self, caplog: pytest.LogCaptureFixture

@@ -219,7 +219,7 @@ class TestTheBacklog:
 
         Listener(
             Told(), name="test", clock=REAL_CLOCK, high_water=HighWater(1, fail)
-        ).tell_high_water()
+        ).report_high_water()
         assert "high-water callback failed" in caplog.text
 
     def test_waiting_for_it_gives_up_after_its_time(self, listeners: list[Listener]) -> None:

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from clientgo.cache import HandlerFuncs
-from clientgo.cache.informer.slow_calls import SlowCallLog
+from clientgo.cache.informer.listener import SlowCallLog
 from clientgo.testing import FakeClock
 from tests.cache.builders import Foo, foo
 from tests.cache.running import Told

@@ -1,10 +1,10 @@
-"""Names for informers, under which their metrics appear.
+"""Names of informers, and the metrics that they report under them.
 
-Promises that a name is held by one user at a time in the process and that, under one name, a
-resource is reported by one informer only, so that no two informers write the same series. Without
-a name an informer reports no metrics of its own. Thread-safe.
+Promises client-go's metric names and labels. A name has one user at a time in the process, and
+under one name one informer reports a resource, so that no two informers write the same series. The
+series end with the informer. An informer without a name reports no metrics of its own. Thread-safe.
 
-Upstream: ``tools/cache`` InformerName, Identifier.
+Upstream: ``tools/cache`` InformerName, Identifier, InformerMetricsProvider.
 """
 
 from __future__ import annotations
@@ -13,7 +13,11 @@ import logging
 import threading
 from typing import Final
 
+from clientgo.cache.queues.queue import NO_QUEUE_METRICS, QueueMetrics
+from clientgo.cache.store.resource_versions import gauge_value
 from clientgo.meta import GroupVersionResource
+from clientgo.metrics import NO_METRICS, MetricsProvider
+from clientgo.metrics.names import INFORMER_STORE_RESOURCE_VERSION
 
 _log = logging.getLogger("clientgo.cache.informer")
 
@@ -25,8 +29,7 @@ _names: dict[str, InformerName] = {}
 class InformerName:
     """A name for the informers of one component, such as a controller.
 
-    Raises ``ValueError`` for an empty name and for one that is in use; :meth:`release` ends its
-    use.
+    Raises ``ValueError`` for an empty name and for one that is in use, until :meth:`release`.
     """
 
     def __init__(self, name: str) -> None:
@@ -40,9 +43,9 @@ class InformerName:
             _names[name] = self
 
     def with_resource(self, resource: GroupVersionResource) -> InformerIdentity:
-        """The identity of this name's informer for a resource.
+        """Return the identity of this name's informer for a resource.
 
-        Only the first one for each resource is reserved; later ones report no metrics.
+        Only the first one for each resource reports metrics.
         """
         with _lock:
             is_first = resource not in self._resources and _names.get(self.name) is self
@@ -56,7 +59,7 @@ class InformerName:
         return InformerIdentity(self, resource, is_first)
 
     def release(self) -> None:
-        """Free the name; its informers report no more. Idempotent."""
+        """Free the name; its informers stop reporting. Idempotent."""
         with _lock:
             if _names.get(self.name) is self:
                 del _names[self.name]
@@ -77,15 +80,39 @@ class InformerIdentity:
         return self._informer_name.name
 
     def is_reserved(self) -> bool:
-        """Whether this informer is the one that reports under its name."""
+        """Return True if this informer is the one that reports under its name."""
         with _lock:
             return self._is_first and _names.get(self.name) is self._informer_name
 
     def labels(self) -> dict[str, str]:
-        """The labels of its metrics."""
+        """Return the labels of its metrics."""
         return {
             "name": self.name,
             "group": self.resource.group,
             "version": self.resource.version,
             "resource": self.resource.resource,
         }
+
+
+class InformerMetrics:
+    """The metrics of one informer; without an identity they are ignored."""
+
+    def __init__(self, provider: MetricsProvider, identity: InformerIdentity | None) -> None:
+        self._identity = identity
+        if identity is None or not identity.is_reserved():
+            self.queue = NO_QUEUE_METRICS
+            self._version = NO_METRICS.gauge(INFORMER_STORE_RESOURCE_VERSION)
+        else:
+            self.queue = QueueMetrics.of(provider, **identity.labels())
+            self._version = provider.gauge(INFORMER_STORE_RESOURCE_VERSION, **identity.labels())
+
+    def reached(self, version: str) -> None:
+        """Report the version that the store has reached, unless the name was released."""
+        number = gauge_value(version)
+        if number is not None and self._identity is not None and self._identity.is_reserved():
+            self._version.set(number)
+
+    def remove(self) -> None:
+        """End the series."""
+        self.queue.remove()
+        self._version.remove()
