@@ -14,7 +14,8 @@ from typing import Any
 
 from clientgo.api.core_v1 import ConfigMap, Namespace
 from clientgo.meta import ObjectMeta
-from clientgo.operator import Context, Controller, Manager, Predicate, Result, label_selector
+from clientgo.operator import Context, Controller, Manager, Predicate, Result
+from clientgo.operator.predicates import label_selector
 
 HOME = "greeter"
 CONFIG = "config"

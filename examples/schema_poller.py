@@ -20,7 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clientgo.meta import Model, ObjectMeta, Resource, resource
-from clientgo.operator import Context, Manager, ObservedGeneration, Result, Source, poll
+from clientgo.operator import Context, Manager, Result, Source
+from clientgo.operator.sources import poll
+from clientgo.operator.status import ObservedGeneration
 
 
 class SchemaSpec(Model):

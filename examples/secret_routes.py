@@ -15,15 +15,10 @@ from hashlib import sha256
 
 from clientgo.api.core_v1 import Secret
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
-from clientgo.operator import (
-    Context,
-    Manager,
-    ObservedGeneration,
-    Result,
-    data_changed,
-    type_is,
-)
+from clientgo.operator import Context, Manager, Result
 from clientgo.operator.mappers import MapContext
+from clientgo.operator.predicates import data_changed, type_is
+from clientgo.operator.status import ObservedGeneration
 
 TLS = "kubernetes.io/tls"
 BY_SECRET = "spec.secretName"

@@ -25,7 +25,8 @@ from clientgo.api.core_v1 import (
 from clientgo.api.meta_v1 import LabelSelector
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.meta.markers import AGE, CustomResource, PrinterColumn
-from clientgo.operator import Context, Manager, ObservedGeneration, Result, controller
+from clientgo.operator import Context, Manager, Result, controller
+from clientgo.operator.status import ObservedGeneration
 
 HASH = "example.com/page-hash"
 

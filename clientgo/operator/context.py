@@ -167,7 +167,7 @@ class Context(Generic[P]):
 
     @property
     def clock(self) -> Clock:
-        """The manager's clock, for what takes one, as :func:`~clientgo.operator.set_condition`."""
+        """The manager's clock, as :func:`~clientgo.operator.status.set_condition` takes one."""
         return self._controller.services.clock
 
     def now(self) -> datetime:

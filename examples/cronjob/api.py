@@ -15,7 +15,7 @@ from clientgo.api.core_v1 import ObjectReference
 from clientgo.api.wire import Int32, Time
 from clientgo.meta import Model, Resource, resource
 from clientgo.meta.markers import AGE, CustomResource, Format, PrinterColumn
-from clientgo.operator import Conditioned
+from clientgo.operator.status import Conditioned
 
 GROUP: Final = "batch.example.com"
 

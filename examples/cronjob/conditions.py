@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from clientgo.clock import Clock
-from clientgo.operator import set_condition
+from clientgo.operator.status import set_condition
 from examples.cronjob.api import CronJob
 
 

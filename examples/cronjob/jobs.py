@@ -10,7 +10,7 @@ from typing import Self
 from clientgo.api.batch_v1 import Job
 from clientgo.meta import ObjectMeta, deep_copy
 from clientgo.meta.timestamps import format_time, parse_time
-from clientgo.operator import owner_index
+from clientgo.operator.mappers import owner_index
 from examples.cronjob.api import SCHEDULED_AT, CronJob
 
 OWNER_INDEX, owners_of = owner_index(CronJob)

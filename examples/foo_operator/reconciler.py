@@ -8,15 +8,8 @@ from __future__ import annotations
 from clientgo.api.apps_v1 import Deployment
 from clientgo.meta import InvalidError, ObjectDecodeError
 from clientgo.meta.owner_references import is_controlled_by
-from clientgo.operator import (
-    Change,
-    Context,
-    OperatorError,
-    Result,
-    TerminalError,
-    controller,
-    retry,
-)
+from clientgo.operator import Context, OperatorError, Result, TerminalError, controller, retry
+from clientgo.operator.client import Change
 from sample_controller.controller import new_deployment
 from sample_controller.types import Foo, FooStatus
 

@@ -8,7 +8,7 @@ from clientgo.api.core_v1 import PodTemplateSpec
 from clientgo.codegen.type_lint import findings
 from clientgo.meta import Model, Resource, resource
 from clientgo.meta.markers import ListMap
-from clientgo.operator import Condition, Conditioned
+from clientgo.operator.status import Condition, Conditioned
 
 
 class Part(Model):

@@ -18,18 +18,12 @@ from clientgo.meta import (
     resource,
 )
 from clientgo.meta.timestamps import format_time
-from clientgo.operator import (
-    BestPracticeReporter,
-    ObservedGeneration,
-    ReconcileStatus,
-    Result,
-    TerminalError,
-    retry,
-)
+from clientgo.operator import Result, TerminalError, retry
 from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.operator.errors import AlreadyOwnedError, ConfigError
 from clientgo.operator.retry import RetryState
-from clientgo.operator.status import status_of
+from clientgo.operator.status import ObservedGeneration, status_of
+from clientgo.operator.status_report import BestPracticeReporter, ReconcileStatus
 from tests.operator.world import Gadget, GadgetSpec, Recording, World, gadget
 
 A = ObjectName("default", "a")

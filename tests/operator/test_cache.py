@@ -14,20 +14,14 @@ import pytest
 from clientgo.api.core_v1 import Namespace, Secret
 from clientgo.meta import ConflictError, ObjectMeta, ObjectName, PartialObjectMetadata
 from clientgo.metrics import NO_METRICS, Metric
-from clientgo.operator import (
-    CacheScope,
-    Context,
-    Manager,
-    OperatorError,
-    by_name,
-    watch,
-)
+from clientgo.operator import CacheScope, Context, Manager, OperatorError, watch
 from clientgo.operator.cache.transforms import keep_keys, strip_managed_fields
 from clientgo.operator.errors import (
     ConfigError,
     DeclarationError,
     NamespaceNotCachedError,
 )
+from clientgo.operator.mappers import by_name
 from clientgo.testing.actions import Action
 from tests.operator.world import Gadget, GadgetSpec, Part, Recording, World, gadget, part
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from clientgo.operator import ALL, OWN, CacheScope, namespaces_from_env
+from clientgo.operator import ALL, OWN, CacheScope
+from clientgo.operator.cache import namespaces_from_env
 from clientgo.operator.cache import scope as scopes
 from clientgo.operator.cache.scope import (
     EVERYWHERE,

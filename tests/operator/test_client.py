@@ -28,7 +28,7 @@ from clientgo.meta import (
     resource_of,
 )
 from clientgo.meta.errors import TooManyRequestsError
-from clientgo.operator import Change, LiveClient, ignore, merge_from
+from clientgo.operator.client import Change, LiveClient, ignore, merge_from
 from clientgo.operator.client.api_warnings import REMEMBERED, WarningsOnce, warning_once
 from clientgo.operator.errors import (
     CacheNotStartedError,

@@ -7,8 +7,9 @@ from collections.abc import Callable
 import pytest
 
 from clientgo.meta import ObjectName
-from clientgo.operator import Cluster, by_name
+from clientgo.operator import Cluster
 from clientgo.operator.errors import DeclarationError, KindNotCachedError
+from clientgo.operator.mappers import by_name
 from tests.leftover_threads import no_thread_left
 from tests.operator.world import Gadget, Part, Recording, World, gadget, part
 

@@ -13,16 +13,9 @@ import pytest
 from clientgo.api.events_v1 import Event
 from clientgo.meta import ForbiddenError, NotFoundError, ObjectName, Status
 from clientgo.meta.status import StatusCause, StatusDetails
-from clientgo.operator import (
-    Context,
-    Finalizers,
-    Result,
-    add_finalizer,
-    has_finalizer,
-    remove_finalizer,
-    retry,
-)
+from clientgo.operator import Context, Result, retry
 from clientgo.operator.errors import DeclarationError, NamespaceTerminatingError
+from clientgo.operator.finalizers import Finalizers, add_finalizer, has_finalizer, remove_finalizer
 from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget, part
 
 A = ObjectName("default", "a")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.faults import CloseWatches, FailRequests, Requests
-from clientgo.operator import Context, poll
+from clientgo.operator import Context
 from clientgo.operator.errors import OperatorError
+from clientgo.operator.sources import poll
 from tests.operator.pages import ask
 from tests.operator.world import PATIENCE, Gadget, Recording, World, gadget
 

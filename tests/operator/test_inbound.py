@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from clientgo.meta import ObjectName, metadata_of
-from clientgo.operator import Context, channel, func, inbound
+from clientgo.operator import Context
 from clientgo.operator.change_events import ChangeEvent
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
-from clientgo.operator.sources import Sink, Source, SourceContext
+from clientgo.operator.sources import Sink, Source, SourceContext, channel, func, inbound
 from clientgo.operator.sources.item_cache import ItemCache
 from tests.operator.world import Gadget, Recording, World, gadget
 

@@ -9,8 +9,8 @@ import pytest
 
 from clientgo.api.core_v1 import Namespace
 from clientgo.meta import BadRequestError, ObjectMeta, ObjectName, OwnerReference
-from clientgo.operator import owner_index
 from clientgo.operator.errors import DeclarationError, IndexNotFoundError
+from clientgo.operator.mappers import owner_index
 from tests.operator.world import Gadget, Part, Planet, Recording, World, gadget, part
 
 

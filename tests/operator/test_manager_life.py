@@ -21,7 +21,7 @@ from clientgo.cache import SharedIndexInformer
 from clientgo.client import Client
 from clientgo.meta import ForbiddenError, ObjectName
 from clientgo.metrics.prometheus import PrometheusProvider
-from clientgo.operator import Context, Manager, ManagerConfig, inbound, watch
+from clientgo.operator import Context, Manager, ManagerConfig, watch
 from clientgo.operator.cache.scope import ALL
 from clientgo.operator.errors import (
     AlreadyStartedError,
@@ -32,6 +32,7 @@ from clientgo.operator.errors import (
     ShutdownTimeoutError,
 )
 from clientgo.operator.manager.runnables import RunnableGroup
+from clientgo.operator.sources import inbound
 from clientgo.rest import RestConfig, limiter_of
 from clientgo.testing.actions import Action
 from tests.leftover_threads import no_thread_left

@@ -7,8 +7,15 @@ from typing import Any, cast
 import pytest
 
 from clientgo.meta import ObjectName, OwnerReference, resource_of
-from clientgo.operator import by_annotation, by_field, by_label, by_name, by_owner
-from clientgo.operator.mappers import MapContext, mapped_keys
+from clientgo.operator.mappers import (
+    MapContext,
+    by_annotation,
+    by_field,
+    by_label,
+    by_name,
+    by_owner,
+    mapped_keys,
+)
 from tests.operator.world import Gadget, Planet, gadget, part
 
 CONTEXT = MapContext(resource_of(Gadget), None)

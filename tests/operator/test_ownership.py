@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.api.core_v1 import ConfigMap, Namespace
 from clientgo.meta import ObjectMeta, OwnerReference
-from clientgo.operator import (
+from clientgo.operator.client import (
     controller_of,
     has_owner_reference,
     remove_owner_reference,

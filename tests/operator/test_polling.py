@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from clientgo.meta import ObjectName
-from clientgo.operator import Context, poll
+from clientgo.operator import Context
 from clientgo.operator.errors import AlreadyStartedError, ConfigError, DeclarationError
+from clientgo.operator.sources import poll
 from tests.operator.world import Gadget, Recording, World, gadget
 
 A, B = ObjectName("default", "a"), ObjectName("default", "b")

@@ -8,12 +8,16 @@ import pytest
 
 from clientgo.api.core_v1 import Secret
 from clientgo.meta import ObjectMeta
-from clientgo.operator import (
+from clientgo.operator import Predicate
+from clientgo.operator.change_events import (
+    ChangeEvent,
     CreateEvent,
     DeleteEvent,
     GenericEvent,
-    Predicate,
     UpdateEvent,
+)
+from clientgo.operator.predicates import (
+    all_of,
     annotations_changed,
     data_changed,
     generation_changed,
@@ -22,9 +26,8 @@ from clientgo.operator import (
     labels_changed,
     resource_version_changed,
     type_is,
+    worth_a_reconcile,
 )
-from clientgo.operator.change_events import ChangeEvent
-from clientgo.operator.predicates import all_of, worth_a_reconcile
 from tests.operator.world import gadget
 
 A, B = gadget(), gadget()

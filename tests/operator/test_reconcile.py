@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName
-from clientgo.operator import Change, Context, ErrorResult, Result, Retry, TerminalError
+from clientgo.operator import Context, ErrorResult, Result, Retry, TerminalError
+from clientgo.operator.client import Change
 from clientgo.operator.errors import ConfigError, DeclarationError
 from tests.operator.world import Gadget, GadgetStatus, Part, Recording, World, gadget, part
 

@@ -11,22 +11,13 @@ from prometheus_client import CollectorRegistry
 
 from clientgo.meta import ObjectName, resource_of
 from clientgo.metrics.prometheus import PrometheusProvider
-from clientgo.operator import (
-    CacheScope,
-    Context,
-    CreateEvent,
-    DeleteEvent,
-    GenericEvent,
-    Predicate,
-    UpdateEvent,
-    by_name,
-    generation_changed,
-    watch,
-)
+from clientgo.operator import CacheScope, Context, Predicate, watch
 from clientgo.operator.cache.scope import EVERYWHERE
+from clientgo.operator.change_events import CreateEvent, DeleteEvent, GenericEvent, UpdateEvent
 from clientgo.operator.controller_metrics import ControllerMetrics
 from clientgo.operator.event_router import MAPPER_RETRIES, MAPPER_RETRY_DELAY, EventRouter
-from clientgo.operator.mappers import MapContext
+from clientgo.operator.mappers import MapContext, by_name
+from clientgo.operator.predicates import generation_changed
 from clientgo.operator.runs import Timers
 from clientgo.testing import FakeClock
 from clientgo.workqueue import LOW_PRIORITY

@@ -12,20 +12,17 @@ import pytest
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ForbiddenError, ObjectName
-from clientgo.operator import (
-    Context,
+from clientgo.operator import Context, Predicate, Source, watch
+from clientgo.operator.change_events import (
+    ChangeEvent,
     CreateEvent,
     DeleteEvent,
     GenericEvent,
-    Predicate,
-    Source,
     UpdateEvent,
-    by_name,
-    channel,
-    watch,
 )
-from clientgo.operator.change_events import ChangeEvent
 from clientgo.operator.errors import AlreadyStartedError, CacheSyncTimeoutError
+from clientgo.operator.mappers import by_name
+from clientgo.operator.sources import channel
 from clientgo.rest import RestConfig
 from clientgo.testing.actions import Action, Verb
 from clientgo.testing.faults import unobserved_state

@@ -7,17 +7,17 @@ from typing import Any
 import pytest
 
 from clientgo.meta import ObjectMeta, ObjectName, Resource, resource
-from clientgo.operator import (
+from clientgo.operator import Context, Result
+from clientgo.operator.errors import DeclarationError, TerminalError
+from clientgo.operator.status import (
     Condition,
     Conditioned,
-    Context,
+    GenerationObserver,
     ObservedGeneration,
-    Result,
+    condition,
     object_reference,
     set_condition,
 )
-from clientgo.operator.errors import DeclarationError, TerminalError
-from clientgo.operator.status import GenerationObserver, condition
 from clientgo.testing import FakeClock
 from tests.operator.world import GadgetSpec, Part, Recording, WatchedStatus, Watcher, World, part
 

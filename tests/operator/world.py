@@ -13,8 +13,9 @@ from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
-from clientgo.operator import Context, Manager, ObservedGeneration, Result
+from clientgo.operator import Context, Manager, Result
 from clientgo.operator.controller import Controller
+from clientgo.operator.status import ObservedGeneration
 from clientgo.rest import HTTPTransport, RestConfig
 from clientgo.testing import FakeClock
 from clientgo.testing.recording_transport import RecordingTransport

@@ -13,7 +13,8 @@ from clientgo.api.batch_v1 import Job, JobCondition, JobSpec, JobStatus, JobTemp
 from clientgo.api.core_v1 import Container, PodSpec, PodTemplateSpec
 from clientgo.meta import AlreadyExistsError, NotFoundError, ObjectMeta, deep_copy
 from clientgo.meta.timestamps import format_time
-from clientgo.operator import Result, set_controller_reference
+from clientgo.operator import Result
+from clientgo.operator.client import set_controller_reference
 from clientgo.operator.result import Write
 from clientgo.operator.run_fields import BoundLogger
 from clientgo.testing import FakeClock

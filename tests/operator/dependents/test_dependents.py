@@ -22,14 +22,8 @@ from clientgo.api.core_v1 import (
 from clientgo.api.meta_v1 import LabelSelector
 from clientgo.client import Client
 from clientgo.meta import NotFoundError, ObjectMeta, Resource, get_controller_of, resource
-from clientgo.operator import (
-    Context,
-    Manager,
-    Result,
-    TerminalError,
-    controller,
-    set_controller_reference,
-)
+from clientgo.operator import Context, Manager, Result, TerminalError, controller
+from clientgo.operator.client import set_controller_reference
 from clientgo.operator.dependents import Dependent
 from clientgo.operator.errors import DependentErrors
 from clientgo.rest import HTTPTransport, RestConfig
@@ -476,7 +470,7 @@ def test_cleanup_comes_first_and_may_keep_the_dependents(world: World) -> None:
     class Careful(Recording):
         def cleanup(self, ctx: Context[Gadget], obj: Gadget) -> Result | None:
             stars.append(len(ctx.secondaries(Planet)))
-            return None if len(stars) > 1 else Result.requeue(60).keep_finalizer()
+            return None if len(stars) > 1 else Result.requeue(30).keep_finalizer()
 
     recording = Careful()
     world.manager.controller(Gadget).dependents(Star).build(recording)
@@ -486,7 +480,7 @@ def test_cleanup_comes_first_and_may_keep_the_dependents(world: World) -> None:
         world.delete(gadget())
         stars.wait_for(1)
         world.wait_for_timer()
-        world.clock.step(60)
+        world.clock.step(30)  # less than own writes are remembered
         assert seen(world, Gadget, lambda found: not found)
     assert stars[:2] == [1, 1]
 
