@@ -4,19 +4,11 @@
 
     bytes ──► Codec ──► Foo (typed header, lazy body) ──► object_key ──► "namespace/name"
 
-Everything here is plain data and functions over it: no threads, no network, nothing of the other
-rooms. Selectors are in :mod:`~clientgo.meta.label_selectors` and
-:mod:`~clientgo.meta.field_selectors`, patches in :mod:`clientgo.meta.patches`, server-side apply
-in :mod:`clientgo.meta.managed_fields`.
+Plain data and functions over it: no threads, no network, no other package of ours. See also
+:mod:`clientgo.meta.selectors`, :mod:`clientgo.meta.patches` and, for server-side apply,
+:mod:`clientgo.meta.managed_fields`.
 """
 
-from clientgo.meta.accessor import (
-    NoMetadataError,
-    annotations_of,
-    has_metadata,
-    labels_of,
-    metadata_of,
-)
 from clientgo.meta.codec import (
     Codec,
     DecodeError,
@@ -53,37 +45,30 @@ from clientgo.meta.errors import (
     is_too_large_resource_version,
     is_too_many_requests,
 )
-from clientgo.meta.field_selectors import (
-    FieldRequirement,
-    FieldSelector,
-    field_equals,
-    field_selector_from_fields,
-    parse_field_selector,
-)
 from clientgo.meta.group_version import (
     APIResource,
     GroupVersion,
     GroupVersionKind,
     GroupVersionResource,
 )
-from clientgo.meta.label_requirements import Operator, Requirement, SelectorError
-from clientgo.meta.label_selector_objects import selector_from_object
-from clientgo.meta.label_selectors import (
-    Selector,
-    everything,
-    nothing,
-    parse_label_selector,
-    selector_from_labels,
-)
 from clientgo.meta.list_options import ListOptions
-from clientgo.meta.object_meta import (
+from clientgo.meta.objects.accessor import (
+    NoMetadataError,
+    annotations_of,
+    has_metadata,
+    labels_of,
+    metadata_of,
+)
+from clientgo.meta.objects.object_meta import (
     ListMeta,
     ManagedFieldsEntry,
     ObjectMeta,
     OwnerReference,
 )
-from clientgo.meta.object_name import ExplicitKey, ObjectName, object_key
-from clientgo.meta.objects import (
+from clientgo.meta.objects.object_name import ExplicitKey, ObjectName, object_key
+from clientgo.meta.objects.overlay import overlay
+from clientgo.meta.objects.partial_metadata import PartialObjectMetadata
+from clientgo.meta.objects.resource import (
     Model,
     ObjectDecodeError,
     Resource,
@@ -91,16 +76,31 @@ from clientgo.meta.objects import (
     resource,
     resource_of,
 )
+from clientgo.meta.objects.unstructured import Unstructured
 from clientgo.meta.owner_references import (
     get_controller_of,
     is_controlled_by,
     new_controller_ref,
 )
-from clientgo.meta.partial_metadata import PartialObjectMetadata
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.meta.scheme import Scheme
+from clientgo.meta.selectors import (
+    FieldRequirement,
+    FieldSelector,
+    Operator,
+    Requirement,
+    Selector,
+    SelectorError,
+    everything,
+    field_equals,
+    field_selector_from_fields,
+    nothing,
+    parse_field_selector,
+    parse_label_selector,
+    selector_from_labels,
+    selector_from_object,
+)
 from clientgo.meta.status import Status, StatusCause, StatusDetails
-from clientgo.meta.unstructured import Unstructured
 from clientgo.meta.watch_event import INITIAL_EVENTS_END, EventType, WatchEvent
 
 __all__ = [
@@ -115,6 +115,7 @@ __all__ = [
     "OwnerReference",
     "ManagedFieldsEntry",
     "ListMeta",
+    "overlay",
     "deep_copy",
     "metadata_of",
     "has_metadata",

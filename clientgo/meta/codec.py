@@ -1,12 +1,10 @@
-"""Decoding what the wire brings, straight into the target type, and encoding what goes out.
+"""Decoding JSON from the wire into the target type, and encoding requests.
 
-Promises: one pass over the bytes for a watch event, one call for a list page and one pass for
-each of its items; an object keeps its own slice of the input and never a page or a receive buffer.
-An object that does not decode costs only itself: it comes out as an :class:`Undecodable`, in its
-place, with whatever of its header could be read.
+Promises: one pass for a watch event, and one for each item of a list page; an object keeps a copy
+of its own bytes, never a page or buffer. An object that does not decode becomes an
+:class:`Undecodable` in its place; the others are not affected.
 
-Differs from client-go (apimachinery ``runtime`` serializers) in that the body of an object is left
-for later, see :mod:`clientgo.meta.objects`.
+Differs from client-go (apimachinery `runtime` serializers): bodies are decoded on first use.
 """
 
 from __future__ import annotations
@@ -17,13 +15,12 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
-from clientgo.meta.decoding import decode, decoder
-from clientgo.meta.foreign_models import is_foreign_model, plain_of_model
-from clientgo.meta.lenient import convert_leniently
-from clientgo.meta.object_meta import ListMeta, ObjectMeta
-from clientgo.meta.objects import APIObject, Resource
+from clientgo.meta.decoding import convert_leniently, decode, decoder
+from clientgo.meta.objects.foreign_models import is_foreign_model, plain_of_model
+from clientgo.meta.objects.object_meta import ListMeta, ObjectMeta
+from clientgo.meta.objects.resource import APIObject, Resource
+from clientgo.meta.objects.unstructured import Unstructured
 from clientgo.meta.status import Status
-from clientgo.meta.unstructured import Unstructured
 from clientgo.meta.watch_event import EventType, WatchEvent
 
 T = TypeVar("T", bound=APIObject)

@@ -1,9 +1,11 @@
-"""Typed decoding that is safe to begin in several threads at once.
+"""Decoding JSON into types: safe in several threads, strict first, lenient on request.
 
-msgspec works out how to decode a Struct when it first meets it, without a lock: two threads that
-meet the same type at the same moment crash the process (seen with 0.22). So whatever is decoded
-into a type goes through here, where types are worked out one at a time and only once; after that
-decoding is free of locks.
+msgspec works out how to decode a Struct when it first sees it, without a lock: two threads that
+do so at the same moment crash the process (seen with 0.22). So all decoding into types goes
+through this module, which works types out one at a time. After that decoding needs no lock.
+
+`convert_leniently` is for JSON that a strict decoder refuses: nulls where the API means absent,
+numbers as text. What still does not fit raises `msgspec.ValidationError` with the field's path.
 """
 
 from __future__ import annotations
@@ -37,3 +39,21 @@ def convert(value: Any, into: type[T], *, strict: bool = True) -> T:
     """Plain JSON values into a type; raises ``msgspec.ValidationError``."""
     decoder(into)
     return msgspec.convert(value, into, strict=strict)
+
+
+def convert_leniently(value: Any, into: type[T]) -> T:
+    """Convert plain JSON values into ``into``: scalars are coerced, nulls dropped if need be."""
+    # By way of JSON: a header keeps part of it (``msgspec.Raw``), which no conversion makes.
+    try:
+        return decode(msgspec.json.encode(value), into, strict=False)
+    except msgspec.ValidationError:
+        return decode(msgspec.json.encode(without_nulls(value)), into, strict=False)
+
+
+def without_nulls(value: Any) -> Any:
+    """A copy of a JSON value in which no mapping holds a null."""
+    if isinstance(value, dict):
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [without_nulls(item) for item in value]
+    return value

@@ -1,8 +1,7 @@
-"""The API's refusals as exceptions: one class per reason, all :class:`StatusError`.
+"""Error responses of the API as exceptions: one class for each reason, all :class:`StatusError`.
 
-Catch the class (``except NotFoundError``) where one answer is expected, or ask a predicate where
-the answer decides what follows. Upstream: apimachinery ``api/errors``. The predicates here look at
-the reason first and at the HTTP code second, because proxies answer with codes alone.
+Catch a class (`except NotFoundError`), or ask a predicate. Predicates look at the reason first
+and at the HTTP code second, because proxies send codes alone. Source: apimachinery `api/errors`.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""How a kind and a resource are named: group, version and kind, or group, version and plural.
+"""The names of kinds and resources: group, version and kind, or group, version and plural.
 
-Promises small immutable values with the text forms that the API uses (``apps/v1``). Does not map
-kinds to resources: a :class:`~clientgo.meta.scheme.Scheme` does. Differs from upstream
-(apimachinery ``runtime/schema``) in that the value with everything known about a resource type is
-the API's own :class:`APIResource`, not three half-filled triples.
+Immutable values with the API's text forms (`apps/v1`). A :class:`~clientgo.meta.Scheme` maps kinds
+to resources. Differs from apimachinery `runtime/schema`: what is known about a resource type is one
+:class:`APIResource`.
 """
 
 from __future__ import annotations

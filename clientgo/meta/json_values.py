@@ -1,13 +1,7 @@
 """Plain JSON values: the dicts, lists and scalars that patches and managed fields work on.
 
-Promises: `json_equal` compares as the API does (``1 == 1.0``, but ``True != 1``), and `copy_json`
-gives a value that shares no dict or list with its argument.
-
-Does not promise to cope with anything but what a JSON decoder produces; other objects compare by
-``==`` and are not copied.
-
-client-go has no such file: Go's type switch and ``reflect.DeepEqual`` do this. Python needs it
-because ``True == 1`` would otherwise make a boolean equal to a number.
+`json_equal` compares as the API does (`1 == 1.0`, but `True != 1`); `copy_json` shares no dict or
+list with its argument. Other objects compare by `==` and are not copied.
 """
 
 from __future__ import annotations

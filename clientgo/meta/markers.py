@@ -19,10 +19,8 @@ CustomResourceDefinitions reads them::
     class Gateway(Resource):
         spec: GatewaySpec
 
-Does not promise that decoding enforces them: a rule or a list type is the server's to check. A
-keyword without a marker is written as ``msgspec.Meta(extra_json_schema={...})``.
-
-Differs from upstream (controller-tools), where they are comments: here a type checker reads them.
+Decoding does not enforce them: the server does. Write a keyword that has no marker as
+``msgspec.Meta(extra_json_schema={...})``. In controller-tools these are comments.
 """
 
 from __future__ import annotations
@@ -34,7 +32,7 @@ from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Meta, Struct
 
-from clientgo.meta.objects import Resource
+from clientgo.meta.objects.resource import Resource
 
 S = TypeVar("S", bound=type[Struct])
 R = TypeVar("R", bound=type[Resource])

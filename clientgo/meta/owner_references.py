@@ -1,23 +1,18 @@
 """Which object controls another one.
 
-Promises: an object has at most one controller, told by the reference that has ``controller`` set,
-and identity is the owner's uid, so that an owner that was deleted and created again is another.
-Any object that carries metadata will do: ours, the ``kubernetes`` package's, a plain dict.
-
-Does not promise that an owner exists; the garbage collector of the API server looks after that.
-
-Upstream: ``GetControllerOf``, ``IsControlledBy`` and ``NewControllerRef`` in
-``k8s.io/apimachinery/pkg/apis/meta/v1``. There the kind is always passed in, because typed objects
-don't know theirs; here they do.
+An object has at most one controller: the reference with `controller` set. Owners are compared by
+uid, so a deleted and recreated owner is another one. Takes our objects, the `kubernetes` package's
+and plain dicts. Does not check that the owner exists. Source: apimachinery `meta/v1`
+GetControllerOf, IsControlledBy, NewControllerRef.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from clientgo.meta.accessor import metadata_of
 from clientgo.meta.group_version import GroupVersionKind
-from clientgo.meta.object_meta import OwnerReference
+from clientgo.meta.objects.accessor import metadata_of
+from clientgo.meta.objects.object_meta import OwnerReference
 
 
 def get_controller_of(obj: Any) -> OwnerReference | None:

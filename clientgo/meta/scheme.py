@@ -1,7 +1,8 @@
-"""Which class stands for which kind: the map that decodes objects nobody named in advance.
+"""Which class stands for which kind.
 
-A scheme is built by hand and passed where it is needed; nothing registers itself on import.
-Upstream: apimachinery ``runtime`` Scheme, without versions that convert into each other.
+A scheme decodes objects whose kind is not known in advance. Build it and pass it where it is
+needed; nothing registers itself on import. Source: apimachinery `runtime` Scheme, without
+conversion between versions.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from clientgo.meta.group_version import (
     GroupVersionKind,
     GroupVersionResource,
 )
-from clientgo.meta.objects import Resource, resource_of
-from clientgo.meta.unstructured import Unstructured
+from clientgo.meta.objects.resource import Resource, resource_of
+from clientgo.meta.objects.unstructured import Unstructured
 
 
 class _TypeMeta(msgspec.Struct):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientgo.meta import metadata_of, to_plain
-from clientgo.meta.label_selectors import parse_label_selector, selector_from_labels
+from clientgo.meta.selectors import parse_label_selector, selector_from_labels
 from clientgo.operator.change_events import (
     ChangeEvent,
     CreateEvent,

@@ -22,6 +22,7 @@ from clientgo.meta import (
     INITIAL_EVENTS_END,
     EventType,
     ExpiredError,
+    ListMeta,
     ListOptions,
     ObjectList,
     ObjectMeta,
@@ -32,7 +33,6 @@ from clientgo.meta import (
     object_key,
 )
 from clientgo.meta.errors import GatewayTimeoutError, StatusError
-from clientgo.meta.object_meta import ListMeta
 from clientgo.meta.status import Status, StatusCause, StatusDetails
 
 Event = WatchEvent[Any]

@@ -136,7 +136,7 @@ def test_some_of_the_kinds_of_a_version(cluster: str, capsys: pytest.CaptureFixt
         (["types", "--cluster", "e.com/v1", "--kubeconfig", "{cluster}"], "kubectl api-versions"),
         (["types", "--cluster", "v9", "--kubeconfig", "{cluster}"], "kubectl api-versions"),
         (["types", "--cluster", "e.com/v1", "--kubeconfig", "nowhere"], "no such kubeconfig"),
-        (["crd", "clientgo.meta.lenient"], "declares no kind; decorate a class"),
+        (["crd", "clientgo.meta.decoding"], "declares no kind; decorate a class"),
         (["crd", "no.such.module"], "No module named 'no'"),
     ],
 )

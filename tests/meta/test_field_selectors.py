@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.field_selectors import (
+from clientgo.meta.selectors import (
     FieldRequirement,
     FieldSelector,
+    Operator,
+    SelectorError,
     and_field_selectors,
     escape_field_value,
     field_equals,
@@ -14,7 +16,6 @@ from clientgo.meta.field_selectors import (
     parse_field_selector,
     unescape_field_value,
 )
-from clientgo.meta.label_requirements import Operator, SelectorError
 
 texts = st.text(alphabet="ab.\\,=! \n", max_size=6)
 requirements = st.builds(

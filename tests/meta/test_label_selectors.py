@@ -6,9 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.label_requirements import Operator, ProblemReason, Requirement, SelectorError
-from clientgo.meta.label_selectors import (
+from clientgo.meta.selectors import (
+    Operator,
+    ProblemReason,
+    Requirement,
     Selector,
+    SelectorError,
     everything,
     nothing,
     parse_label_selector,

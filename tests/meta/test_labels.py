@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.meta.labels import (
+from clientgo.meta.selectors import (
     format_labels,
     label_key_problems,
     label_value_problems,

@@ -24,7 +24,7 @@ from clientgo.meta import (
     resource,
     resource_of,
 )
-from clientgo.meta.objects import APIObject
+from clientgo.meta.objects.resource import APIObject
 
 
 class WidgetSpec(Model):

@@ -4,7 +4,7 @@ import pytest
 from kubernetes.client import V1ObjectMeta, V1OwnerReference, V1Pod
 
 from clientgo.meta import Unstructured, get_controller_of, is_controlled_by, new_controller_ref
-from clientgo.meta.accessor import NoMetadataError
+from clientgo.meta.objects.accessor import NoMetadataError
 
 OWNER = Unstructured.from_dict(
     {

@@ -10,12 +10,12 @@ from clientgo.meta import (
     ConflictError,
     GroupVersionResource,
     InvalidError,
+    ListMeta,
     NotFoundError,
     ObjectList,
     Unstructured,
 )
 from clientgo.meta.managed_fields import ApplyConflictError
-from clientgo.meta.object_meta import ListMeta
 from clientgo.testing import AutoClock, ObjectTracker, Realism
 from clientgo.testing.object_tracker import WriteOptions
 from tests.testing.builders import FOOS, PODS, Foo, foo, pod, told

@@ -12,6 +12,7 @@ from clientgo.cache import ListerWatcher
 from clientgo.clock import nanoseconds
 from clientgo.meta import (
     EventType,
+    ListMeta,
     ListOptions,
     ObjectList,
     Status,
@@ -19,7 +20,6 @@ from clientgo.meta import (
     WatchEvent,
     error_from_status,
 )
-from clientgo.meta.object_meta import ListMeta
 from clientgo.testing import FakeClock
 from clientgo.wait import call_when_set
 

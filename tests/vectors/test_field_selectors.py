@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from clientgo.meta.field_selectors import (
+from clientgo.meta.selectors import (
     FieldSelector,
+    SelectorError,
     all_fields,
     and_field_selectors,
     escape_field_value,
@@ -18,7 +19,6 @@ from clientgo.meta.field_selectors import (
     parse_field_selector,
     unescape_field_value,
 )
-from clientgo.meta.label_requirements import SelectorError
 from tests.vectors.loader import params
 
 

@@ -6,21 +6,21 @@ from typing import Any
 
 import pytest
 
-from clientgo.meta.label_requirements import Requirement, SelectorError
-from clientgo.meta.label_selector_objects import (
+from clientgo.meta.selectors import (
+    Requirement,
+    Selector,
+    SelectorError,
+    everything,
+    format_labels,
+    labels_conflict,
     labels_from_object,
     labels_from_selector,
-    object_from_selector,
-    selector_from_object,
-)
-from clientgo.meta.label_selectors import (
-    Selector,
-    everything,
     nothing,
+    object_from_selector,
     parse_label_selector,
     selector_from_labels,
+    selector_from_object,
 )
-from clientgo.meta.labels import format_labels, labels_conflict
 from tests.vectors.loader import params
 
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.label_selector_objects import selector_from_object
-from clientgo.meta.label_selectors import Selector
+from clientgo.meta.selectors import Selector, selector_from_object
 
 if TYPE_CHECKING:
     from clientgo.apiserver.admission.match_conditions import MatchConditions

@@ -14,8 +14,7 @@ from clientgo.apiserver.kinds.builtin_strategies import (
 from clientgo.apiserver.kinds.pod_defaults import default_template
 from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.label_requirements import SelectorError
-from clientgo.meta.label_selector_objects import selector_from_object
+from clientgo.meta.selectors import SelectorError, selector_from_object
 from clientgo.schema.field_errors import FieldError
 
 

@@ -20,7 +20,7 @@ from clientgo.apiserver.resources.errors import RequestError, bad_request
 from clientgo.apiserver.resources.names import DNS_LABEL, PATH_SEGMENT, NameRule, name_causes
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import convert
-from clientgo.meta.labels import label_key_problems, label_value_problems
+from clientgo.meta.selectors import label_key_problems, label_value_problems
 from clientgo.schema.field_errors import OMITTED, FieldError
 
 _RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"

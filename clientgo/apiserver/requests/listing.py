@@ -28,8 +28,7 @@ from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Collection, Storage, StoredObject
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.decoding import decode
-from clientgo.meta.field_selectors import FieldSelector
-from clientgo.meta.label_selectors import Selector
+from clientgo.meta.selectors import FieldSelector, Selector
 
 INCONSISTENT = -1
 """Version in a token that continues with the present state."""

@@ -27,9 +27,13 @@ from clientgo.apiserver.resources.errors import (
     invalid_options,
 )
 from clientgo.meta.decoding import convert
-from clientgo.meta.field_selectors import FieldSelector, parse_field_selector
-from clientgo.meta.label_requirements import SelectorError
-from clientgo.meta.label_selectors import Selector, parse_label_selector
+from clientgo.meta.selectors import (
+    FieldSelector,
+    Selector,
+    SelectorError,
+    parse_field_selector,
+    parse_label_selector,
+)
 from clientgo.schema.field_errors import FieldError
 
 _MAX_MANAGER_LENGTH = 128

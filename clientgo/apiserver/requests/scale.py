@@ -19,8 +19,7 @@ from clientgo.apiserver.requests.verbs import VerbCall, existing
 from clientgo.apiserver.resources.errors import RequestError, bad_request, not_found
 from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.label_requirements import SelectorError
-from clientgo.meta.label_selector_objects import selector_from_object
+from clientgo.meta.selectors import SelectorError, selector_from_object
 from clientgo.schema.field_errors import FieldError
 
 _SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")

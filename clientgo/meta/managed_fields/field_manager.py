@@ -1,15 +1,11 @@
-"""Server-side apply and the bookkeeping of every other write, as an API server does them.
+"""Server-side apply, and the ownership records of every other write, as an API server does them.
 
-Promises: `FieldManager.apply` and `FieldManager.update` take the live object and what a client sent
-and return the object to store, ``metadata.managedFields`` included. Neither changes its arguments.
-An instance is immutable and safe to share between threads; one is needed for each kind, version and
-subresource.
+Promises: `apply` and `update` take the live object and the sent one, and return the object to
+store with its `metadata.managedFields`. Arguments stay unchanged. Immutable and thread-safe; make
+one for each kind, version and subresource.
 
-Does not promise defaulting, validation or admission, which a server does around it. Objects are
-converted between versions by relabelling them.
-
-Upstream: ``FieldManager`` in ``k8s.io/apimachinery/pkg/util/managedfields``, a chain of nine
-managers that wrap each other there; here the steps follow one another.
+Does not default, validate or admit: a server does that. Source: `FieldManager` in
+k8s.io/apimachinery/pkg/util/managedfields, a chain of nine managers there, a sequence here.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
-"""Where a field is in an object: the steps from the root down to it.
+"""The path of a field in an object: the steps from the root to it.
 
-Promises: path elements are hashable and totally ordered, told apart as the API does it (80 is 80.0
-but not "80", true is not 1), and written in the two forms of the API: ``.spec.ports[port=80]`` for
-people and ``k:{"port":80}`` in ``fieldsV1``.
-
-Upstream: ``PathElement`` and ``Path`` in ``sigs.k8s.io/structured-merge-diff/fieldpath``. A struct
-of four pointers there; a tuple here, so that Python's own comparison and hashing do.
+Path elements are hashable and totally ordered, equal as the API has it (80 is 80.0 but not "80",
+true is not 1), and have two text forms: `.spec.ports[port=80]` for people, `k:{"port":80}` in
+`fieldsV1`. Source: `PathElement` and `Path` in structured-merge-diff/fieldpath.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
-"""Sets of fields: who owns what is said with them.
+"""Sets of fields, which say who owns what.
 
-Promises: immutable sets of paths with the usual algebra and the ``fieldsV1`` encoding. Membership
-of a field and of what is in it are independent: a set can have ``spec.replicas`` without ``spec``.
-
-Upstream: ``Set`` in ``sigs.k8s.io/structured-merge-diff/fieldpath``: two sorted slices per node
-there, hashed sets here, sorted when they are written or walked.
+Immutable sets of paths with the usual algebra and the `fieldsV1` encoding. A set can have
+`spec.replicas` without `spec`. Source: `Set` in structured-merge-diff/fieldpath.
 """
 
 from __future__ import annotations

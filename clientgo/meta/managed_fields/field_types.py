@@ -1,12 +1,8 @@
-"""What server-side apply needs to know of a type: what is one field, and what is made of several.
+"""What server-side apply needs to know of a type: what is one field, and what has parts.
 
-Promises: protocols that any source of schemas can fulfil, and `DEDUCED`, the type of objects that
-have no schema: maps are made of their keys, lists are one field each.
-
-Does not promise where schemas come from; `clientgo.schema.field_types` has them for built-in kinds
-and for custom resources.
-
-Upstream: ``Atom`` in ``sigs.k8s.io/structured-merge-diff/schema``, a graph of named types there.
+Protocols for sources of schemas, and `DEDUCED`, the type of objects without one: maps consist of
+their keys, lists are one field each. `clientgo.schema.field_types` has the built-in kinds and
+custom resources. Source: `Atom` in structured-merge-diff/schema.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
-"""The annotation in which client-side ``kubectl apply`` keeps what it applied.
+"""The annotation in which client-side `kubectl apply` keeps what it applied.
 
-Promises: objects that were applied by older kubectls can be applied on the server without
-conflicts, and the annotation is kept up to date so that older kubectls still can. All of this is
-for the manager named kubectl alone.
-
-Upstream: ``internal/lastapplied*.go`` in ``k8s.io/apimachinery/pkg/util/managedfields``.
+Objects that older kubectls applied can be applied on the server without conflicts, and the
+annotation is kept up to date for them. All of this is for the manager `kubectl` alone. Source:
+`internal/lastapplied*.go` in k8s.io/apimachinery/pkg/util/managedfields.
 """
 
 from __future__ import annotations

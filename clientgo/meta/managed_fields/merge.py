@@ -1,11 +1,8 @@
-"""Laying one typed value over another, and taking fields out of one.
+"""Merging a typed value over another, and taking fields out of one.
 
-Promises: `merge_values` never removes anything; lists that merge are ordered like the new value
-where it says something and like the old one elsewhere. `remove_fields` and `extract_fields` are
-each other's complement. Arguments are not changed; results share parts with them.
-
-Upstream: ``Merge``, ``RemoveItems`` and ``ExtractItems`` in
-``sigs.k8s.io/structured-merge-diff/typed``.
+`merge_values` removes nothing; lists that merge take the order of the new value first, then of the
+old. `remove_fields` and `extract_fields` complement each other. Arguments stay unchanged; results
+share parts with them. Source: `Merge`, `RemoveItems`, `ExtractItems` in structured-merge-diff.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
 """Who owns which fields after an apply or an update.
 
-Promises the rules of server-side apply: an applier owns what it applies and loses what it no longer
-does, which then goes away unless somebody else owns it; changing what another manager owns is a
-conflict for an apply that is not forced, and takes the field over otherwise.
-
-Does not promise anything about time stamps or special managers; see `field_manager`.
-
-Upstream: ``Updater`` in ``sigs.k8s.io/structured-merge-diff/merge``.
+An applier owns what it applies. What it no longer applies is removed unless another manager owns
+it. Changing a field of another manager is a conflict for an apply without force, and takes the
+field over otherwise. Source: `Updater` in structured-merge-diff/merge.
 """
 
 from __future__ import annotations

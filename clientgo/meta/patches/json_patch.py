@@ -1,13 +1,11 @@
 """JSON Patch (RFC 6902): a list of operations on paths of a document.
 
-Promises: either all operations apply, or `PatchError` names the one that does not; the document is
-never changed, the result shares nothing with it.
+Promises: all operations apply, or `PatchError` names the one that does not; the document stays
+unchanged, and the result shares nothing with it.
 
-Does not promise to be strict. It accepts what the API server accepts: negative indices count from
-the end, ``replace`` and ``copy`` of an absent member of an object act on null, and whatever a path
-has before its first slash is ignored. ``test`` compares encodings, so 1 is not 1.0.
-
-Upstream: ``github.com/evanphx/json-patch`` v4 as used by ``k8s.io/apiserver``.
+Accepts what the API server accepts: negative indices count from the end, `replace` and `copy` of an
+absent member act on null, text before the first slash is ignored. `test` compares encodings, so 1
+is not 1.0. Source: github.com/evanphx/json-patch v4.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
 """JSON Merge Patch (RFC 7386): a partial document in which null removes a member.
 
-Promises: `apply_merge_patch`, its inverse `create_merge_patch`, composition of two patches, and the
-three-way patch of ``kubectl apply`` for custom resources. Arguments are never changed; results
-share nothing with them.
+Promises apply, its inverse, the composition of two patches, and the three-way patch of `kubectl
+apply` for custom resources. Arguments stay unchanged; results share nothing with them.
 
-Does not promise what the format can't say: a patch can't set a member to null, lists are replaced
-whole, and where a document holds nulls ``apply(a, create(a, b))`` may lose them.
-
-Upstream: ``github.com/evanphx/json-patch`` v4 and ``k8s.io/apimachinery/pkg/util/jsonmergepatch``.
-Numbers compare by value there too, but through floats; here integers stay exact.
+A patch cannot set a member to null and replaces lists whole, so `apply(a, create(a, b))` may lose
+nulls. Source: github.com/evanphx/json-patch v4; integers stay exact here.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ from clientgo.meta import (
     metadata_of,
     parse_resource_version,
 )
-from clientgo.meta.label_selectors import parse_label_selector
+from clientgo.meta.selectors import parse_label_selector
 from clientgo.metrics import Metric, MetricsProvider, default_provider
 from clientgo.operator.cache.handlers import Bookkeeping, InNamespace
 from clientgo.operator.cache.lister import NotingLister

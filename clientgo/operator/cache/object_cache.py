@@ -25,7 +25,7 @@ from clientgo.meta import (
     metadata_of,
     resource_of,
 )
-from clientgo.meta.label_selectors import Selector, parse_label_selector, selector_from_labels
+from clientgo.meta.selectors import Selector, parse_label_selector, selector_from_labels
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import IndexFunction, KindCache
 from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, Reader, kind_scope

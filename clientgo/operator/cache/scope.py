@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from clientgo.meta.label_selectors import parse_label_selector
+from clientgo.meta.selectors import parse_label_selector
 from clientgo.operator.durations import Duration
 from clientgo.operator.errors import ConfigError
 

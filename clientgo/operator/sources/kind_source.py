@@ -14,7 +14,7 @@ from typing import Any, TypedDict, Unpack
 
 from clientgo.cache import DeletedFinalStateUnknown, FilteringHandler, ResourceEventHandler
 from clientgo.meta import APIResource, metadata_of
-from clientgo.meta.label_selectors import parse_label_selector, selector_from_labels
+from clientgo.meta.selectors import parse_label_selector, selector_from_labels
 from clientgo.operator.cache.kind_cache import KindCache, Subscription
 from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
 from clientgo.operator.cache.scope import (

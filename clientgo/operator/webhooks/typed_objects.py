@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Generic, TypeVar
 
-from clientgo.meta import Codec, Resource, resource_of
+from clientgo.meta import Codec, Resource, overlay, resource_of
 from clientgo.meta.json_values import JSONObject
-from clientgo.meta.overlay import overlay
 from clientgo.operator.webhooks.admission_review import AdmissionRequest
 from clientgo.operator.webhooks.refusals import BadReviewError
 

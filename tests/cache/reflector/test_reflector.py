@@ -12,6 +12,7 @@ from clientgo.cache import ListWatch, Reflector, new_namespace_keyed_reflector
 from clientgo.cache.reflector.timers import DEADLINE
 from clientgo.meta import (
     ForbiddenError,
+    ListMeta,
     ObjectList,
     ObjectMeta,
     Status,
@@ -19,7 +20,6 @@ from clientgo.meta import (
     Unstructured,
     WatchEvent,
 )
-from clientgo.meta.object_meta import ListMeta
 from clientgo.metrics.names import REFLECTOR_LAST_RESOURCE_VERSION, REFLECTOR_LISTS
 from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource, FakeStream

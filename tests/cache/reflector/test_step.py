@@ -54,6 +54,7 @@ from clientgo.meta import (
     GroupVersionKind,
     InternalServerError,
     InvalidError,
+    ListMeta,
     ObjectList,
     ObjectMeta,
     Status,
@@ -62,7 +63,6 @@ from clientgo.meta import (
     Unstructured,
     WatchEvent,
 )
-from clientgo.meta.object_meta import ListMeta
 from clientgo.testing.fake_source import bookmark_event, too_large_resource_version_error
 from tests.cache.builders import Foo, foo, ref
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from clientgo.apiserver.resources.columns import CellReader, age_since
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.label_selector_objects import selector_from_object
-from clientgo.meta.labels import format_labels
+from clientgo.meta.selectors import format_labels, selector_from_object
 
 NONE = "<none>"
 UNSET = "<unset>"

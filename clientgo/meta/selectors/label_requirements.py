@@ -1,13 +1,8 @@
 """One condition of a label selector: a key, an operator and values.
 
-Promises: the rules of the Kubernetes API for what a requirement may say, every violation reported
-at once, and a compiled function that tells whether a mapping of labels meets it.
-
-Does not promise anything about how requirements combine or are written in one text; see
-`clientgo.meta.label_selectors`.
-
-Upstream: ``k8s.io/apimachinery/pkg/labels`` (``Requirement``) and ``pkg/selection``. There the
-operator is looked at on every match; here once, when the predicate is made.
+The API's rules for requirements, with all violations reported together, and a compiled predicate
+over labels. Source: k8s.io/apimachinery/pkg/labels `Requirement`, which interprets the operator at
+each match.
 """
 
 from __future__ import annotations
@@ -18,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import gt, lt
 
-from clientgo.meta.labels import label_key_problems, label_value_problems
+from clientgo.meta.selectors.labels import label_key_problems, label_value_problems
 
 LabelPredicate = Callable[[Mapping[str, str]], bool]
 

@@ -1,13 +1,9 @@
-r"""Field selectors: which objects are meant, said in terms of a few of their fields.
+r"""Field selectors: which objects are meant, by the values of some fields.
 
-Promises: the grammar (``a=b``, ``a==b``, ``a!=b``, joined by commas; ``\``, ``,`` and ``=`` escaped
-by a backslash in values), canonical text and matching rules of the Kubernetes API. A field that is
-absent counts as empty. Values are immutable and safe to share between threads.
+The API's grammar (`a=b`, `a==b`, `a!=b`, joined by commas; a backslash escapes `\`, `,` and `=` in
+values), text and matching rules. An absent field counts as empty. Immutable.
 
-Does not promise that a server can select by a field: that is decided per resource.
-
-Upstream: ``k8s.io/apimachinery/pkg/fields``. There a selector is a tree of terms; every tree that
-can be built is a flat conjunction, so it is one here.
+A server decides for each resource which fields it supports. Source: apimachinery pkg/fields.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-from clientgo.meta.label_requirements import Operator, SelectorError
+from clientgo.meta.selectors.label_requirements import Operator, SelectorError
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,7 @@
-"""Objects of any kind, read like the JSON that they are.
+"""Objects of any kind, read like their JSON.
 
-``obj["spec"]["replicas"]`` reads, ``obj.metadata`` is the same typed header that declared
-resources have, ``obj.to_dict()`` gives a plain dict to change. The mapping itself cannot be
-written; what it holds is shared like every cached object. Upstream: apimachinery
-``meta/v1/unstructured``.
+`obj["spec"]["replicas"]` reads, `obj.metadata` is the typed header, `obj.to_dict()` gives a plain
+dict to change. The mapping is read-only. Source: apimachinery `meta/v1/unstructured`.
 """
 
 from __future__ import annotations
@@ -15,10 +13,10 @@ from typing import Any
 import msgspec
 from msgspec import field
 
-from clientgo.meta.lenient import convert_leniently
-from clientgo.meta.object_meta import ObjectMeta
-from clientgo.meta.object_name import object_key
-from clientgo.meta.objects import APIObject
+from clientgo.meta.decoding import convert_leniently
+from clientgo.meta.objects.object_meta import ObjectMeta
+from clientgo.meta.objects.object_name import object_key
+from clientgo.meta.objects.resource import APIObject
 
 
 class Unstructured(APIObject, gc=False, eq=False, kw_only=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from clientgo.meta.accessor import metadata_of
+from clientgo.meta.objects.accessor import metadata_of
 
 
 class ObjectName(NamedTuple):

@@ -1,13 +1,8 @@
-"""Label selectors as API objects carry them: ``matchLabels`` and ``matchExpressions``.
+"""Label selectors in API objects: `matchLabels` and `matchExpressions`.
 
-Promises: conversion of that JSON form (``metav1.LabelSelector``) to a `Selector`, from a selector's
-text, and to and from plain labels, with the API's rules: no selector at all (None) matches nothing,
-an empty one matches everything.
-
-Does not promise to round-trip: ``a==1`` becomes a match label, and the API form has no ``<``, ``>``
-or ``!=``.
-
-Upstream: ``k8s.io/apimachinery/pkg/apis/meta/v1`` (``LabelSelectorAsSelector`` and neighbours).
+Converts `metav1.LabelSelector` to a `Selector`, and to and from text and plain labels. None matches
+nothing, an empty selector everything. The object form has no `<`, `>` or `!=`. Source:
+`LabelSelectorAsSelector` in k8s.io/apimachinery/pkg/apis/meta/v1.
 """
 
 from __future__ import annotations
@@ -15,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.meta.label_requirements import Operator, Requirement, SelectorError
-from clientgo.meta.label_selectors import Selector, nothing, parse_label_selector
+from clientgo.meta.selectors.label_requirements import Operator, Requirement, SelectorError
+from clientgo.meta.selectors.label_selectors import Selector, nothing, parse_label_selector
 
 _OPERATORS = {
     "In": Operator.IN,

@@ -1,12 +1,8 @@
-"""Labels: which keys and values are legal, and how a set of labels is written.
+"""Labels: which keys and values are valid, and the text of a set of labels.
 
-Promises: the rules of the Kubernetes API for label keys (also those of annotations and every other
-"qualified name") and label values, each violation explained in one sentence.
-
-Does not promise anything about what labels select; see `clientgo.meta.label_selectors`.
-
-Upstream: ``k8s.io/apimachinery/pkg/labels`` (``Set``) and ``pkg/util/validation``. A set of labels
-is a plain mapping here, so merging is ``a | b`` and equality is ``a == b``.
+The API's rules for label keys (also those of annotations and other "qualified names") and values;
+each violation is explained in one sentence. A set of labels is a plain mapping. Source:
+k8s.io/apimachinery/pkg/labels `Set`, pkg/util/validation.
 """
 
 from __future__ import annotations

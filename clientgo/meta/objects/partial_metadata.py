@@ -6,7 +6,7 @@ memory. Upstream: ``meta/v1`` PartialObjectMetadata.
 
 from __future__ import annotations
 
-from clientgo.meta.objects import Resource, resource
+from clientgo.meta.objects.resource import Resource, resource
 
 
 @resource(group="meta.k8s.io", version="v1", plural="partialobjectmetadatas")

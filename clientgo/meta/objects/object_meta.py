@@ -1,10 +1,8 @@
-"""The header that every API object carries: ``metadata``.
+"""The header of every API object: `metadata`.
 
-Promises the fields that controllers read, decoded eagerly, in a form that the cyclic garbage
-collector never has to visit (``gc=False`` Structs, tuples, dicts of strings). ``managedFields``
-stays JSON until it is read. Fields that are not declared here are not lost: they stay in the
-object's raw JSON. Upstream: apimachinery ``meta/v1`` types ObjectMeta, OwnerReference,
-ManagedFieldsEntry, ListMeta.
+The fields that controllers read, decoded eagerly into forms that the garbage collector does not
+visit (`gc=False` Structs, tuples, dicts of strings). Other fields stay in the object's JSON, and
+`managedFields` does until it is read. Source: apimachinery `meta/v1`.
 """
 
 from __future__ import annotations

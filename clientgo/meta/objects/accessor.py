@@ -1,10 +1,8 @@
-"""Reading the header of any kind of object: ours, the ``kubernetes`` package's, or a plain dict.
+"""Reading the header of any object: ours, the `kubernetes` package's, or a plain dict.
 
-Promises that ``metadata_of(obj)`` gives something with the attributes of
-:class:`~clientgo.meta.object_meta.ObjectMeta`. How to read an object is decided once per Python
-type, not per call. Labels, annotations and references of a foreign model may be ``None`` instead
-of empty; callers that read those go through :func:`labels_of` and :func:`annotations_of`.
-Upstream: apimachinery ``api/meta`` Accessor.
+`metadata_of(obj)` has the attributes of :class:`~clientgo.meta.ObjectMeta`. How to read an object
+is decided once for each Python type. Labels, annotations and references of a foreign model may be
+`None`: read them with :func:`labels_of` and :func:`annotations_of`.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from typing import Any
 import msgspec
 
 from clientgo.meta.decoding import convert, decode
-from clientgo.meta.object_meta import ObjectMeta
+from clientgo.meta.objects.object_meta import ObjectMeta
 
 
 class NoMetadataError(TypeError):

@@ -1,14 +1,9 @@
-"""Label selectors: which objects are meant, said in terms of their labels.
+"""Label selectors: which objects are meant, by their labels.
 
-Promises: the grammar, canonical text and matching rules of the Kubernetes API. A `Selector` is
-immutable and safe to share between threads; `Selector.matches` is a function compiled when the
-selector is built, because every watch event is run through it once per watcher.
+The API's grammar, canonical text and matching rules. A `Selector` is immutable; `Selector.matches`
+is compiled when it is built, because every watcher runs every event through it.
 
-Does not promise to detect contradictions: ``a=1,a=2`` is legal and matches nothing.
-
-Upstream: ``k8s.io/apimachinery/pkg/labels`` (``Selector``, ``Parse``). There a selector is an
-interface with two implementations; here it is one value. The form that API objects carry
-(``matchLabels``/``matchExpressions``) is in `clientgo.meta.label_selector_objects`.
+Does not detect contradictions: `a=1,a=2` matches nothing. Source: k8s.io/apimachinery/pkg/labels.
 """
 
 from __future__ import annotations
@@ -17,7 +12,12 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from clientgo.meta.label_requirements import LabelPredicate, Operator, Requirement, SelectorError
+from clientgo.meta.selectors.label_requirements import (
+    LabelPredicate,
+    Operator,
+    Requirement,
+    SelectorError,
+)
 
 
 @dataclass(frozen=True, slots=True)

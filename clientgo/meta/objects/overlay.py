@@ -1,9 +1,8 @@
-"""Laying a typed change over the JSON that it was made from.
+"""Applying a typed change to the JSON that the object was made from.
 
-A type knows only some of an object's fields. When the object goes back to the server, what is
-sent must be the original with just the typed change applied, or fields of a newer server would be
-erased. So the change is the difference between the typed view before and after, and it is applied
-to the original. Upstream has no counterpart: Go types drop what they do not know.
+A type knows only some fields of an object; the others must survive an update. So the difference
+between the typed view before and after is applied to the original. Go types drop what they do not
+know.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""API objects: a typed header that is there at once, a body that is decoded when it is used.
+"""API objects: a typed header, decoded at the start, and a body, decoded on first use.
 
-Promises: ``obj.metadata`` costs nothing to read; the body (``foo.spec``, ``obj["data"]``) is
-decoded on first access, once, from the object's own JSON, which the object keeps, so that fields
-its type does not know survive a read, change and update. Until its body is used an object holds
-nothing that the cyclic garbage collector has to visit.
+Promises: reading `obj.metadata` costs nothing; the body (`foo.spec`, `obj["data"]`) is decoded once
+from the object's own JSON, so fields that the type does not know survive an update. Until then the
+garbage collector has nothing to visit.
 
-Does not promise protection from writes: objects of a cache are shared and read-only by
-agreement; :func:`deep_copy` gives one to change.
+Does not prevent writes: objects of a cache are read-only by agreement; :func:`deep_copy` gives one
+to change. Two threads may both decode a body; the results are equal, and one is kept.
 
-Differs from client-go, where every object is decoded whole: in Python decoding, not the network,
-bounds an informer, and most events are answered from the header alone. Two threads that touch an
-undecoded body at once may both decode it; the results are equal and one of them stays.
+Differs from client-go, which decodes every object whole: in Python that bounds an informer.
 """
 
 from __future__ import annotations
@@ -22,13 +19,12 @@ from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 import msgspec
 from msgspec import Struct, StructMeta, field
 
-from clientgo.meta.class_annotations import pop_annotations
-from clientgo.meta.decoding import decode
+from clientgo.meta.decoding import convert_leniently, decode, without_nulls
 from clientgo.meta.group_version import APIResource
-from clientgo.meta.lenient import convert_leniently, without_nulls
-from clientgo.meta.object_meta import ObjectMeta
-from clientgo.meta.object_name import object_key
-from clientgo.meta.overlay import overlay
+from clientgo.meta.objects.class_annotations import pop_annotations
+from clientgo.meta.objects.object_meta import ObjectMeta
+from clientgo.meta.objects.object_name import object_key
+from clientgo.meta.objects.overlay import overlay
 
 R = TypeVar("R", bound="Resource")
 T = TypeVar("T")
@@ -129,7 +125,7 @@ def _default(value: Any) -> Any:
 
 
 class APIObject(Struct, gc=False, eq=False, kw_only=True):
-    """What :class:`Resource` and :class:`~clientgo.meta.unstructured.Unstructured` share.
+    """What :class:`Resource` and :class:`~clientgo.meta.objects.unstructured.Unstructured` share.
 
     ``_raw`` is the JSON that the object came from or, when ``_enclosed``, that of the watch event
     around it: one slice of the stream serves, without a second scan for where the object begins.

@@ -1,0 +1,1 @@
+"""What an API object is: its header, its body, and the views of both."""

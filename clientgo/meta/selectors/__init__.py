@@ -1,0 +1,71 @@
+"""Which objects a request means: label selectors, field selectors, and the labels themselves."""
+
+from clientgo.meta.selectors.field_selectors import (
+    FieldRequirement,
+    FieldSelector,
+    all_fields,
+    and_field_selectors,
+    escape_field_value,
+    field_equals,
+    field_not_equals,
+    field_selector_from_fields,
+    no_fields,
+    parse_field_selector,
+    unescape_field_value,
+)
+from clientgo.meta.selectors.label_requirements import (
+    Operator,
+    ProblemReason,
+    Requirement,
+    SelectorError,
+)
+from clientgo.meta.selectors.label_selector_objects import (
+    labels_from_object,
+    labels_from_selector,
+    object_from_selector,
+    selector_from_object,
+)
+from clientgo.meta.selectors.label_selectors import (
+    Selector,
+    everything,
+    nothing,
+    parse_label_selector,
+    selector_from_labels,
+)
+from clientgo.meta.selectors.labels import (
+    format_labels,
+    label_key_problems,
+    label_value_problems,
+    labels_conflict,
+)
+
+__all__ = [
+    "FieldRequirement",
+    "FieldSelector",
+    "all_fields",
+    "and_field_selectors",
+    "escape_field_value",
+    "field_equals",
+    "field_not_equals",
+    "field_selector_from_fields",
+    "no_fields",
+    "parse_field_selector",
+    "unescape_field_value",
+    "Operator",
+    "ProblemReason",
+    "Requirement",
+    "SelectorError",
+    "labels_from_object",
+    "labels_from_selector",
+    "object_from_selector",
+    "selector_from_object",
+    "Selector",
+    "everything",
+    "nothing",
+    "parse_label_selector",
+    "selector_from_labels",
+    "format_labels",
+    "label_key_problems",
+    "label_value_problems",
+    "labels_conflict",
+]
