@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ def test_the_example_of_the_page_on_faults_passes(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
         cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(DOCUMENT.parents[1])},  # for sample_controller
         capture_output=True,
         text=True,
         timeout=60,

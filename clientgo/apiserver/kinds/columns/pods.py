@@ -123,19 +123,19 @@ def _ending(terminated: Object) -> str:
     return f"ExitCode:{terminated.get('exitCode', 0)}"
 
 
-def pod_ready(pod: Object) -> str:
+def ready(pod: Object) -> str:
     """Return the number of ready containers and of all."""
     spec = pod["spec"]
     sidecars = sum(map(_is_sidecar, spec.get("initContainers", ())))
     return f"{_summarize(pod).ready}/{len(spec.get('containers', ())) + sidecars}"
 
 
-def pod_status(pod: Object) -> str:
+def status(pod: Object) -> str:
     """Return the status of the pod: its phase, or the reason of a container."""
     return _summarize(pod).reason
 
 
-def pod_restarts(pod: Object) -> str:
+def restarts(pod: Object) -> str:
     """Return the number of restarts and the time since the last one."""
     summary = _summarize(pod)
     if summary.restarts and summary.last_restart:
@@ -143,13 +143,13 @@ def pod_restarts(pod: Object) -> str:
     return str(summary.restarts)
 
 
-def pod_address(pod: Object) -> str:
+def address(pod: Object) -> str:
     """Return the address of a pod."""
     addresses: list[Any] = find(pod, "status.podIPs") or []
     return str(addresses[0]["ip"]) if addresses else text("status.podIP", NONE)(pod)
 
 
-def pod_readiness_gates(pod: Object) -> str:
+def readiness_gates(pod: Object) -> str:
     """Return the number of passed readiness gates and of all."""
     gates = [item["conditionType"] for item in pod["spec"].get("readinessGates", ())]
     met = conditions(pod)

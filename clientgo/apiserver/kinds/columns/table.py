@@ -6,78 +6,32 @@ that fills a row: here a kind is a part of a text, and a column a function of th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 
-from clientgo.apiserver.kinds.columns import cluster, network, pods, policy, readers, storage
-from clientgo.apiserver.kinds.columns import workloads as work
+from clientgo.apiserver.kinds.columns import (
+    cluster,
+    network,
+    pods,
+    policy,
+    readers,
+    storage,
+    workloads,
+)
 from clientgo.apiserver.resources.columns import AGE, CREATED_AT, NAME, CellReader, Column
 
 _USUAL = {column.name: column for column in (NAME, AGE, CREATED_AT)}
 _WIDE = 1
 
-_READERS: Mapping[str, Callable[..., CellReader]] = {
-    "access_modes": storage.access_modes,
-    "age": readers.age,
-    "binding_subjects": policy.binding_subjects,
-    "count": readers.count,
-    "fraction": readers.fraction,
-    "healthy": cluster.healthy,
-    "joined": readers.joined,
-    "node_address": cluster.node_address,
-    "number": readers.number,
-    "selector": readers.selector,
-    "text": readers.text,
-    "truth": readers.truth,
-    "yes_or_no": readers.yes_or_no,
-}
-"""Functions that return a cell function for their arguments."""
-
-_CELLS: Mapping[str, CellReader] = {
-    "address_parent": network.address_parent,
-    "api_available": policy.api_available,
-    "api_service": policy.api_service,
-    "binding_role": policy.binding_role,
-    "class_parameters": network.class_parameters,
-    "driver_audiences": storage.driver_audiences,
-    "driver_modes": storage.driver_modes,
-    "endpoints": network.endpoint_addresses,
-    "event_count": cluster.event_count,
-    "event_first_seen": cluster.event_first_seen,
-    "event_last_seen": cluster.event_last_seen,
-    "event_message": cluster.event_message,
-    "event_object": cluster.event_object,
-    "event_source": cluster.event_source,
-    "event_subobject": cluster.event_subobject,
-    "ingress_addresses": network.ingress_addresses,
-    "ingress_hosts": network.ingress_hosts,
-    "ingress_ports": network.ingress_ports,
-    "job_completions": work.job_completions,
-    "job_duration": work.job_duration,
-    "job_status": work.job_status,
-    "metric_targets": work.metric_targets,
-    "node_roles": cluster.node_roles,
-    "node_status": cluster.node_status,
-    "pod_address": pods.pod_address,
-    "pod_readiness_gates": pods.pod_readiness_gates,
-    "pod_ready": pods.pod_ready,
-    "pod_restarts": pods.pod_restarts,
-    "pod_status": pods.pod_status,
-    "policy_param_kind": policy.policy_param_kind,
-    "policy_param_ref": policy.policy_param_ref,
-    "quota_limits": cluster.quota_limits,
-    "quota_requests": cluster.quota_requests,
-    "revision_controller": work.revision_controller,
-    "scale_target": work.scale_target,
-    "service_external_ip": network.service_external_ip,
-    "service_ports": network.service_ports,
-    "slice_addresses": network.slice_addresses,
-    "slice_ports": network.slice_ports,
-    "storage_class_name": storage.storage_class_name,
-    "volume_claim": storage.volume_claim,
-    "volume_phase": storage.volume_phase,
+_MODULES = {
+    "cluster": cluster,
+    "network": network,
+    "pods": pods,
+    "policy": policy,
+    "storage": storage,
+    "workloads": workloads,
 }
 
 
@@ -117,7 +71,10 @@ def _columns(line: str) -> Iterator[Column]:
 
 def _cell(text: str) -> CellReader:
     name, *arguments = text.split()
-    return _READERS[name](*arguments) if arguments else _CELLS[name]
+    module, dot, function = name.rpartition(".")
+    found = getattr(_MODULES[module] if dot else readers, function)
+    cell: CellReader = found(*arguments) if arguments else found
+    return cell
 
 
 def _containers(path: str) -> Iterator[Column]:
