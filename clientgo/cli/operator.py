@@ -4,13 +4,13 @@
 
     clientgo operator init demo             a project that runs: cd demo && make run ONCE=1
     clientgo operator create-api Backup     another kind, with its reconciler
-    clientgo operator create-webhook Demo   what is asked before it is stored
+    clientgo operator create-webhook Demo   a defaulter and a validator of a kind
     clientgo operator gen all               config/ from the code; also crd, rbac, webhooks, ...
-    clientgo operator verify                fails where config/ is not what the code says
+    clientgo operator verify                fail if config/ differs from the code
     clientgo operator run --embedded        here, on an API server in memory, or on a cluster
-    clientgo operator install, deploy       in a cluster; uninstall, undeploy take it away
+    clientgo operator install, deploy       in a cluster; uninstall, undeploy remove it
 
-Promises one line instead of a traceback for whatever a user can mend. Needs no kubectl.
+Promises one line instead of a traceback for errors that a user can correct. Needs no kubectl.
 
 Upstream: ``kubebuilder`` and ``controller-gen``.
 """
@@ -42,7 +42,7 @@ from clientgo.scaffold.manifests.project_manifests import (
 from clientgo.scaffold.new_files import KindNames, create_api, create_webhook, init
 from clientgo.scaffold.project import Project, read_project
 
-_MENDABLE = (
+_USER_ERRORS = (
     OperatorError,
     ConfigError,
     TransportError,
@@ -55,7 +55,7 @@ _MENDABLE = (
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's parts; ``run`` is what an invocation calls."""
+    """Add the subcommands to the parser."""
     parts = parser.add_subparsers(required=True, metavar="PART")
     _add_scaffolding(parts)
     _add_generation(parts)
@@ -66,22 +66,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def project_part(
     parts: Any, name: str, help_text: str, run: Callable[[argparse.Namespace], int]
 ) -> argparse.ArgumentParser:
-    """A part of the command that is about the project in ``--project``."""
+    """Return the parser of a subcommand for the project in ``--project``."""
     part: argparse.ArgumentParser = parts.add_parser(name, help=help_text, description=help_text)
     part.add_argument(
-        "--project", metavar="DIR", type=Path, default=Path(), help="where operator.toml is"
+        "--project", metavar="DIR", type=Path, default=Path(), help="the directory of operator.toml"
     )
     part.set_defaults(run=reporting(run))
     return part
 
 
 def reporting(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """Return an exit code: what a user can mend is one line, without a traceback."""
+    """Return an exit code; print one line for errors that a user can correct."""
 
     def report(args: argparse.Namespace) -> int:
         try:
             return run(args)
-        except _MENDABLE as error:
+        except _USER_ERRORS as error:
             print(f"clientgo operator: {error}", file=sys.stderr)
             return 1
 
@@ -93,24 +93,24 @@ def reporting(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Na
 
 def _add_scaffolding(parts: Any) -> None:
     begin = parts.add_parser("init", help="begin a project, with a first kind")
-    begin.add_argument("name", help="of the operator, and of the directory that it gets")
-    begin.add_argument("--domain", default="example.com", help="a domain of yours")
-    begin.add_argument("--kind", help="the first kind (default: called as the operator)")
+    begin.add_argument("name", help="of the operator and its directory")
+    begin.add_argument("--domain", default="example.com", help="your domain")
+    begin.add_argument("--kind", help="the first kind (default: the name of the operator)")
     begin.add_argument("--group", help="its group (default: NAME.DOMAIN)")
     begin.add_argument("--version", default="v1alpha1", help="its version (default: v1alpha1)")
-    begin.add_argument("--force", action="store_true", help="overwrite files that are there")
+    begin.add_argument("--force", action="store_true", help="overwrite existing files")
     begin.set_defaults(run=reporting(_init))
 
     for name, help_text, run in (
         ("create-api", "add a kind and its reconciler, or another version of one", _create_api),
-        ("create-webhook", "complete and check the objects of a kind", _create_webhook),
+        ("create-webhook", "add a defaulter and a validator for a kind", _create_webhook),
     ):
         part = project_part(parts, name, help_text, run)
         part.add_argument("kind", help="such as Backup")
         part.add_argument("--group", help="(default: NAME.DOMAIN of operator.toml)")
         part.add_argument("--version", default="v1alpha1", help="(default: v1alpha1)")
-        part.add_argument("--plural", default="", help="(default: by the rules of English)")
-        part.add_argument("--force", action="store_true", help="overwrite files that are there")
+        part.add_argument("--plural", default="", help="(default: the English plural)")
+        part.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def _init(args: argparse.Namespace) -> int:
@@ -119,26 +119,26 @@ def _init(args: argparse.Namespace) -> int:
     names = KindNames(
         kind=kind, group=args.group or f"{args.name}.{args.domain}", version=args.version
     )
-    told = init(root, args.name, domain=args.domain, force=args.force)
+    written = init(root, args.name, domain=args.domain, force=args.force)
     project = read_project(root)
-    told += create_api(project, names, force=args.force)
+    written += create_api(project, names, force=args.force)
     (root / "local.mk").write_text(local_makefile(), encoding="utf-8")
     generated = generate(declared_operator(project))
-    told += _write(project, generated, PARTS, force=args.force)
-    _tell([*told, f"now: cd {args.name} && make run ONCE=1"])
+    written += _write(project, generated, PARTS, force=args.force)
+    _print([*written, f"now: cd {args.name} && make run ONCE=1"])
     return 0
 
 
 def _create_api(args: argparse.Namespace) -> int:
     project = read_project(args.project)
-    _tell(create_api(project, _names(project, args), force=args.force))
+    _print(create_api(project, _names(project, args), force=args.force))
     print("then: clientgo operator gen all")
     return 0
 
 
 def _create_webhook(args: argparse.Namespace) -> int:
     project = read_project(args.project)
-    _tell(create_webhook(project, _names(project, args), force=args.force))
+    _print(create_webhook(project, _names(project, args), force=args.force))
     print("then: clientgo operator gen all")
     return 0
 
@@ -165,7 +165,7 @@ def _add_generation(parts: Any) -> None:
     ):
         part = project_part(gen, name, help_text, _gen)
         part.set_defaults(part=name, modules=[], out=None)
-        part.add_argument("--force", action="store_true", help="overwrite what people edited")
+        part.add_argument("--force", action="store_true", help="overwrite edited files")
         _add_options(part)
         if name == "crd":
             part.add_argument(
@@ -174,7 +174,10 @@ def _add_generation(parts: Any) -> None:
             )  # fmt: skip
             part.add_argument("-o", dest="out", metavar="DIR", type=Path)
     verify = project_part(
-        parts, "verify", "fail, and show where, if config/ is not what the code says", _verify
+        parts,
+        "verify",
+        "show differences between config/ and the code, and fail if there are any",
+        _verify,
     )
     _add_options(verify)
 
@@ -183,7 +186,7 @@ def _add_options(part: argparse.ArgumentParser) -> None:
     part.add_argument(
         "--max-desc-len", metavar="N", type=int, help="cut descriptions in definitions; 0: none"
     )
-    part.add_argument("--image", help="of the operator (default: as operator.toml says)")
+    part.add_argument("--image", help="of the operator (default: see operator.toml)")
     part.add_argument(
         "--monitoring", action="store_true", default=None, help="add what Prometheus needs"
     )
@@ -198,18 +201,18 @@ def _gen(args: argparse.Namespace) -> int:
     project = _project(args)
     parts = PARTS if args.part == "all" else (args.part,)
     generated = _generated(project, parts, args)
-    _tell(_write(project, generated, parts, force=args.force))
+    _print(_write(project, generated, parts, force=args.force))
     return 0
 
 
 def _gen_definitions(args: argparse.Namespace) -> int:
-    """Definitions of any modules, into any directory."""
+    """Write the definitions of any modules to any directory."""
     sys.path.insert(0, str(args.project.resolve()))
     kinds = kinds_in_all(args.modules)
     generated = definition_files(definitions_of(kinds), kinds, args.max_desc_len)
     _warn(generated)
     out = args.out or Path("config/crd")
-    _tell(generated_files.write(out, generated.files, (), force=args.force))
+    _print(generated_files.write(out, generated.files, (), force=args.force))
     return 0
 
 
@@ -220,7 +223,7 @@ def _verify(args: argparse.Namespace) -> int:
     lines = list(generated_files.differences(project.config, generated.files, folders))
     sys.stdout.writelines(lines)
     if lines:
-        print("config/ is not what the code says; run clientgo operator gen all", file=sys.stderr)
+        print("config/ differs from the code; run clientgo operator gen all", file=sys.stderr)
     return 1 if lines else 0
 
 
@@ -240,8 +243,8 @@ def _write(
     project: Project, generated: Generated, parts: Sequence[str], *, force: bool
 ) -> list[str]:
     folders = [FOLDERS[part] for part in parts]
-    told = generated_files.write(project.config, generated.files, folders, force=force)
-    return [f"config: {line}" for line in told]
+    written = generated_files.write(project.config, generated.files, folders, force=force)
+    return [f"config: {line}" for line in written]
 
 
 def _warn(generated: Generated) -> None:
@@ -249,6 +252,6 @@ def _warn(generated: Generated) -> None:
         print(f"warning: {warning}", file=sys.stderr)
 
 
-def _tell(lines: Sequence[str]) -> None:
+def _print(lines: Sequence[str]) -> None:
     for line in lines:
         print(line)

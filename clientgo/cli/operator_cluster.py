@@ -1,13 +1,10 @@
-"""``clientgo operator install | uninstall | deploy | undeploy | finalizers``: a project's manifests
-and a cluster.
+"""``clientgo operator install | uninstall | deploy | undeploy | finalizers``.
 
-Promises an order in which nothing waits for something that is gone already: on the way in
-definitions and permissions come before the operator, and webhooks, which others' requests wait for,
-last; on the way out webhooks go first, then the objects, while the operator is there to clean up
-after them, and it goes when they are gone.
+Promises an order that cannot deadlock. Definitions and permissions are installed before the
+operator, and webhooks last, because requests wait for them. They are removed first; then the
+objects, while the operator can clean up after them, and then the operator.
 
-Source: kubebuilder's ``make install`` and ``make deploy``; the deadlocks of finalizers that outlive
-their operator.
+Source: kubebuilder's ``make install`` and ``make deploy``.
 """
 
 from __future__ import annotations
@@ -49,29 +46,33 @@ _FOLDERS: Final = ("deploy", "crd", "rbac", "webhooks")
 
 
 def configure(parts: Any, project_part: Callable[..., argparse.ArgumentParser]) -> None:
-    """Add the parts."""
+    """Add the subcommands."""
     install = project_part(parts, "install", "install the definitions of the kinds", _install)
     uninstall = project_part(
         parts, "uninstall", "delete the objects, then the definitions of the kinds", _uninstall
     )
     deploy = project_part(parts, "deploy", "run the operator in the cluster", _deploy)
-    deploy.add_argument("--image", help="(default: as config/deploy says)")
+    deploy.add_argument("--image", help="(default: see config/deploy)")
     undeploy = project_part(parts, "undeploy", "delete the objects, then the operator", _undeploy)
-    undeploy.add_argument("--crds", action="store_true", help="and the definitions of the kinds")
+    undeploy.add_argument(
+        "--crds", action="store_true", help="delete the definitions of the kinds too"
+    )
     finalizers = parts.add_parser(
-        "finalizers", help="emergencies: objects that wait for an operator that is gone"
+        "finalizers", help="for emergencies: objects that wait for an operator that is gone"
     ).add_subparsers(required=True, metavar="PART")
     strip = project_part(
         finalizers, "strip", "let objects that are being deleted go without clean-up", _strip
     )
     strip.add_argument("--finalizer", metavar="NAME", help="(default: those of the kinds' groups)")
-    strip.add_argument("--yes", action="store_true", help="do it; without, only tell")
+    strip.add_argument("--yes", action="store_true", help="remove them; without it, only list them")
     for part in (uninstall, undeploy):
         part.add_argument(
-            "--timeout", type=float, default=120.0, help="seconds that objects may take to go"
+            "--timeout", type=float, default=120.0, help="seconds to wait for objects to be deleted"
         )
     for part in (install, uninstall, deploy, undeploy, strip):
-        part.add_argument("--kubeconfig", metavar="PATH", help="which cluster; else as kubectl")
+        part.add_argument(
+            "--kubeconfig", metavar="PATH", help="of the cluster (default: as kubectl)"
+        )
         part.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
 
 
@@ -130,7 +131,7 @@ def _undeploy(args: argparse.Namespace) -> int:
 
 
 def _strip(args: argparse.Namespace) -> int:
-    """Only of objects that are being deleted: nobody else is waiting."""
+    """Remove finalizers, only of objects that are being deleted."""
     definitions = _definitions(_manifests(read_project(args.project)))
     with _client(args) as client:
         for resource in _served(client, definitions):
@@ -142,7 +143,7 @@ def _strip(args: argparse.Namespace) -> int:
                     if args.yes:
                         _remove_finalizers(client, resource, name, stuck)
     if not args.yes:
-        print("nothing was changed; --yes strips these, and what they stand for stays as it is")
+        print("nothing was changed; --yes removes these finalizers, without their clean-up")
     return 0
 
 
@@ -150,7 +151,7 @@ def _strip(args: argparse.Namespace) -> int:
 
 
 def _manifests(project: Project) -> list[dict[str, Any]]:
-    """What ``config`` holds, the samples excepted."""
+    """Return the manifests in ``config``, without the samples."""
     found = [
         document
         for folder in _FOLDERS
@@ -202,7 +203,7 @@ def _name(manifest: Manifest) -> str:
 
 
 def _served(client: Client, definitions: Iterable[Manifest]) -> list[APIResource]:
-    """The kinds of definitions that the cluster has, each in the version that is stored."""
+    """Return the kinds of definitions that the cluster has, in their stored version."""
     found: list[APIResource] = []
     for definition in definitions:
         name = definition["metadata"]["name"]
@@ -217,9 +218,9 @@ def _served(client: Client, definitions: Iterable[Manifest]) -> list[APIResource
 
 
 def _delete_objects(client: Client, definitions: Iterable[Manifest], timeout: float) -> None:
-    """Delete all objects of the kinds; blocks until the operator has cleaned up after them.
+    """Delete all objects of the kinds; block until the operator has cleaned up.
 
-    Raises :class:`NotInTimeError`, naming those that are left.
+    Raises :class:`NotInTimeError` with those that are left.
     """
     resources = _served(client, definitions)
     with ClusterView(client, *resources) as view:
@@ -242,7 +243,7 @@ def _delete_objects(client: Client, definitions: Iterable[Manifest], timeout: fl
         if not view.wait_until(lambda: not left(), timeout):
             raise NotInTimeError(
                 f"still there after {timeout:g} s, waiting for their finalizers: "
-                f"{', '.join(left())}. The operator was left running; look at its log. If it "
+                f"{', '.join(left())}. The operator still runs; see its log. If it "
                 "cannot clean up any more: clientgo operator finalizers strip"
             )
 

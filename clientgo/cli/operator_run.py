@@ -1,8 +1,8 @@
 """``clientgo operator run``: the project's operator in this process.
 
-Promises to run the manager that the program has, without leader election, against an API server in
-memory or the cluster of a kubeconfig. The server in memory calls its webhooks; for a cluster they
-are served if there are certificates for them, and registering them is the user's task.
+Promises: the manager of the program, without leader election, against a cluster or an API server in
+memory, which calls its webhooks. For a cluster, webhooks are served only with ``--certs``, and the
+user registers them.
 """
 
 from __future__ import annotations
@@ -41,13 +41,13 @@ def configure(parts: Any, project_part: Callable[..., argparse.ArgumentParser]) 
     """Add ``run``."""
     part = project_part(parts, "run", "run the operator here", _run)
     where = part.add_mutually_exclusive_group()
-    where.add_argument("--embedded", action="store_true", help="on an API server in memory")
-    where.add_argument("--kubeconfig", metavar="PATH", help="which cluster; else as kubectl")
+    where.add_argument("--embedded", action="store_true", help="use an API server in memory")
+    where.add_argument("--kubeconfig", metavar="PATH", help="of the cluster (default: as kubectl)")
     part.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
     part.add_argument(
         "--once",
         action="store_true",
-        help="apply config/samples, end when they are reconciled, or fail",
+        help="apply config/samples, exit when they are reconciled, or fail",
     )
     part.add_argument("--timeout", type=float, default=30.0, help="seconds for --once")
     part.add_argument("--certs", metavar="DIR", help="serve webhooks with the certificate in DIR")
@@ -67,7 +67,7 @@ def _run(args: argparse.Namespace) -> int:
             server = stack.enter_context(EmbeddedAPIServer())
             config = load_config(str(server.kubeconfig))
             print(
-                f"An API server in memory; join in with:\n  export KUBECONFIG={server.kubeconfig}",
+                f"An API server in memory; to use it:\n  export KUBECONFIG={server.kubeconfig}",
                 flush=True,
             )
         else:
@@ -149,7 +149,7 @@ def _key(manifest: Mapping[str, Any]) -> ObjectName:
 
 
 def _last_warning(client: Client, resource: APIResource, name: ObjectName) -> str:
-    """Return what the operator's last warning Event about an object says."""
+    """Return the operator's last warning Event about an object."""
     warnings = [
         event
         for event in client.resource(Event).namespace(name.namespace or "default").list().items

@@ -1,10 +1,9 @@
-"""A project's operator as its code declares it, before it has met a cluster.
+"""A project's operator as its code declares it.
 
-Promises that finding it asks no server for anything: the manager is made with a client that leads
-nowhere, and never started.
+Promises: no server is called; the manager is made with a client that leads nowhere, and is never
+started.
 
-Does not promise that the project's own code does nothing when it is imported; what the scaffold
-writes does nothing.
+Does not promise that the project's own code does nothing when it is imported.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ ManagerFunction = Callable[..., Manager]
 
 @dataclass(frozen=True, slots=True)
 class DeclaredOperator:
-    """A project and what its code says: its kinds, its manager, and what ``@rbac`` grants it."""
+    """A project with its kinds, its manager, and the rules that ``@rbac`` grants."""
 
     project: Project
     kinds: Sequence[type[Resource]]
@@ -41,23 +40,23 @@ class DeclaredOperator:
 
     @property
     def rules(self) -> list[PolicyRule]:
-        """What the operator needs for its controllers, and what was granted besides."""
+        """The permissions that follow from its controllers, and those of ``@rbac``."""
         controllers = self.manager.controllers()
         return [*(rule for c in controllers for rule in controller_rules(c)), *self.granted]
 
     @property
     def has_webhooks(self) -> bool:
-        """Whether the API server has to reach it."""
+        """True if the API server has to call it."""
         return not self.manager.webhooks.is_empty()
 
     @property
     def converted(self) -> list[str]:
-        """The definitions of kinds whose versions it converts, by name."""
+        """The names of the definitions whose versions it converts."""
         return [kind.resource.group_resource for kind in self.manager.webhooks.conversions()]
 
 
 def declared_operator(project: Project) -> DeclaredOperator:
-    """Import a project's modules and ask them.
+    """Import a project's modules and make its manager.
 
     Raises ``ImportError``, :class:`~clientgo.operator.errors.DeclarationError`.
     """
@@ -68,13 +67,13 @@ def declared_operator(project: Project) -> DeclaredOperator:
 
 
 def project_kinds(project: Project) -> list[type[Resource]]:
-    """The kinds that a project declares. Raises ``ImportError`` and ``NoKindsError``."""
+    """Return the kinds that a project declares. Raises ``ImportError`` and ``NoKindsError``."""
     _make_importable(project)
     return kinds_in_all([project.api])
 
 
 def kinds_in_all(modules: Iterable[str]) -> list[type[Resource]]:
-    """The kinds of modules, and of all modules in packages. Raises as ``kinds_in`` does."""
+    """Return the kinds of modules, and of all modules in packages. Raises like ``kinds_in``."""
     names: list[str] = []
     for name in modules:
         module = import_project_module(name)
@@ -88,7 +87,7 @@ def kinds_in_all(modules: Iterable[str]) -> list[type[Resource]]:
 
 
 def manager_function(project: Project) -> ManagerFunction:
-    """The function that makes the project's manager. Raises ``ImportError``, ``ConfigError``."""
+    """Return the function that makes the manager. Raises ``ImportError``, ``ConfigError``."""
     module, colon, name = project.manager.partition(":")
     if not colon:
         raise ConfigError(
@@ -104,7 +103,7 @@ def manager_function(project: Project) -> ManagerFunction:
 
 
 def _make_importable(project: Project) -> None:
-    """A project is worked on where it is, which an installed command does not look through."""
+    """Add the project to the import path: an installed command does not look there."""
     root = str(project.root.resolve())
     if root not in sys.path:
         sys.path.insert(0, root)

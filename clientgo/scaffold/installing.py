@@ -1,7 +1,4 @@
-"""Putting manifests into a cluster, and waiting for what follows.
-
-Promises that nothing polls: what is waited for is seen by a watch.
-"""
+"""Applying manifests to a cluster, and watching for the result."""
 
 from __future__ import annotations
 
@@ -19,17 +16,17 @@ from clientgo.operator.errors import OperatorError
 from clientgo.scaffold.declared_operator import kinds_in_all
 
 FIELD_MANAGER: Final = "clientgo-operator"
-PATIENCE: Final = 30.0
+SERVED_TIMEOUT: Final = 30.0
 """Seconds that a cluster may take to serve a new definition."""
 _DEFINITIONS: Final = resource_of(CustomResourceDefinition)
 
 
 class NotInTimeError(OperatorError):
-    """Something that should have followed did not, in the time that it was given."""
+    """A cluster did not reach the expected state in time."""
 
 
 class ClusterView:
-    """Sees the objects of some resources change. A context manager."""
+    """Watches the objects of some resources. A context manager."""
 
     def __init__(self, client: Client, *resources: APIResource) -> None:
         self._factory = DynamicInformerFactory(client)
@@ -42,11 +39,11 @@ class ClusterView:
             )
 
     def objects(self, resource: APIResource) -> list[Unstructured]:
-        """What there is of one of the resources."""
+        """Return the objects of one of the resources."""
         return self._informers[resource].lister.list()
 
     def wait_until(self, seen: Callable[[], bool], timeout: float) -> bool:
-        """Block until ``seen()``, which is asked after every change, or for so many seconds."""
+        """Block until ``seen()``, which is called after each change, or for ``timeout`` seconds."""
         with self._changed:
             return self._changed.wait_for(seen, timeout)
 
@@ -70,14 +67,14 @@ class ClusterView:
 
 
 def apply(client: Client, manifest: Mapping[str, Any]) -> Unstructured:
-    """Make the cluster so, as far as the manifest says. Raises what a client raises."""
+    """Apply a manifest server-side, with force. Raises what a client raises."""
     objects = client.resource(resource_of_manifest(client, manifest))
     namespaced = objects.namespace(manifest["metadata"].get("namespace", ""))
     return namespaced.apply(manifest, field_manager=FIELD_MANAGER, force=True)
 
 
 def delete(client: Client, manifest: Mapping[str, Any]) -> bool:
-    """Delete what the manifest names; return False if it is gone already."""
+    """Delete the object of a manifest; return False if it is gone already."""
     try:
         objects = client.resource(resource_of_manifest(client, manifest))
         namespaced = objects.namespace(manifest["metadata"].get("namespace", ""))
@@ -88,11 +85,11 @@ def delete(client: Client, manifest: Mapping[str, Any]) -> bool:
 
 
 def install_definitions(
-    client: Client, definitions: Iterable[Mapping[str, Any]], *, patience: float = PATIENCE
+    client: Client, definitions: Iterable[Mapping[str, Any]], *, timeout: float = SERVED_TIMEOUT
 ) -> None:
-    """Apply definitions; blocks until their kinds are served.
+    """Apply definitions; block until their kinds are served.
 
-    Raises :class:`NotInTimeError` after so many seconds of ``patience``, naming what is missing.
+    Raises :class:`NotInTimeError` with those that are not served after ``timeout`` seconds.
     """
     names = [apply(client, definition).metadata.name for definition in definitions]
     with ClusterView(client, _DEFINITIONS) as view:
@@ -101,24 +98,24 @@ def install_definitions(
             there = {obj.metadata.name for obj in view.objects(_DEFINITIONS) if _is_served(obj)}
             return [name for name in names if name not in there]
 
-        if not view.wait_until(lambda: not missing(), patience):
+        if not view.wait_until(lambda: not missing(), timeout):
             raise NotInTimeError(
-                f"not served after {patience:g} s: {', '.join(missing())}; see the conditions of "
+                f"not served after {timeout:g} s: {', '.join(missing())}; see the conditions of "
                 "these CustomResourceDefinitions"
             )
-    client.mapper.reset()  # it does not know these kinds yet
+    client.mapper.reset()  # its discovery is older than these kinds
 
 
 def install_kinds(client: Client, *modules: str) -> None:
-    """Install the kinds that modules or packages declare, as tests need them.
+    """Install the kinds that modules or packages declare, for tests.
 
-    Raises what :func:`install_definitions` does, ``ImportError`` and ``NoKindsError``.
+    Raises like :func:`install_definitions`, and ``ImportError`` and ``NoKindsError``.
     """
     install_definitions(client, definitions_of(kinds_in_all(modules)))
 
 
 def resource_of_manifest(client: Client, manifest: Mapping[str, Any]) -> APIResource:
-    """Where a manifest's kind is served. Raises :class:`~clientgo.client.NoMatchError`."""
+    """Return the resource of a manifest's kind. Raises :class:`~clientgo.client.NoMatchError`."""
     version = GroupVersion.parse(manifest["apiVersion"])
     return client.mapper.for_kind(version.group, manifest["kind"], version.version)
 

@@ -1,8 +1,7 @@
-"""Which interpreter a new project is worked on with: the one that began it.
+"""The interpreter of a new project on this machine: the one that ran ``init``.
 
-Promises that ``make run`` works on this machine right after ``init``, also where clientgo is no
-installed package but a folder that Python was told of. It is written to ``local.mk``, which is not
-committed; on other machines the Makefile makes an environment of its own.
+Promises: ``make run`` works right after ``init``, even if clientgo is only on the import path. The
+choice is in ``local.mk``, which is not committed; elsewhere the Makefile makes an environment.
 """
 
 from __future__ import annotations
@@ -17,11 +16,11 @@ from typing import Final
 import clientgo
 
 _NEEDED: Final = ("uvicorn", "httptools", "pytest", "prometheus_client")
-"""What a project imports besides clientgo: to be run on an API server in memory, and tested."""
+"""What a project needs beside clientgo, to run on an API server in memory and to be tested."""
 
 
 def local_makefile() -> str:
-    """The text of ``local.mk``."""
+    """Return the text of ``local.mk``."""
     source = Path(clientgo.__file__).resolve().parents[1]
     lines = ["# How this machine runs the project; written by clientgo operator init."]
     if all(find_spec(name) for name in _NEEDED):
@@ -34,7 +33,7 @@ def local_makefile() -> str:
 
 
 def _finds_by_itself(source: Path) -> bool:
-    """Whether a new interpreter finds this clientgo, wherever it is started."""
+    """Return True if a new interpreter imports this clientgo from any directory."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     found = subprocess.run(
         [sys.executable, "-c", "import clientgo; print(clientgo.__file__)"],

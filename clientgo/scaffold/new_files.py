@@ -1,7 +1,7 @@
 """The files of a new project, and of a kind or webhook that is added to one.
 
-Promises that no file which is there already is changed unless one insists, with one exception that
-only adds: a line in ``main.py`` for each new part, above the comment that says so.
+Promises: an existing file is changed only with ``force``, with one exception: ``main.py`` gets a
+line for each new part, above the comment that marks the place.
 
 Source: kubebuilder's ``init``, ``create api`` and ``create webhook``.
 """
@@ -58,21 +58,20 @@ _WEBHOOKS: Final[Mapping[str, str]] = {"{package}/webhooks/__init__.py": "webhoo
 
 
 class FilesExistError(OperatorError):
-    """Files that would be written are there, with other contents."""
+    """Files that would be written exist with other contents."""
 
     def __init__(self, names: list[str]) -> None:
         super().__init__(
-            f"{', '.join(names)}: there already, and not as they would be written; "
-            "--force overwrites them"
+            f"{', '.join(names)}: exists already with other contents; --force overwrites it"
         )
         self.names = names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KindNames:
-    """What a kind is called. Raises :class:`~clientgo.operator.errors.ConfigError` for bad names.
+    """The names of a kind. Raises :class:`~clientgo.operator.errors.ConfigError` for bad names.
 
-    ``group`` is a domain; ``plural`` follows from the kind by the rules of English unless given.
+    ``group`` is a domain; ``plural`` is the English plural of the kind unless given.
     """
 
     kind: str
@@ -87,11 +86,11 @@ class KindNames:
             ("version", self.version, _VERSION, "v1alpha1"),
         ):
             if not pattern.fullmatch(name):
-                raise ConfigError(f"{name!r} is no {what}; write it as {example}")
+                raise ConfigError(f"{name!r} is not a {what}; write it like {example}")
 
     @property
     def module(self) -> str:
-        """The module of its class."""
+        """The module of the class."""
         return f"{self.kind.lower()}_{self.version}"
 
     def placeholders(self) -> dict[str, str]:
@@ -106,7 +105,7 @@ class KindNames:
 
 
 def plural_of(kind: str) -> str:
-    """How the objects of a kind are called together."""
+    """Return the English plural of a kind, in lower case."""
     word = kind.lower()
     if word.endswith(("s", "x", "z", "ch", "sh")):
         return f"{word}es"
@@ -116,32 +115,32 @@ def plural_of(kind: str) -> str:
 
 
 def init(root: Path, name: str, *, domain: str, force: bool = False) -> list[str]:
-    """Begin a project in ``root``; returns what was written.
+    """Begin a project in ``root``; return what was written.
 
-    Raises :class:`FilesExistError`, and ``ConfigError`` for names that cannot be.
+    Raises :class:`FilesExistError`, and ``ConfigError`` for bad names.
     """
     if not _NAME.fullmatch(name):
-        raise ConfigError(f"{name!r} is no name of an operator; write it as my-operator")
+        raise ConfigError(f"{name!r} is not a name for an operator; write it like my-operator")
     if name in sys.stdlib_module_names or name in _TAKEN or keyword.iskeyword(name):
-        raise ConfigError(f"a Python package cannot be called {name!r}; choose another name")
+        raise ConfigError(f"a Python package cannot have the name {name!r}; choose another name")
     if not _DOMAIN.fullmatch(domain):
-        raise ConfigError(f"{domain!r} is no domain; write one of yours, as example.com")
-    said = {"name": name, "package": name.replace("-", "_"), "domain": domain}
-    return _write(root, _rendered(_PROJECT, said), force=force)
+        raise ConfigError(f"{domain!r} is not a domain; write yours, like example.com")
+    values = {"name": name, "package": name.replace("-", "_"), "domain": domain}
+    return _write(root, _rendered(_PROJECT, values), force=force)
 
 
 def create_api(project: Project, names: KindNames, *, force: bool = False) -> list[str]:
-    """Add a kind with its reconciler, or another version of a kind that has one; returns what was
-    written and, if ``main.py`` is no longer as it began, what to add there.
+    """Add a kind with its reconciler, or another version of a kind.
 
-    Raises :class:`FilesExistError`.
+    Return what was written and, if ``main.py`` was changed too much, what to add there. Raises
+    :class:`FilesExistError`.
     """
-    said = _said(project, names)
-    has_reconciler = (project.root / _path("{package}/controllers/{kind}.py", said)).exists()
-    has_version = (project.root / _path("{package}/api/{module}.py", said)).exists()
+    values = _placeholders(project, names)
+    has_reconciler = (project.root / _path("{package}/controllers/{kind}.py", values)).exists()
+    has_version = (project.root / _path("{package}/api/{module}.py", values)).exists()
     is_new = has_version or not has_reconciler
-    said["storage"] = str(is_new)
-    written = _write(project.root, _rendered(_API if is_new else _NEW_VERSION, said), force=force)
+    values["storage"] = str(is_new)
+    written = _write(project.root, _rendered(_API if is_new else _NEW_VERSION, values), force=force)
     if not is_new:
         return written
     reconciler = f"{names.kind}Reconciler"
@@ -152,22 +151,22 @@ def create_api(project: Project, names: KindNames, *, force: bool = False) -> li
 
 
 def create_webhook(project: Project, names: KindNames, *, force: bool = False) -> list[str]:
-    """Add webhooks for a kind; returns what :func:`create_api` does.
+    """Add webhooks for a kind; return like :func:`create_api`.
 
-    Raises :class:`FilesExistError`, and ``ConfigError`` if there is no such kind.
+    Raises :class:`FilesExistError`, and ``ConfigError`` for an unknown kind.
     """
-    said = _said(project, names)
-    if not (project.root / _path("{package}/api/{module}.py", said)).exists():
+    values = _placeholders(project, names)
+    if not (project.root / _path("{package}/api/{module}.py", values)).exists():
         raise ConfigError(
-            f"{project.package}/api/{names.module}.py is not there; begin with "
+            f"{project.package}/api/{names.module}.py does not exist; begin with "
             f"clientgo operator create-api {names.kind} --version {names.version}"
         )
     shared = {
         name: text
-        for name, text in _rendered(_WEBHOOKS, said).items()
+        for name, text in _rendered(_WEBHOOKS, values).items()
         if not (project.root / name).exists()
     }
-    written = _write(project.root, shared | _rendered(_WEBHOOK, said), force=force)
+    written = _write(project.root, shared | _rendered(_WEBHOOK, values), force=force)
     kind, package = names.kind.lower(), project.package
     return written + _add_to_main(
         project,
@@ -176,26 +175,27 @@ def create_webhook(project: Project, names: KindNames, *, force: bool = False) -
     )
 
 
-def _said(project: Project, names: KindNames) -> dict[str, str]:
+def _placeholders(project: Project, names: KindNames) -> dict[str, str]:
     return {"name": project.name, "package": project.package} | names.placeholders()
 
 
-def _rendered(templates: Mapping[str, str], said: Mapping[str, str]) -> dict[str, str]:
+def _rendered(templates: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
     folder = files("clientgo.scaffold") / "templates"
     return {
-        _path(target, said): _PLACEHOLDER.sub(
-            lambda found: said[found[1]], (folder / f"{template}.tmpl").read_text(encoding="utf-8")
+        _path(target, values): _PLACEHOLDER.sub(
+            lambda found: values[found[1]],
+            (folder / f"{template}.tmpl").read_text(encoding="utf-8"),
         )
         for target, template in templates.items()
     }
 
 
-def _path(target: str, said: Mapping[str, str]) -> str:
-    return target.format_map(said)
+def _path(target: str, values: Mapping[str, str]) -> str:
+    return target.format_map(values)
 
 
 def _write(root: Path, texts: Mapping[str, str], *, force: bool) -> list[str]:
-    """Write all or nothing."""
+    """Write all files, or none if one was edited."""
     there = {
         name: (root / name).read_text(encoding="utf-8") for name in texts if (root / name).exists()
     }
@@ -210,7 +210,7 @@ def _write(root: Path, texts: Mapping[str, str], *, force: bool) -> list[str]:
 
 
 def _add_to_main(project: Project, import_line: str, part_line: str) -> list[str]:
-    """Add a part to ``main.py``, or say what to add if its comments are gone."""
+    """Add a part to ``main.py``, or return what to add if its comments are gone."""
     name = f"{project.package}/main.py"
     text = (project.root / name).read_text(encoding="utf-8")
     if part_line in text:

@@ -1,7 +1,6 @@
-"""``operator.toml``: what the tool has to know of a project.
+"""``operator.toml``: what the command line has to know of a project.
 
-Promises that a setting which there is not is an error that names it, and that nothing of the
-project is imported by reading it.
+Promises: an unknown setting is an error that names it; reading imports nothing of the project.
 
 Source: kubebuilder's ``PROJECT`` file.
 """
@@ -21,8 +20,10 @@ FILE: Final = "operator.toml"
 
 
 class Deploy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How the operator runs in a cluster. ``certificates`` says who makes those of its webhooks:
-    the operator itself, or cert-manager."""
+    """How the operator runs in a cluster.
+
+    ``certificates`` says who makes those of its webhooks: the operator itself, or cert-manager.
+    """
 
     image: str = ""
     replicas: int = 1
@@ -45,8 +46,11 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """A project: ``manager`` is the function that makes its manager, as ``demo.main:new_manager``;
-    ``api`` the module or package of its kinds."""
+    """A project.
+
+    ``manager`` is the function that makes its manager, such as ``demo.main:new_manager``; ``api``
+    is the module or package of its kinds.
+    """
 
     root: Path
     name: str
@@ -59,7 +63,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def config(self) -> Path:
-        """Where manifests are."""
+        """The directory of the manifests."""
         return self.root / "config"
 
     @property
@@ -68,13 +72,13 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_project(root: Path, **deploy: Any) -> Project:
-    """The project in a directory; ``deploy`` replaces settings that are not None.
+    """Read the project in a directory; ``deploy`` replaces settings that are not None.
 
     Raises :class:`~clientgo.operator.errors.ConfigError`.
     """
     file = root / FILE
     try:
-        said = convert(tomllib.loads(file.read_text(encoding="utf-8")), _File)
+        settings = convert(tomllib.loads(file.read_text(encoding="utf-8")), _File)
     except FileNotFoundError as error:
         raise ConfigError(
             f"there is no {FILE} in {root}; go to the project's directory, or begin one with "
@@ -85,11 +89,11 @@ def read_project(root: Path, **deploy: Any) -> Project:
     changes = {name: value for name, value in deploy.items() if value is not None}
     return Project(
         root=root,
-        name=said.name,
-        package=said.package,
-        manager=said.manager,
-        api=said.api,
-        domain=said.domain,
-        namespace=said.namespace or f"{said.name}-system",
-        deploy=msgspec.structs.replace(said.deploy, **changes),
+        name=settings.name,
+        package=settings.package,
+        manager=settings.manager,
+        api=settings.api,
+        domain=settings.domain,
+        namespace=settings.namespace or f"{settings.name}-system",
+        deploy=msgspec.structs.replace(settings.deploy, **changes),
     )

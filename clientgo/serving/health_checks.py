@@ -1,13 +1,13 @@
-"""Named health checks and the page that tells how they are.
+"""Named health checks, and the page with their results.
 
-Promises: the checks of a report run at the same time, and none holds it up longer than
-``timeout``; one that hangs is reported, and not run again before it has ended. The page says which
-check failed; why is said in the log, once when it begins and once when it is over.
+Promises: the checks of a report run at the same time, each for ``timeout`` at most; one that hangs
+is reported, and not run again before it ends. The page says which check failed; the log says why,
+once when it begins to fail and once when it recovers.
 
-Does not promise to judge what is bad enough for a restart: a check for ``/healthz`` should fail
-only for what a restart mends, one for ``/readyz`` for what will pass by itself.
+Does not promise to know when a restart helps: a check for ``/healthz`` should fail only if a
+restart repairs it, one for ``/readyz`` if it will pass by itself.
 
-Source: k8s.io/apiserver/pkg/server/healthz, whose paths, parameters and texts these are.
+Source: k8s.io/apiserver/pkg/server/healthz, with its paths, parameters and texts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class CheckTimeoutError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What became of one check; without an ``error`` it is well, or was ``excluded``."""
+    """The result of one check; it passed without an ``error``, or was ``excluded``."""
 
     name: str
     error: BaseException | None = None
@@ -46,7 +46,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class HealthReport:
-    """All checks at one instant, in the order of their names."""
+    """The results of all checks at one time, sorted by name."""
 
     results: tuple[CheckResult, ...]
 
@@ -56,7 +56,7 @@ class HealthReport:
 
 
 class HealthChecks:
-    """The checks behind one path; ``name`` is how it calls itself. Thread-safe.
+    """The checks behind one path; ``name`` stands in texts and logs. Thread-safe.
 
     ::
 
@@ -64,7 +64,7 @@ class HealthChecks:
         healthy.add("workers", controller.check_workers)
         Server(":8081", {"/healthz": healthy.respond})
 
-    ``timeout`` is in seconds. Without a check it is always well.
+    ``timeout`` is in seconds. Without checks the answer is ok.
     """
 
     def __init__(self, name: str, *, timeout: float = 1.0) -> None:
@@ -75,7 +75,7 @@ class HealthChecks:
         self._failing: frozenset[str] = frozenset()
 
     def add(self, name: str, check: Callable[[], object]) -> None:
-        """Ask ``check`` too; it is well if it returns. ``ValueError`` for a name that is taken."""
+        """Add a check, which passes if it returns. Raises ``ValueError`` for a name in use."""
         with self._lock:
             if name in self._checks:
                 raise ValueError(f"{self._name} has a check called {name!r} already")
@@ -101,7 +101,7 @@ class HealthChecks:
         return HealthReport(results)
 
     def respond(self, request: Request) -> Response:
-        """The page: ``/readyz``, ``/readyz?verbose``, ``?exclude=NAME`` and ``/readyz/NAME``."""
+        """Return the page: ``/readyz``, ``?verbose``, ``?exclude=NAME`` and ``/readyz/NAME``."""
         excluded = request.query.get("exclude", [])
         try:
             report = self.report(only=request.rest, exclude=excluded)
@@ -120,7 +120,7 @@ class HealthChecks:
     def _outcome(self, run: _Run, deadline: float) -> BaseException | None:
         if run.ended.wait(max(deadline - time.monotonic(), 0)):
             return run.error
-        return CheckTimeoutError(f"it has not answered within {self._timeout:g} s")
+        return CheckTimeoutError(f"it did not answer within {self._timeout:g} s")
 
     def _say_what_changed(self, results: tuple[CheckResult, ...]) -> None:
         errors = {result.name: result.error for result in results if result.error is not None}
@@ -132,7 +132,7 @@ class HealthChecks:
         for name in sorted(began):
             _log.warning("%s: check %s fails: %s", self._name, name, errors[name])
         for name in sorted(over):
-            _log.info("%s: check %s is well again", self._name, name)
+            _log.info("%s: check %s passes again", self._name, name)
 
 
 class _Run:
@@ -154,7 +154,7 @@ class _Run:
 
 
 class _Check:
-    """A check and its last run; whoever asks while it runs gets the same one."""
+    """A check and its last run, which callers share while it lasts."""
 
     def __init__(self, check: Callable[[], object]) -> None:
         self._check = check

@@ -1,7 +1,4 @@
-"""The page that Prometheus reads. Needs the ``prometheus-client`` package (the ``metrics`` extra).
-
-Promises what is in a registry, in the format that the request prefers.
-"""
+"""The page that Prometheus reads. Needs ``prometheus-client`` (the extra ``metrics``)."""
 
 from __future__ import annotations
 
@@ -14,10 +11,12 @@ with needing_extra("metrics", "clientgo.serving.metrics"):
 
 
 def metrics_handler(registry: CollectorRegistry = REGISTRY) -> Handler:
-    """A handler that shows ``registry``, for instance the one of a ``PrometheusProvider``::
+    """Return a handler that shows ``registry``, in the format that the request prefers.
 
-    set_default_provider(PrometheusProvider())
-    Server(":8080", {"/metrics": metrics_handler()})
+    ::
+
+        set_default_provider(PrometheusProvider())
+        Server(":8080", {"/metrics": metrics_handler()})
     """
 
     def respond(request: Request) -> Response:

@@ -99,7 +99,7 @@ def test_an_edited_file_is_kept_and_nothing_else_is_written_either(project: Proj
     makefile.write_text("mine")
     dockerfile.unlink()
 
-    with pytest.raises(FilesExistError, match=r"Makefile: there already.*--force"):
+    with pytest.raises(FilesExistError, match=r"Makefile: exists already.*--force"):
         init(project.root, "my-demo", domain="example.com")
 
     assert makefile.read_text() == "mine"
@@ -197,7 +197,7 @@ def test_a_name_that_no_package_or_account_can_have_is_refused(tmp_path: Path, n
     [({"kind": "demo"}, "kind"), ({"group": "demo"}, "group"), ({"version": "1"}, "version")],
 )
 def test_bad_names_of_kinds_are_refused(bad: dict[str, str], what: str) -> None:
-    with pytest.raises(ConfigError, match=f"is no {what}"):
+    with pytest.raises(ConfigError, match=f"is not a {what}"):
         KindNames(**{"kind": "Demo", "group": "example.com"} | bad)
 
 

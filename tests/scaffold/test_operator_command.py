@@ -83,7 +83,7 @@ def test_init_in_a_folder_that_has_other_files_writes_nothing(
 
     assert _run("init", "demo") == 1
 
-    assert "Makefile: there already" in capsys.readouterr().err
+    assert "Makefile: exists already" in capsys.readouterr().err
     assert [file.name for file in (in_empty_folder / "demo").iterdir()] == ["Makefile"]
 
 
@@ -111,7 +111,8 @@ def test_a_module_of_types_that_cannot_be_imported_is_one_line_with_its_place(
 ) -> None:
     """OP-GEN-19"""
     types = demo / "demo/api/demo_v1alpha1.py"
-    types.write_text(types.read_text().replace('    """What the user wants."""', f"    {line}"))
+    docstring = '    """The desired state, written by users."""'
+    types.write_text(types.read_text().replace(docstring, f"    {line}"))
     forget_modules(demo)
     capsys.readouterr()
 

@@ -1,7 +1,7 @@
 """The objects with which cert-manager makes an operator's webhook certificate.
 
-Promises: a self-signing Issuer, and a Certificate that puts a pair into a Secret, to be mounted
-into ``cert_dir``; the annotation lets cert-manager write the ``caBundle``.
+Promises: a self-signing Issuer, and a Certificate that puts a pair into a Secret to mount at
+``cert_dir``; with the annotation cert-manager writes the ``caBundle``.
 
 Upstream: kubebuilder's ``config/certmanager``.
 """
@@ -17,7 +17,7 @@ _API_VERSION: Final = "cert-manager.io/v1"
 def certificate_manifests(
     name: str, namespace: str, *, secret: str, service: str
 ) -> list[dict[str, Any]]:
-    """The Issuer and the Certificate called ``name`` for the webhooks behind ``service``."""
+    """Return the Issuer and the Certificate ``name`` for the webhooks behind ``service``."""
     issuer: dict[str, Any] = {
         "apiVersion": _API_VERSION,
         "kind": "Issuer",
@@ -38,11 +38,11 @@ def certificate_manifests(
 
 
 def inject_annotation(name: str, namespace: str) -> dict[str, str]:
-    """What to annotate webhook configurations and CRDs with to get the certificate's authority."""
+    """Return the annotation that gives webhook configurations and CRDs the authority."""
     return {INJECT_ANNOTATION: f"{namespace}/{name}"}
 
 
 def service_names(service: str, namespace: str) -> list[str]:
-    """The names by which API servers call a service."""
+    """Return the names by which API servers call a service."""
     name = f"{service}.{namespace}.svc"
     return [name, f"{name}.cluster.local"]

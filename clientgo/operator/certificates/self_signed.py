@@ -1,16 +1,15 @@
-"""Certificates without cert-manager: the operator makes, shares, announces and renews its own.
+"""Certificates without cert-manager: the operator makes, shares and renews its own.
 
 ::
 
     leader ──► caBundle of its configurations ──► Secret ──► every replica's server
 
-Promises: only the leader writes. It announces a new authority before anybody shows a certificate
-of it. A certificate is renewed after two thirds of its life, without a restart; replicas that do
-not lead take what is in the Secret within 10 s, and wait for it where there is none. Only where a
-leader could not come to be without the webhooks does any replica make the first certificates:
-creating the Secret is atomic, so that all go on with the same.
+Promises: only the leader writes, and it writes a new authority before any replica uses its
+certificates. A certificate is renewed after two thirds of its life, without a restart; other
+replicas read the Secret every 10 s. If a leader cannot be elected without the webhooks, any replica
+makes the first certificates: the Secret is created only once, so all use the same.
 
-Upstream: open-policy-agent ``cert-controller`` rotator; controller-runtime leaves it to others.
+Upstream: open-policy-agent ``cert-controller`` rotator; controller-runtime has none.
 """
 
 from __future__ import annotations
@@ -38,18 +37,17 @@ from clientgo.wait import call_when_set
 _log = logging.getLogger("clientgo.operator.certificates")
 
 LOOK_PERIOD: Final = 10.0
-"""Seconds between looks at the Secret."""
+"""Seconds between reads of the Secret."""
 
 
 class SelfSignedCertificates:
     """Keeps the certificate of a webhook server. Thread-safe.
 
     ``names`` are the host names and addresses that API servers call, usually
-    ``<service>.<namespace>.svc``; ``install`` takes the pair, usually
-    ``WebhookServer.certificate.install``; ``is_leader`` tells whether this replica may write, and
-    when it has become so :meth:`wake` should be called; ``trusting`` names what has to trust the
-    certificate. With ``may_begin`` the first certificates are made without a leader. Raises
-    ``ConfigError`` where the package ``cryptography`` is missing.
+    ``<service>.<namespace>.svc``; ``install`` uses a pair. ``is_leader`` returns True if this
+    replica may write; call :meth:`wake` when it has been elected. ``trusting`` names the objects
+    that have to trust the certificate. With ``may_begin`` the first certificates are made without
+    a leader. Raises ``ConfigError`` without the package ``cryptography``.
     """
 
     def __init__(
@@ -81,7 +79,7 @@ class SelfSignedCertificates:
         self._is_woken = False
 
     def ensure(self) -> bool:
-        """Do now what is due; whether there is a certificate in use.
+        """Make, renew or read certificates as needed; return True if one is in use.
 
         Blocks on the API server; raises what a client raises.
         """
@@ -102,7 +100,7 @@ class SelfSignedCertificates:
         return True
 
     def run(self, stop: threading.Event) -> None:
-        """Do what is due at once, when woken and every 10 s, until ``stop`` is set."""
+        """Call :meth:`ensure` immediately, when woken and every 10 s, until ``stop`` is set."""
         registration = call_when_set(stop, self.wake)
         try:
             while not stop.is_set():
@@ -115,7 +113,7 @@ class SelfSignedCertificates:
             registration.cancel()
 
     def wake(self) -> None:
-        """Do what is due now, in the thread that runs; this replica has been elected, say."""
+        """Let :meth:`run` call :meth:`ensure` now, as after an election."""
         with self._changed:
             self._is_woken = True
             self._changed.notify_all()
@@ -133,7 +131,7 @@ class SelfSignedCertificates:
             )
 
     def _begin(self, secret: Secret | None) -> OwnCertificates:
-        """The first certificates; those of another replica if that was faster."""
+        """Return the first certificates; those of another replica if that was faster."""
         made = OwnCertificates.make(self._names, self._clock.time())
         try:
             self._secret.write(secret, made)
@@ -165,9 +163,9 @@ def self_signed_certificates(
     is_leader: Callable[[], bool],
     clock: Clock = REAL_CLOCK,
 ) -> SelfSignedCertificates:
-    """What keeps the certificate of ``server``, to be run in a thread from the server's start on.
+    """Return what keeps the certificate of ``server``; run it from the server's start.
 
-    ``operator`` and ``namespace`` say which Secret, service and configurations are its own, see
+    ``operator`` and ``namespace`` name its Secret, service and configurations, see
     :class:`~clientgo.operator.webhooks.manifest.WebhookObjectNames`; the CRDs are those of the
     kinds that it converts. Raises ``ConfigError`` without the package ``cryptography``,
     ``DeclarationError`` for versions that cannot be converted.
@@ -186,7 +184,7 @@ def self_signed_certificates(
         ),
         is_leader=is_leader,
         install=server.certificate.install,
-        # A leader works with filled caches, and these need the conversions.
+        # A leader needs filled caches, and these need the conversions.
         may_begin=bool(crds),
         clock=clock,
     )

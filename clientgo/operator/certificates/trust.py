@@ -1,7 +1,7 @@
-"""Telling the API server which authority vouches for an operator's webhooks: ``caBundle``.
+"""Writing the ``caBundle`` of an operator's webhooks, so that the API server trusts them.
 
-Promises: nothing is written that is so already; a configuration that is not there yet is passed
-over, and found the next time.
+Promises: nothing is written that is up to date; a configuration that does not exist is skipped, and
+found the next time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _log = logging.getLogger("clientgo.operator.certificates")
 
 @dataclass(frozen=True, slots=True)
 class Trusting:
-    """The names of the objects whose ``caBundle`` is an operator's own to write."""
+    """The names of the objects whose ``caBundle`` an operator writes."""
 
     mutating: Sequence[str] = ()
     validating: Sequence[str] = ()
@@ -33,7 +33,7 @@ class Trusting:
 
 
 def trust(client: Client, objects: Trusting, bundle: bytes, *, only_first: bool = False) -> None:
-    """Make all these trust the PEM ``bundle``, with ``only_first`` those that trust nobody yet.
+    """Write the PEM ``bundle`` into these objects; with ``only_first`` where there is none yet.
 
     Blocks; raises what a client raises.
     """
@@ -59,7 +59,7 @@ def _trust_one(resources: ResourceClient[Any], name: str, bundle: bytes, only_fi
             config.ca_bundle = bundle
         if configs:
             resources.update(obj)
-            _log.info("%s %s trusts our webhooks now", resources.resource.kind, name)
+            _log.info("%s %s trusts the webhooks of this operator", resources.resource.kind, name)
 
     try:
         retry_on_conflict(write)
@@ -68,7 +68,7 @@ def _trust_one(resources: ResourceClient[Any], name: str, bundle: bytes, only_fi
 
 
 def _client_configs(obj: Any) -> list[Any]:
-    """The parts of an object that say how to reach a webhook."""
+    """Return the parts of an object that say how to call a webhook."""
     if not isinstance(obj, CustomResourceDefinition):
         return [webhook.client_config for webhook in obj.webhooks or ()]
     conversion = obj.spec.conversion

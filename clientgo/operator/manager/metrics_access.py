@@ -1,8 +1,7 @@
-"""Who may read a manager's metrics where these are served securely.
+"""Who may read a manager's secure metrics.
 
-Promises that a page is shown only to whoever has a token that the API server knows, and the right
-to get the page's path; that the API server is asked at most once a minute about a token, and that
-an answer which could not be had is a refusal.
+Promises: a reader needs a token that the API server accepts, and the right to get the page's path;
+the API server is asked at most once a minute about a token; without its answer access is denied.
 
 Source: controller-runtime pkg/metrics/filters.
 """
@@ -60,7 +59,7 @@ class MetricsAccess:
         self._rights: _Memory[bool] = _Memory(clock)
 
     def guarded(self, handler: Handler) -> Handler:
-        """The handler, for those who may."""
+        """Return the handler with a check of the reader before it."""
 
         def respond(request: Request) -> Response:
             scheme, _, token = request.headers.get("authorization", "").partition(" ")
@@ -106,7 +105,7 @@ class MetricsAccess:
 
 
 def tls_of(directory: str | None, clock: Clock) -> Callable[[], ssl.SSLContext]:
-    """What TLS handshakes use: the files of a directory, or a certificate of our own making.
+    """Return the TLS settings of the files in a directory, or of a certificate made here.
 
     Raises ``ConfigError`` for files that cannot be used.
     """
@@ -126,7 +125,7 @@ def tls_of(directory: str | None, clock: Clock) -> Callable[[], ssl.SSLContext]:
 
 
 class _Memory(Generic[V]):
-    """Answers, each for as long as it holds; the oldest go when there are too many."""
+    """Answers, each kept while it is valid; at the limit the oldest go."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -134,7 +133,7 @@ class _Memory(Generic[V]):
         self._answers: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
 
     def get(self, question: Hashable, ask: Callable[[], tuple[V, float]]) -> V:
-        """The answer; ``ask`` gives it and the seconds for which it holds."""
+        """Return the answer; ``ask`` returns it with the seconds for which it is valid."""
         now = self._clock.monotonic()
         with self._lock:
             known = self._answers.get(question)

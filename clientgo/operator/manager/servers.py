@@ -1,7 +1,7 @@
-"""What a manager shows over HTTP: health, metrics, webhooks.
+"""The HTTP servers of a manager: health, metrics, webhooks.
 
-Promises that they answer from the first moment of a start until the last of a stop, while the
-caches still fill: whoever fills them may need a conversion webhook for that.
+Promises: they answer from the start of a manager to the end of its stop, also while caches fill,
+which may need a conversion webhook.
 
 Source: controller-runtime pkg/manager and pkg/metrics/server.
 """
@@ -34,7 +34,7 @@ METRICS_PATH: Final = "/metrics"
 
 @dataclass(frozen=True, slots=True)
 class BoundAddresses:
-    """Where a manager's servers listen; empty for those that do not."""
+    """The URLs of a manager's servers; empty for those that do not run."""
 
     metrics: str = ""
     health: str = ""
@@ -44,7 +44,7 @@ class BoundAddresses:
 class Servers:
     """The servers of one manager. Declare before :meth:`start`; thread-safe after it.
 
-    Raises :class:`~clientgo.operator.errors.ConfigError` for addresses that are none.
+    Raises :class:`~clientgo.operator.errors.ConfigError` for bad addresses.
     """
 
     def __init__(
@@ -75,7 +75,7 @@ class Servers:
 
     @property
     def bound(self) -> BoundAddresses:
-        """Where they can be reached from this machine, while they run."""
+        """The URLs by which this machine reaches them, while they run."""
         webhooks = self._webhook_server
         return BoundAddresses(
             metrics=self._url("metrics"),
@@ -84,7 +84,7 @@ class Servers:
         )
 
     def add_check(self, checks: HealthChecks, name: str, check: Callable[[], object]) -> None:
-        """Raises ``DeclarationError`` after the start, or for a name that is taken."""
+        """Add a check. Raises ``DeclarationError`` after the start, or for a name in use."""
         self._check_not_started(f"health check {name!r}")
         if name in self._config.checks:
             raise DeclarationError(f"{name!r} is a built-in check; choose another name")
@@ -94,18 +94,17 @@ class Servers:
             raise DeclarationError(str(error)) from None
 
     def add_metrics_path(self, path: str, handler: Handler) -> None:
-        """Serve something more beside the metrics. ``/metrics`` itself is taken."""
+        """Serve another path beside the metrics. ``/metrics`` itself is in use."""
         self._check_not_started(f"path {path!r}")
         if path == METRICS_PATH or path in self._paths:
             raise DeclarationError(f"the metrics server has a path {path!r} already")
         self._paths[path] = handler
 
     def start(self, health: ManagerHealth, client: Client) -> None:
-        """Begin to serve, with the manager's own checks among the others.
+        """Begin to serve, with the manager's own checks added.
 
-        ``client`` asks about those who read metrics, where these are secure.
-
-        Raises :class:`~clientgo.operator.errors.ConfigError`.
+        ``client`` reviews the access to secure metrics. Raises
+        :class:`~clientgo.operator.errors.ConfigError`.
         """
         self._add_built_in(self.readyz, "caches", health.check_caches)
         self._add_built_in(self.readyz, "sources", health.check_sources)
@@ -132,11 +131,11 @@ class Servers:
         is_leader: Callable[[], bool],
         failed: Callable[[BaseException], object],
     ) -> None:
-        """Begin to make, share and renew the certificate of the webhooks, if that is our task.
+        """Begin to make, share and renew the certificate of the webhooks, if configured.
 
-        It does not wait for caches or leadership: these may be waiting for the webhooks. Raises
-        :class:`~clientgo.operator.errors.ConfigError` without the package ``cryptography``, and
-        where the namespace of this process is not known.
+        It does not wait for caches or leadership, which may wait for the webhooks. Raises
+        :class:`~clientgo.operator.errors.ConfigError` without the package ``cryptography``, and if
+        the namespace of this process is unknown.
         """
         server = self._webhook_server
         if server is None or self._webhook_options.certs != "self":
@@ -154,12 +153,12 @@ class Servers:
         self._keepers.start()
 
     def elected(self) -> None:
-        """This process leads now."""
+        """Let the leader write certificates now."""
         if self._certificates is not None:
             self._certificates.wake()
 
     def stop_webhooks(self, timeout: float | None) -> list[str]:
-        """Returns the names of threads that did not end in time."""
+        """Stop the webhooks; return the names of threads that did not end in time."""
         server = self._webhook_server
         if server is None:
             return []
@@ -167,7 +166,7 @@ class Servers:
         return alive + (server.stop() if timeout is None else server.stop(timeout))
 
     def stop(self) -> None:
-        """Stop serving; blocks until requests in progress are answered. Idempotent."""
+        """Stop the other servers; block until requests in progress are answered. Idempotent."""
         for server in self._running.values():
             server.stop()
         self._running.clear()
@@ -216,10 +215,10 @@ class Servers:
 def metrics_of(
     address: str, provider: MetricsProvider | None
 ) -> tuple[MetricsProvider, Handler | None]:
-    """Where a manager's numbers go, and the page that shows them.
+    """Return where a manager's metrics go, and the page that shows them.
 
-    Without a provider the numbers go to a registry of the manager's own. Raises
-    :class:`~clientgo.operator.errors.ConfigError` where the package for that is missing.
+    Without a provider they go to a registry of the manager's own. Raises
+    :class:`~clientgo.operator.errors.ConfigError` if the package for that is missing.
     """
     if address == OFF:
         return provider or NO_METRICS, None

@@ -1,4 +1,4 @@
-"""Webhooks: what the API server asks before it stores an object, and how versions become another.
+"""Webhooks: the API server asks them before it stores an object, and to convert versions.
 
 ::
 
@@ -19,7 +19,7 @@
     server = WebhookServer(WebhookOptions(cert_dir="certs"), webhooks)
     server.start()
 
-``Webhooks.manifests`` says how to register them with the API server.
+``Webhooks.manifests`` has the values with which to register them.
 """
 
 from clientgo.operator.webhooks.admission_review import (

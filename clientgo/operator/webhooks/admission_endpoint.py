@@ -52,10 +52,10 @@ _log = logging.getLogger("clientgo.operator.webhooks")
 
 
 class AdmissionEndpoint:
-    """Lets ``handler`` judge the reviews that come to ``path``. Thread-safe.
+    """Answers the reviews that come to ``path`` with ``handler``. Thread-safe.
 
-    ``timeout`` is how long the API server waits according to the registration, in seconds; calls
-    say it themselves, too. ``bugs`` counts handlers that failed.
+    ``timeout`` is how many seconds the API server waits as registered; a call may say it too.
+    ``bugs`` counts handlers that failed.
     """
 
     def __init__(

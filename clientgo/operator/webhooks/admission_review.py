@@ -23,7 +23,7 @@ from clientgo.meta.patches import create_json_patch
 
 
 class Operation(enum.StrEnum):
-    """The operations of ``admission.k8s.io``; the values are those on the wire."""
+    """The operations of ``admission.k8s.io``, with their JSON values."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -35,7 +35,7 @@ _NOTHING: Final = Raw(b"null")
 
 
 class UserInfo(Struct, rename="camel", kw_only=True, frozen=True):
-    """Who sent the request that is under review."""
+    """The user who sent the request under review."""
 
     username: str = ""
     uid: str = ""
@@ -44,7 +44,7 @@ class UserInfo(Struct, rename="camel", kw_only=True, frozen=True):
 
 
 class ReviewedKind(Struct, rename="camel", kw_only=True, frozen=True):
-    """The type of the object in the review, which is the one that the webhook registered for."""
+    """The type of the object in the review: the one that the webhook is registered for."""
 
     group: str = ""
     version: str = ""
@@ -89,20 +89,20 @@ class AdmissionReview(Struct, rename="camel", kw_only=True, frozen=True):
 
 
 def raw_object(raw: Raw) -> bytes | None:
-    """The JSON of an object in a request; None where there is none."""
+    """Return the JSON of an object in a request, None if it is absent."""
     content = bytes(raw)
     return None if content in (b"", b"null") else content
 
 
 def plain_object(raw: Raw) -> JSONObject | None:
-    """An object in a request as plain JSON values; None where there is none."""
+    """Return an object in a request as plain JSON values, None if it is absent."""
     content = raw_object(raw)
     return None if content is None else msgspec.json.decode(content)
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionResponse:
-    """What a webhook says to a request. Made by the constructors below; immutable.
+    """The answer to a request. Made by the constructors below; immutable.
 
     ``patch`` is a JSON patch of the request's object, ``warnings`` are shown to the user.
     """
@@ -114,12 +114,12 @@ class AdmissionResponse:
 
     @classmethod
     def allow(cls, *, warnings: Sequence[str] = ()) -> Self:
-        """Let the request through as it is."""
+        """Allow the request without changes."""
         return cls(allowed=True, warnings=tuple(warnings))
 
     @classmethod
     def change(cls, request: AdmissionRequest, result: Any) -> Self:
-        """Let the request through with its object made into ``result`` (an object or a dict)."""
+        """Allow the request, and make its object ``result`` (an object or a dict)."""
         return cls(
             allowed=True,
             patch=create_json_patch(plain_object(request.object), to_plain(result)),
@@ -139,7 +139,7 @@ KIND: Final = "AdmissionReview"
 def encode_review(
     response: AdmissionResponse, *, uid: str = "", api_version: str = "", kind: str = ""
 ) -> bytes:
-    """The answer to the review that called itself ``api_version`` and ``kind``."""
+    """Return the answer to a review of this ``api_version`` and ``kind``."""
     answer: dict[str, Any] = {
         "uid": uid,
         "allowed": response.allowed,
@@ -156,7 +156,7 @@ def encode_review(
 
 
 def plain_status(status: Status) -> Mapping[str, Any]:
-    """A status as JSON values, without the details where there are none."""
+    """Return a status as JSON values, without empty details."""
     plain: dict[str, Any] = msgspec.to_builtins(status)
     if not plain.get("details"):
         plain.pop("details", None)
@@ -164,10 +164,10 @@ def plain_status(status: Status) -> Mapping[str, Any]:
 
 
 class AdmissionContext:
-    """One request under review; belongs to the one call that it is given to.
+    """The request under review, without its object. Valid during one call of a handler.
 
-    On ``dry_run`` nothing may be changed anywhere: the write that is under review will not be
-    stored. ``options`` are those of the write (``CreateOptions`` ...) as plain JSON values.
+    On ``dry_run`` a handler must change nothing, because the write will not be stored. ``options``
+    are those of the write (``CreateOptions`` ...) as plain JSON values.
     """
 
     __slots__ = ("_request", "operation", "warnings")
@@ -178,9 +178,9 @@ class AdmissionContext:
         self.warnings: list[str] = []
 
     def warn(self, text: str) -> None:
-        """Show ``text`` to the user, whether the request is allowed or not.
+        """Show ``text`` to the user, even if the request is refused.
 
-        The API server cuts a warning after 256 characters where there are many.
+        If there are many warnings, the API server cuts each after 256 characters.
         """
         self.warnings.append(text)
 
@@ -208,7 +208,7 @@ class AdmissionContext:
 
     @property
     def name(self) -> str:
-        """The object's name; empty while it is being made up from ``generateName``."""
+        """The object's name; empty while the API server generates it (``generateName``)."""
         return self._request.name
 
     @property

@@ -50,7 +50,7 @@ class _Review(Struct, rename="camel", kw_only=True):
 
 
 class ConversionEndpoint:
-    """Converts objects of the kinds that it is given; ``bugs`` counts failed converters."""
+    """Converts objects of ``kinds``; ``bugs`` counts converters that failed. Thread-safe."""
 
     def __init__(
         self, kinds: Sequence[KindConversions], *, calls: CallLimiter, bugs: Counter

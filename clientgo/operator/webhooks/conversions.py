@@ -37,7 +37,7 @@ _ATTRIBUTE: Final = "__clientgo_conversion__"
 
 
 class Converter(Protocol[S, H]):
-    """Makes one version from another and back; must not change what it is given."""
+    """Converts one version to another and back; it must not change its argument."""
 
     def to_hub(self, spoke: S) -> H: ...
 
@@ -46,7 +46,7 @@ class Converter(Protocol[S, H]):
 
 @dataclass(frozen=True, slots=True)
 class SpokeDeclaration:
-    """What the decorator leaves on a converter's class."""
+    """What the decorator stores on a converter's class."""
 
     spoke: type[Resource]
     hub: type[Resource]
@@ -58,10 +58,9 @@ def conversion(
 ) -> Callable[[C], C]:
     """Declare a class that converts between ``spoke`` and ``hub``, two versions of one kind.
 
-    ``unknown_in`` names an annotation. With it, fields of the hub that the hub's type does not
-    declare are kept there while an object is a spoke, instead of where they are; a spoke's schema
-    would prune them there. Raises ``DeclarationError`` for types that are not two versions of a
-    kind.
+    ``unknown_in`` names an annotation. While an object is a spoke, it holds the fields of the hub
+    that the hub's type does not declare; the spoke's schema would prune them otherwise. Raises
+    ``DeclarationError`` for types that are not two versions of a kind.
     """
     ours, theirs = resource_of(spoke), resource_of(hub)
     if _group_kind(ours) != _group_kind(theirs) or ours.version == theirs.version:
@@ -83,7 +82,7 @@ def conversion(
 
 
 def declared_conversion(converter: Any) -> SpokeDeclaration | None:
-    """What ``@conversion`` says of a converter or its class; None if it is none."""
+    """Return the declaration of a converter or its class, None if it has none."""
     declared: SpokeDeclaration | None = getattr(converter, _ATTRIBUTE, None)
     return declared
 
@@ -96,14 +95,14 @@ _CHANGEABLE: Final = ("labels", "annotations")
 
 
 class ConversionError(Exception):
-    """An object cannot be converted; the message says which and why."""
+    """An object cannot be converted."""
 
 
 class KindConversions:
-    """All conversions of one kind. Immutable, safe for every thread.
+    """All conversions of one kind. Immutable and thread-safe.
 
-    Raises ``DeclarationError`` where the converters do not agree on one hub or two convert the
-    same spoke, and, for each of ``versions`` that is neither hub nor spoke, that one is missing.
+    Raises ``DeclarationError`` if the converters have several hubs, if two convert the same spoke,
+    or if one of ``versions`` is neither hub nor spoke.
     """
 
     def __init__(self, converters: Iterable[Any], versions: Iterable[type[Resource]] = ()) -> None:
@@ -123,9 +122,9 @@ class KindConversions:
                 )
 
     def convert(self, plain: JSONObject, desired: str) -> JSONObject:
-        """The object in the version ``desired``; the same object where it has that version.
+        """Return the object in the version ``desired``; the same one if it has that version.
 
-        Raises :class:`ConversionError`, and whatever a converter raises.
+        Raises :class:`ConversionError`, and what the converter raises.
         """
         current = _version_of(plain)
         if current == desired:
@@ -161,7 +160,7 @@ class KindConversions:
         return spoke
 
     def _annotation(self, current: str, desired: str) -> str:
-        """Where unknown fields are kept between the hub and the spoke of a conversion."""
+        """Return the annotation for unknown fields, empty if this conversion has none."""
         if self.resource.version not in (current, desired):
             return ""
         return self._spokes[desired if current == self.resource.version else current][0].unknown_in
@@ -236,9 +235,9 @@ def _check_made(made: Any, wanted: type[Resource]) -> None:
 
 
 def _metadata(plain: JSONObject, before: ObjectMeta, after: ObjectMeta) -> JSONObject:
-    """The metadata that came, with the labels and annotations that the converter left.
+    """Return the original metadata with the labels and annotations of the converter.
 
-    One that leaves the metadata empty wants it as it was.
+    If the converter leaves the metadata empty, nothing changes.
     """
     metadata = dict(plain.get("metadata") or {})
     if after == ObjectMeta():
@@ -254,7 +253,7 @@ def _metadata(plain: JSONObject, before: ObjectMeta, after: ObjectMeta) -> JSONO
 
 def _check_unchanged(before: ObjectMeta, after: ObjectMeta) -> None:
     if after == ObjectMeta(labels=after.labels, annotations=after.annotations):
-        return  # the converter has not said anything about the rest
+        return  # the converter has set nothing else
     for name in (field.removeprefix("_") for field in ObjectMeta.__struct_fields__):
         if name not in _CHANGEABLE and getattr(before, name) != getattr(after, name):
             raise ConversionError(

@@ -1,4 +1,4 @@
-"""Declaring webhooks: decorators that say where a function answers and how it is registered.
+"""Declaring webhooks: decorators that give a function a path and a registration.
 
 ::
 
@@ -9,9 +9,8 @@
     @validate(CronJob, on=[CREATE, UPDATE])
     def check(obj: CronJob, old: CronJob | None, ctx: AdmissionContext) -> None: ...
 
-Promises: a decorated function or method stays what it was and can be called directly, in tests
-above all. Nothing is registered by declaring it: there is no global table, importing a module has
-no effect, and a server serves what it was given.
+Promises: a decorated function or method can still be called directly, as in tests. Declaring
+registers nothing: there is no global table, and a server serves what it was given.
 
 Upstream: controller-runtime ``builder.WebhookManagedBy``, kubebuilder's webhook markers.
 """
@@ -49,7 +48,7 @@ _WRITES: Final = (Operation.CREATE, Operation.UPDATE)
 
 @dataclass(frozen=True, slots=True)
 class AdmissionWebhook:
-    """A webhook: how it is registered and what answers."""
+    """A webhook: its registration and its handler."""
 
     manifest: WebhookManifest
     handler: AdmissionHandler
@@ -57,14 +56,14 @@ class AdmissionWebhook:
 
 @dataclass(frozen=True, slots=True)
 class _Declaration:
-    """What a decorator leaves on a function, which may yet have to be bound to its object."""
+    """What a decorator stores on a function or method."""
 
     manifest: WebhookManifest
     parameters: tuple[str, ...]
     handler_for: Callable[[Callable[..., Any]], AdmissionHandler]
 
     def bind(self, function: Callable[..., Any]) -> AdmissionWebhook:
-        """The webhook that ``function`` answers."""
+        """Return the webhook with ``function``, bound to its object, as its handler."""
         try:
             inspect.signature(function).bind(*self.parameters)
         except TypeError as error:
@@ -86,7 +85,7 @@ def default(
     """Fill in objects of ``kind`` on create and update: ``(obj, ctx) -> None or another obj``.
 
     ``remove_unknown`` lets the patch remove fields that the type does not declare. Raises
-    ``DeclarationError`` for options that cannot be, ``TypeError`` for an undeclared kind.
+    ``DeclarationError`` for bad options, ``TypeError`` for an undeclared kind.
     """
     declared = manifest_of(
         resource_of(kind), mutating=True, path=path, operations=_WRITES, options=manifest
@@ -105,10 +104,10 @@ def validate(
     path: str | None = None,
     **manifest: Unpack[ManifestOptions],
 ) -> Callable[[D], D]:
-    """Judge objects of ``kind``: ``(obj, old, ctx) -> None, warnings or FieldErrors``.
+    """Validate objects of ``kind``: ``(obj, old, ctx) -> None, warnings or FieldErrors``.
 
-    On delete ``obj`` is the one that goes away; ``old`` is there on update only. It refuses by
-    raising :class:`~clientgo.operator.webhooks.refusals.Denied`, a
+    On delete ``obj`` is the deleted object; only on update there is ``old``. To refuse, raise
+    :class:`~clientgo.operator.webhooks.refusals.Denied`, a
     :class:`~clientgo.operator.webhooks.refusals.FieldErrors` or an error of the API. Raises as
     :func:`default` does.
     """
@@ -131,7 +130,7 @@ def mutate_raw(
     operations: Collection[Operation] = _WRITES,
     **manifest: Unpack[RegistrationOptions],
 ) -> Callable[[D], D]:
-    """Answer the reviews of any kinds as they come: ``(AdmissionRequest) -> AdmissionResponse``."""
+    """Answer reviews of any kinds: ``(AdmissionRequest) -> AdmissionResponse``."""
     declared = WebhookManifest(
         path=path,
         mutating=True,
@@ -146,13 +145,13 @@ def mutate_raw(
 
 
 class Validates(Protocol[C]):
-    """A reconciler whose rules for its objects can be shared with a webhook."""
+    """A reconciler with a ``validate`` that a webhook can share."""
 
     def validate(self, obj: C, old: C | None, op: Operation) -> Any: ...
 
 
 class Initialises(Protocol[C]):
-    """A reconciler that completes its objects."""
+    """A reconciler with an ``initialise`` that a webhook can share."""
 
     def initialise(self, obj: C) -> bool: ...
 
@@ -165,7 +164,7 @@ def validating(
     path: str | None = None,
     **manifest: Unpack[ManifestOptions],
 ) -> Callable[..., Any]:
-    """A reconciler's ``validate`` as a webhook, so that one function judges in both places."""
+    """Make a webhook of a reconciler's ``validate``, to use it in both places."""
 
     @validate(kind, on=on, path=path, **manifest)
     def check(obj: P, old: P | None, ctx: AdmissionContext) -> FieldErrors | Sequence[str] | None:
@@ -182,7 +181,7 @@ def defaulting(
     path: str | None = None,
     **manifest: Unpack[ManifestOptions],
 ) -> Callable[..., Any]:
-    """A reconciler's ``initialise`` as a webhook, so that objects are complete from the start."""
+    """Make a webhook of a reconciler's ``initialise``, so that stored objects are complete."""
 
     @default(kind, path=path, **manifest)
     def fill_in(obj: P, _ctx: AdmissionContext) -> None:
@@ -192,10 +191,10 @@ def defaulting(
 
 
 def webhooks_of(handler: Any) -> list[AdmissionWebhook]:
-    """The webhooks that a function, method, object or class declares, bound and ready.
+    """Return the webhooks that a function, method, object or class declares.
 
-    A class is instantiated without arguments. Empty where there are none. Raises
-    ``DeclarationError`` for a function that does not take what it is called with.
+    A class is instantiated without arguments. Raises ``DeclarationError`` for a function with the
+    wrong parameters.
     """
     return [
         declaration.bind(function)
@@ -205,7 +204,7 @@ def webhooks_of(handler: Any) -> list[AdmissionWebhook]:
 
 
 def instance_of(handler: Any) -> Any:
-    """The object to ask: a class stands for one made without arguments."""
+    """Return the handler itself, or an instance of it if it is a class."""
     if not isinstance(handler, type):
         return handler
     try:
@@ -246,7 +245,7 @@ def _declaring(
 
 
 def _operations(wanted: Collection[Operation | str]) -> tuple[Operation, ...]:
-    """The operations in the order of their declaration; text is taken for what it names."""
+    """Return the operations, some perhaps given as text, in the order of the enum."""
     try:
         chosen = {Operation(str(operation).upper()) for operation in wanted}
     except ValueError as error:

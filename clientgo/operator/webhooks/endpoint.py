@@ -29,7 +29,7 @@ MAX_BODY: Final = 7 * 1024 * 1024
 
 
 DEFAULT_TIMEOUT: Final = 10.0
-"""Seconds that an API server waits for a webhook unless its configuration says otherwise."""
+"""Seconds that an API server waits by default."""
 
 _MARGIN: Final = 1.0
 """Seconds left to answer, so that the user reads our reason and not "deadline exceeded"."""

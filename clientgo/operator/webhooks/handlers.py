@@ -43,11 +43,11 @@ AdmissionHandler: TypeAlias = Callable[[AdmissionRequest, AdmissionContext], Adm
 """Answers a review; may raise what :mod:`~clientgo.operator.webhooks.refusals` knows."""
 
 DefaultFunction = Callable[[P, AdmissionContext], P | None]
-"""Changes the object that it is given, or returns another one."""
+"""Changes its argument, or returns another object."""
 
 
 class Defaulter(Generic[P]):
-    """Answers reviews with what ``fill_in`` makes of the object."""
+    """Answers reviews with the changes of ``fill_in``."""
 
     def __init__(
         self, kind: type[P], fill_in: DefaultFunction[P], *, remove_unknown: bool = False
@@ -75,8 +75,8 @@ class Defaulter(Generic[P]):
     def _plain(self, came: JSONObject, before: JSONObject, result: Any) -> JSONObject:
         if not isinstance(result, self._objects.kind):
             raise TypeError(
-                f"a defaulter of {self._objects.kind.__name__} must return None or such an "
-                f"object, not {result!r:.100}"
+                f"a defaulter of {self._objects.kind.__name__} must return None or a "
+                f"{self._objects.kind.__name__}, not {result!r:.100}"
             )
         plain = changed(came, before, result)
         if self._remove_unknown:
@@ -84,15 +84,15 @@ class Defaulter(Generic[P]):
         return plain
 
     def _keep_status(self, came: JSONObject, result: JSONObject, ctx: AdmissionContext) -> None:
-        """Undo what the handler did to a status that has a subresource of its own."""
+        """Restore a status that has a subresource."""
         if "status" not in self._objects.resource.subresources:
             return
         if json_equal(came.get("status"), result.get("status")):
             return
-        if not self._remove_unknown:  # a typed view has a status in any case
+        if not self._remove_unknown:  # a typed view always has a status
             _log.warning(
-                "The defaulter set the status of %s %s/%s, which a write of the object cannot "
-                "do; set it in the reconciler (review %s)",
+                "the defaulter set the status of %s %s/%s, which the API server ignores; set it in "
+                "the reconciler (review %s)",
                 self._objects.resource.kind,
                 ctx.namespace,
                 ctx.name,
@@ -105,11 +105,11 @@ class Defaulter(Generic[P]):
 
 
 ValidateFunction = Callable[[P, P | None, AdmissionContext], FieldErrors | Sequence[str] | None]
-"""Looks at the object and the one before; returns nothing, warnings, or what is wrong with it."""
+"""Checks an object and the one before; returns nothing, warnings, or errors."""
 
 
 class Validator(Generic[P]):
-    """Answers reviews with what ``check`` says of the object."""
+    """Answers reviews with the result of ``check``."""
 
     def __init__(
         self, kind: type[P], check: ValidateFunction[P], operations: Collection[Operation]
@@ -149,7 +149,7 @@ def _warnings_of(said: Any) -> Sequence[str]:
 
 
 class HandlerChain:
-    """Handlers that answer as one; itself a handler. Immutable, safe for every thread."""
+    """Several handlers as one. Immutable and thread-safe."""
 
     def __init__(self, handlers: Sequence[AdmissionHandler]) -> None:
         self._handlers = tuple(handlers)

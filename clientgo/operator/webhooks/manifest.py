@@ -25,13 +25,13 @@ RuleScope = Literal["*", "Namespaced", "Cluster"]
 
 _TIMEOUTS: Final = range(1, 31)
 _NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
-"""Every namespace has it, with its name."""
+"""The API server sets it on every namespace."""
 
 _VERSIONS: Final = ("v1", "v1beta1")
 
 
 class RegistrationOptions(TypedDict, total=False):
-    """What any declaration may say of the registration."""
+    """Options of the registration, for every decorator."""
 
     scope: RuleScope
     failure_policy: FailurePolicy
@@ -46,7 +46,7 @@ class RegistrationOptions(TypedDict, total=False):
 
 
 class ManifestOptions(RegistrationOptions, total=False):
-    """What the declaration for a kind may say besides; all else follows from the kind.
+    """Further options of the decorators for a kind; the rest follows from the kind.
 
     ``resources`` is for webhooks of subresources, such as ``["foos/status"]``.
     """
@@ -57,11 +57,11 @@ class ManifestOptions(RegistrationOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookManifest:
-    """One webhook of a configuration. Immutable; raises ``DeclarationError`` where it can't be.
+    """One webhook of a configuration. Immutable. Raises ``DeclarationError`` for bad values.
 
-    ``side_effects`` "None" is a promise: the handler changes nothing outside of the reviewed
-    object. One that does must say "NoneOnDryRun" and look at ``ctx.dry_run``. ``name`` is a domain
-    name of three parts at least. ``timeout_seconds`` is what the API server gives a call, 1 to 30.
+    ``side_effects`` "None" is a promise that the handler changes nothing but the reviewed object;
+    a handler that does must use "NoneOnDryRun" and check ``ctx.dry_run``. ``name`` is a domain name
+    of at least three parts. The API server waits ``timeout_seconds`` for a call, 1 to 30.
     """
 
     name: str
@@ -100,10 +100,10 @@ class WebhookManifest:
                 self._refuse(f"{option} is {value!r}; it must be one of {', '.join(values)}")
 
     def excluding(self, namespace: str) -> WebhookManifest:
-        """The same without the objects of ``namespace``, which should be the operator's own.
+        """Return the same for all namespaces but ``namespace``, that of the operator's pods.
 
-        A webhook that fails closed would otherwise keep the operator's own pod from being made,
-        and nobody would be there to answer. One that fails open is returned as it is.
+        Otherwise a webhook that fails closed would refuse the very pod that answers it. A webhook
+        that fails open is returned as it is.
         """
         if self.failure_policy == "Ignore":
             return self
@@ -126,20 +126,20 @@ _CHOICES: Final[dict[str, tuple[str, ...]]] = {
 
 
 def default_path(resource: APIResource, *, mutating: bool) -> str:
-    """Where kubebuilder's projects expect the webhook of a kind."""
+    """Return the path of a kind's webhook in kubebuilder's projects."""
     group = resource.group.replace(".", "-")
     verb = "mutate" if mutating else "validate"
     return f"/{verb}-{group}-{resource.version}-{resource.kind.lower()}"
 
 
 def default_name(resource: APIResource, *, mutating: bool) -> str:
-    """``mfoo.example.com``; the groups of Kubernetes itself are completed to a domain."""
+    """Return a name such as ``mfoo.example.com``; groups of Kubernetes get a domain."""
     group = resource.group if "." in resource.group else f"{resource.group or 'core'}.k8s.io"
     return f"{'m' if mutating else 'v'}{resource.kind.lower()}.{group}"
 
 
 def tuples(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options with their lists as what they are in a frozen value."""
+    """Return the options with tuples instead of lists."""
     return {
         name: tuple(value) if isinstance(value, list) else value for name, value in options.items()
     }
@@ -153,7 +153,7 @@ def manifest_of(
     operations: Sequence[Operation],
     options: ManifestOptions,
 ) -> WebhookManifest:
-    """The registration of a webhook for one kind."""
+    """Return the registration of a webhook for one kind."""
     values = tuples(options)
     values.setdefault("name", default_name(resource, mutating=mutating))
     values.setdefault("resources", (resource.plural,))
@@ -174,7 +174,7 @@ def manifest_of(
 
 
 class WebhookObjectNames(NamedTuple):
-    """``service`` leads to the webhook server, ``secret`` holds its certificate."""
+    """Names of the objects around an operator's webhooks, for manifests and certificates."""
 
     service: str
     secret: str
@@ -184,7 +184,7 @@ class WebhookObjectNames(NamedTuple):
 
     @classmethod
     def of(cls, operator: str) -> Self:
-        """The names for the operator called ``operator``; those of kubebuilder, prefixed."""
+        """Return the names of kubebuilder with the operator's name before them."""
         return cls(
             service=f"{operator}-webhook",
             secret=f"{operator}-webhook-cert",

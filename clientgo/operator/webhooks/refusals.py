@@ -27,7 +27,7 @@ from clientgo.schema import FieldError, aggregate_message, field_path
 
 
 def path(*parts: str | int) -> str:
-    """The path of a field in the notation of Kubernetes; a number is the place in a list.
+    """Return the path of a field in the notation of Kubernetes; a number is a list index.
 
     >>> path("spec", "ports", 0, "name")
     'spec.ports[0].name'
@@ -40,10 +40,16 @@ def path(*parts: str | int) -> str:
 
 
 class FieldErrors(Exception):  # noqa: N818 - a collection that is raised when it is not empty
-    """The mistakes in an object. Not thread-safe: one validation fills one.
+    """The errors in an object, for a validator to raise or return. Not thread-safe.
 
-    It may be raised or returned by a validator; empty, it means that nothing is wrong. ``add``
-    takes what :class:`clientgo.schema.FieldError` can say beyond the methods here.
+    ::
+
+        errors = FieldErrors()
+        if len(obj.metadata.name) > 52:
+            errors.invalid(path("metadata", "name"), obj.metadata.name, "at most 52 characters")
+        errors.raise_if_any()
+
+    Without errors the object is valid. ``add`` takes any :class:`clientgo.schema.FieldError`.
     """
 
     def __init__(self, errors: Iterable[FieldError] = ()) -> None:
@@ -71,11 +77,11 @@ class FieldErrors(Exception):  # noqa: N818 - a collection that is raised when i
         self.add(FieldError.required(path, detail))
 
     def forbidden(self, path: str, detail: str) -> None:
-        """A value may not be set, or not be changed, here."""
+        """A value must not be set, or not be changed, here."""
         self.add(FieldError.forbidden(path, detail))
 
     def not_supported(self, path: str, value: Any, supported: Sequence[Any]) -> None:
-        """The value is none of those that are possible."""
+        """The value is not one of ``supported``."""
         self.add(FieldError.not_supported(path, value, supported))
 
     def duplicate(self, path: str, value: Any) -> None:
@@ -83,12 +89,12 @@ class FieldErrors(Exception):  # noqa: N818 - a collection that is raised when i
         self.add(FieldError.duplicate(path, value))
 
     def raise_if_any(self) -> None:
-        """Raise this if it holds a mistake."""
+        """Raise this if there are errors."""
         if self._errors:
             raise self
 
     def as_invalid(self, *, kind: str, group: str, name: str) -> InvalidError:
-        """The refusal of the object ``name`` of this kind: 422 with a cause for each mistake."""
+        """Return the refusal of the object ``name``: 422 with a cause for each error."""
         subject = f"{kind}.{group}" if group else kind
         causes = [
             StatusCause(reason=cause["reason"], message=cause["message"], field_=cause["field"])
@@ -121,15 +127,15 @@ class BadReviewError(Exception):
 
 
 class HandlerTimeoutError(Exception):
-    """The handler has not answered within its time."""
+    """The handler did not answer in time."""
 
 
 class TooManyCallsError(Exception):
-    """So many handlers are at work, or hang, that no other is started."""
+    """Too many handlers run, or hang, to start another."""
 
 
 class RequestTooLargeError(Exception):
-    """The body of the call is larger than a review can be."""
+    """The body of the call is too large for a review."""
 
 
 _CODES: dict[type[Exception], int] = {
@@ -140,11 +146,11 @@ _CODES: dict[type[Exception], int] = {
     TooManyCallsError: 429,
     HandlerTimeoutError: 504,
 }
-"""Failures that have a status of their own; all others are bugs in handlers."""
+"""The codes of failures that are not bugs in handlers."""
 
 
 def status_of(error: Exception, request: AdmissionRequest | None = None) -> Status:
-    """The status that refuses ``request`` because of ``error``."""
+    """Return the status that refuses ``request`` because of ``error``."""
     if isinstance(error, FieldErrors):
         about = request or AdmissionRequest()
         error = error.as_invalid(kind=about.kind.kind, group=about.kind.group, name=about.name)
@@ -159,12 +165,12 @@ def status_of(error: Exception, request: AdmissionRequest | None = None) -> Stat
 
 
 def is_bug(error: Exception) -> bool:
-    """Whether nobody meant to raise this in a handler."""
+    """Return True if the error is not one that handlers raise on purpose."""
     return not isinstance(error, StatusError | Denied | FieldErrors) and type(error) not in _CODES
 
 
 def failure(code: int, message: str) -> Status:
-    """A failed status with the reason that belongs to its code."""
+    """Return a failed status with the reason of its code."""
     reason = type(error_from_status(Status(code=code))).default_reason
     return Status(
         kind="Status",

@@ -1,8 +1,7 @@
 """The webhooks of one program: what is served on which path.
 
-Promises: what cannot be served together is refused when it is registered, or when the endpoints
-are made at the latest: a path taken twice, a chain of handlers that do not fit together, versions
-of a kind that cannot be converted.
+Promises: a path that is used twice, handlers of one path that differ in what they are registered
+for, and versions that cannot be converted are refused when they are registered or at the start.
 
 Upstream: controller-runtime ``webhook.Server`` Register, ``builder.WebhookBuilder``.
 """
@@ -52,10 +51,10 @@ class Webhooks:
         self._versions: list[type[Resource]] = []
 
     def register(self, *handlers: Any, path: str | None = None) -> None:
-        """Serve what these functions, methods, objects or classes declare.
+        """Add the webhooks that functions, methods, objects or classes declare.
 
-        With ``path`` all of them answer there together, in this order. Raises
-        ``DeclarationError`` for a path that is taken, or a handler that declares nothing.
+        With ``path`` all of them answer there, in this order. Raises ``DeclarationError`` for a
+        path that is in use, or a handler that declares nothing.
         """
         found: list[AdmissionWebhook] = []
         for handler in handlers:
@@ -76,20 +75,20 @@ class Webhooks:
                 self._add(webhook)
 
     def convertible(self, *versions: type[Resource]) -> None:
-        """Demand that all these versions can be converted; :meth:`endpoints` checks it."""
+        """Require that all these versions can be converted; :meth:`endpoints` checks it."""
         self._versions += versions
 
     def is_empty(self) -> bool:
-        """Whether nothing was registered."""
+        """Return True if nothing was registered."""
         return not (self._by_path or self._converters or self._versions)
 
     @property
     def manifests(self) -> tuple[WebhookManifest, ...]:
-        """How to register the admission webhooks, in the order of their paths."""
+        """The registrations of the admission webhooks, sorted by path."""
         return tuple(self._by_path[path].manifest for path in sorted(self._by_path))
 
     def conversions(self) -> list[KindConversions]:
-        """The conversions, one for each kind. Raises ``DeclarationError`` as that does."""
+        """Return the conversions, one for each kind. Raises ``DeclarationError``."""
         converters: dict[tuple[str, str], list[Any]] = defaultdict(list)
         versions: dict[tuple[str, str], list[type[Resource]]] = defaultdict(list)
         for converter in self._converters:
@@ -106,7 +105,7 @@ class Webhooks:
     def endpoints(
         self, calls: CallLimiter, metrics: MetricsProvider = NO_METRICS
     ) -> dict[str, Handler]:
-        """What answers on each path. Raises ``DeclarationError``."""
+        """Return the handlers by path. Raises ``DeclarationError``."""
         bugs = metrics.counter(WEBHOOK_PANICS)
         conversion_bugs = metrics.counter(CONVERSION_WEBHOOK_PANICS)
         endpoints: dict[str, Handler] = {
@@ -139,7 +138,7 @@ class Webhooks:
 
 
 def _chain(path: str, webhooks: Sequence[AdmissionWebhook]) -> AdmissionWebhook:
-    """Several webhooks as one, registered for all operations that one of them is for."""
+    """Return several webhooks as one, registered for the operations of all."""
     first = webhooks[0].manifest
     for other in webhooks[1:]:
         for name in ("mutating", "groups", "versions", "resources"):

@@ -18,7 +18,7 @@ P = TypeVar("P", bound=Resource)
 
 
 class TypedObjects(Generic[P]):
-    """Decodes the objects of reviews of one kind; immutable, safe for every thread."""
+    """Decodes the objects of reviews of one kind. Immutable and thread-safe."""
 
     __slots__ = ("_codec", "kind", "resource")
 
@@ -37,10 +37,10 @@ class TypedObjects(Generic[P]):
             )
 
     def decode(self, raw: bytes) -> P:
-        """The object, to be changed at will.
+        """Return an object that the caller may change.
 
-        Raises ``DecodeError`` and ``ObjectDecodeError`` for one that does not fit the type, here
-        and not where the handler first touches it.
+        Raises ``DecodeError`` and ``ObjectDecodeError`` if it does not fit the type: here, and not
+        when the handler first reads it.
         """
         obj = self._codec.decode(raw)
         for name in body_fields(self.kind)[:1]:
@@ -49,29 +49,29 @@ class TypedObjects(Generic[P]):
 
 
 def body_fields(kind: type[Resource]) -> tuple[str, ...]:
-    """The fields that a type declares beside the header."""
+    """Return the fields that a type declares beside the header."""
     return kind.__body__.__struct_fields__
 
 
 def typed_view(obj: Resource) -> JSONObject:
-    """The object as far as its type knows it, as plain JSON values."""
+    """Return the fields that the object's type declares, as plain JSON values."""
     body: dict[str, Any] = {name: getattr(obj, name) for name in body_fields(type(obj))}
     return type(obj)(metadata=obj.metadata, **body).to_dict()
 
 
 def changed(raw: JSONObject, before: JSONObject, result: Resource) -> JSONObject:
-    """``raw`` with all that the typed view ``before`` and the ``result`` differ in."""
+    """Return ``raw`` with the differences between the typed view ``before`` and ``result``."""
     plain: JSONObject = overlay(raw, before, typed_view(result))
     return plain
 
 
 def unknown_part(original: JSONObject, view: JSONObject) -> JSONObject:
-    """What of ``original`` its typed ``view`` lacks, in the same nesting; empty if nothing."""
+    """Return the part of ``original`` that its typed ``view`` lacks, in the same nesting."""
     return _part_of_mapping(original, view)
 
 
 def with_unknown(document: JSONObject, unknown: JSONObject) -> JSONObject:
-    """``document`` with the ``unknown`` members added where it has room; nothing is replaced."""
+    """Return ``document`` with the ``unknown`` members added; nothing is replaced."""
     merged: JSONObject = _merged(document, unknown)
     return merged
 

@@ -1,8 +1,7 @@
-"""What runs an operator in a cluster: its Namespace and its Deployment.
+"""An operator's Namespace and Deployment.
 
-Promises a pod that the "restricted" pod security standard admits: no root, no privileges, no
-writable file system. What is in hand at a stop may end: the pod is given longer than the manager
-takes.
+Promises: a pod that the "restricted" pod security standard admits, with more time to stop than the
+manager needs.
 
 Source: kubebuilder's ``config/manager``.
 """
@@ -19,16 +18,16 @@ from clientgo.scaffold.project import Deploy, Project
 METRICS_PORT: Final = 8080
 HEALTH_PORT: Final = 8081
 _CERTIFICATES: Final = "/tmp/k8s-webhook-server/serving-certs"
-"""Where a webhook server looks for its certificate unless it is told otherwise."""
+"""The default directory of a webhook server's certificate."""
 _USER: Final = 65532
 _GRACE_BESIDES: Final = 10
-"""Seconds for the interpreter to come up and go down, beyond what the manager takes to stop."""
+"""Seconds for the interpreter to start and exit, added to the manager's time to stop."""
 _GRACE_WITHOUT_END: Final = 3600
-"""Seconds for a manager that waits as long as it takes."""
+"""Seconds for a manager that has no limit."""
 
 
 def labels_of(project: Project) -> dict[str, str]:
-    """The labels by which the operator's pods are known."""
+    """Return the labels of the operator's pods."""
     return {"app.kubernetes.io/name": project.name, "control-plane": "operator"}
 
 
@@ -47,7 +46,7 @@ def namespace_manifest(project: Project) -> Manifest:
 
 
 def deployment(project: Project, *, grace: float | None, has_webhooks: bool) -> Manifest:
-    """The Deployment; ``grace`` is how long a stop of the manager may take."""
+    """Return the Deployment; ``grace`` is how many seconds the manager may take to stop."""
     labels = labels_of(project)
     mounts_certificate = has_webhooks and project.deploy.certificates == "cert-manager"
     end = _GRACE_WITHOUT_END if grace is None else int(grace) + _GRACE_BESIDES

@@ -1,8 +1,8 @@
-"""Files that are written by a program and may be edited by people.
+"""Generated files that people may edit.
 
-Promises that nothing which somebody has edited is lost: a generated file carries a checksum of what
-was generated, and a file that does not fit it, or carries none, is kept unless one insists. A file
-whose first line was removed belongs to whoever did that, and is not looked at again.
+Promises: an edited file is never overwritten without ``force``. A generated file begins with a
+checksum; a file with another checksum, or without one, is kept. A file whose first line was removed
+belongs to its editor, and is neither written nor compared.
 """
 
 from __future__ import annotations
@@ -26,28 +26,30 @@ _DIGEST: Final = re.compile(
 
 
 class State(enum.Enum):
-    """How a file on disk stands to what is generated now."""
+    """A file on disk compared to what is generated now."""
 
     SAME = "same"
     MISSING = "missing"
     STALE = "stale"
-    """It is as it was generated, from something else."""
+    """Generated, from older code."""
     EDITED = "edited"
     OWN = "own"
-    """It is not, or no longer, a generated file."""
+    """Not a generated file, or no longer."""
     LEFT_OVER = "left over"
-    """It was generated, and is so no more."""
+    """Generated, and not wanted any more."""
 
 
 def generated_text(documents: Iterable[Manifest]) -> str:
-    """The manifests as a generated file."""
+    """Return the manifests as the text of a generated file."""
     body = manifest_text(documents)
     return _NOTE.format(digest=_digest(body)) + body
 
 
 def states(root: Path, wanted: Mapping[str, str], parts: Iterable[str]) -> dict[str, State]:
-    """The state of every wanted file below ``root``, and of what is left over in ``parts``, which
-    are the folders that hold nothing else."""
+    """Return the state of each wanted file below ``root``, and of files left over in ``parts``.
+
+    ``parts`` are folders that hold only generated files.
+    """
     found = {name: _state(root / name, text) for name, text in sorted(wanted.items())}
     for part in parts:
         for file in sorted((root / part).glob("*.yaml")):
@@ -58,26 +60,26 @@ def states(root: Path, wanted: Mapping[str, str], parts: Iterable[str]) -> dict[
 
 
 def write(root: Path, wanted: Mapping[str, str], parts: Iterable[str], *, force: bool) -> list[str]:
-    """Bring the files to what is wanted; returns a line for each that was not so."""
-    told = []
+    """Write the wanted files; return a line for each that was changed or kept."""
+    lines = []
     for name, state in states(root, wanted, parts).items():
         file = root / name
         if state is State.LEFT_OVER:
             file.unlink()
-            told.append(f"removed {name}")
+            lines.append(f"removed {name}")
         elif state in (State.MISSING, State.STALE) or (force and state is not State.SAME):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(wanted[name], encoding="utf-8")
-            told.append(f"wrote {name}")
+            lines.append(f"wrote {name}")
         elif state is State.EDITED:
-            told.append(f"kept {name}, which was edited; --force overwrites it")
+            lines.append(f"kept {name}, which was edited; --force overwrites it")
         elif state is State.OWN:
-            told.append(f"kept {name}, which is your own")
-    return told
+            lines.append(f"kept {name}, which is your own")
+    return lines
 
 
 def differences(root: Path, wanted: Mapping[str, str], parts: Iterable[str]) -> Iterator[str]:
-    """The lines in which files differ from what is wanted; files that people own may."""
+    """Return the lines in which files differ from what is wanted, except files that people own."""
     for name, state in states(root, wanted, parts).items():
         if state in (State.SAME, State.OWN):
             continue

@@ -1,13 +1,13 @@
-"""What an operator needs to be allowed, told from what its controllers declare.
+"""The permissions of an operator, inferred from its controllers.
 
-Promises what the framework does in a controller's name: reading what it watches, its finalizer, its
-status, its events, its lease; and everything on kinds that it owns. A controller that is limited to
-namespaces is granted nothing outside of them, but for sources that are not.
+Promises: what the framework does for a controller (watches, finalizer, status, events, lease), and
+everything on kinds that it owns. A controller that is limited to namespaces gets permissions there
+only, except for sources that are not limited.
 
-Does not find out what a reconciler's code does besides: ``@rbac`` says that, writes to the spec of
-the primary (``Result.resource``) included.
+Does not promise to know what a reconciler's code does otherwise, changes to the primary's spec
+included: ``@rbac`` declares that.
 
-Upstream: the ``+kubebuilder:rbac`` markers, which have to be written for all of this.
+Differs from the ``+kubebuilder:rbac`` markers, which have to be written for all of this.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ MANAGE: Final = (*READ, "create", *CHANGE, "delete")
 
 
 def controller_rules(controller: Controller[Any]) -> list[PolicyRule]:
-    """What one controller needs, and what ``@rbac`` says of its reconciler."""
-    said = rules_on(type(_reconciler_of(controller)))
-    return [*_primary(controller), *_sources(controller), *said]
+    """Return the permissions of one controller, and those of ``@rbac`` on its reconciler."""
+    granted = rules_on(type(_reconciler_of(controller)))
+    return [*_primary(controller), *_sources(controller), *granted]
 
 
 def lease_rule(namespace: str) -> PolicyRule:
-    """To be elected, in the operator's own namespace."""
+    """Return the permission to take part in an election, in the operator's namespace."""
     return PolicyRule(
         groups=("coordination.k8s.io",),
         resources=("leases",),
@@ -45,9 +45,10 @@ def lease_rule(namespace: str) -> PolicyRule:
 
 
 def certificate_rules(operator: str, namespace: str, crds: Iterable[str]) -> list[PolicyRule]:
-    """To keep the certificate of its webhooks: its Secret, and the objects that have to trust it.
+    """Return the permissions to keep the certificate of the webhooks.
 
-    ``crds`` are the definitions with a conversion.
+    These are for its Secret, and for the objects that trust it; ``crds`` are the definitions with a
+    conversion.
     """
     names = WebhookObjectNames.of(operator)
 
@@ -61,7 +62,7 @@ def certificate_rules(operator: str, namespace: str, crds: Iterable[str]) -> lis
         )
 
     rules = [
-        secrets("create"),  # which names cannot restrict
+        secrets("create"),  # cannot be restricted to names
         secrets("get", "update", name=names.secret),
         *(
             PolicyRule(

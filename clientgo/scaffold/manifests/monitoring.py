@@ -1,7 +1,7 @@
-"""What lets a cluster's Prometheus collect an operator's metrics, and nobody else.
+"""What a cluster's Prometheus needs to collect an operator's metrics.
 
-Promises a Service, a ServiceMonitor for the Prometheus operator, a NetworkPolicy that lets only
-namespaces labelled ``metrics: enabled`` ask, and the role of those who may.
+Promises: a Service, a ServiceMonitor for the Prometheus operator, a NetworkPolicy for namespaces
+with the label ``metrics: enabled``, and the role of those that may read metrics.
 
 Source: kubebuilder's ``config/prometheus``, ``config/network-policy`` and ``config/rbac``.
 """
@@ -20,7 +20,7 @@ _SERVICE_PORT: Final = 8443
 
 
 def monitoring_manifests(project: Project, *, open_ports: tuple[int, ...] = ()) -> list[Manifest]:
-    """The manifests; ``open_ports`` are those that stay reachable for everybody."""
+    """Return the manifests; ``open_ports`` can be reached from all namespaces."""
     name = f"{project.name}-metrics"
     labels = labels_of(project)
     metadata = {"name": name, "namespace": project.namespace, "labels": labels}

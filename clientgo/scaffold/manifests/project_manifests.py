@@ -1,15 +1,15 @@
-"""Every manifest of a project, by the file that it stands in.
+"""All manifests of a project, by file.
 
 ::
 
     config/crd/<plural>.<group>.yaml     the kinds
-    config/rbac/                         what the operator may do, and its kinds' users
-    config/webhooks/                     which requests it is asked about
-    config/deploy/                       where it runs
+    config/rbac/                         permissions of the operator, and of its kinds' users
+    config/webhooks/                     registration of its webhooks
+    config/deploy/                       its Deployment
     config/samples/                      an object of each kind
     config/kustomization.yaml            all but the samples, for kubectl apply -k
 
-Promises the same bytes for the same code, whenever and wherever they are made.
+Promises the same bytes for the same code.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from clientgo.scaffold.manifests.webhook_configurations import (
 from clientgo.scaffold.project import Project
 
 PARTS: Final = ("crd", "rbac", "webhooks", "deploy", "sample")
-"""What can be generated alone."""
+"""The parts that can be generated alone."""
 FOLDERS: Final[Mapping[str, str]] = {
     "crd": "crd",
     "rbac": "rbac",
@@ -61,7 +61,7 @@ FOLDERS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """The texts of files by their names, and what people should know about them."""
+    """The texts of files by name, and warnings for the user."""
 
     files: Mapping[str, str]
     warnings: Sequence[str] = ()
@@ -73,7 +73,7 @@ def generate(
     *,
     max_description: int | None = None,
 ) -> Generated:
-    """The files of some parts, below the project's ``config``.
+    """Return the files of some parts, below the project's ``config``.
 
     Raises ``TypeSchemaError``, ``DefinitionTooLargeError``, ``DeclarationError``.
     """
@@ -105,7 +105,7 @@ def definition_files(
     kinds: Iterable[type[Resource]],
     max_description: int | None = None,
 ) -> Generated:
-    """A file for each definition, with what is to be said about them and their kinds.
+    """Return a file for each definition, and warnings about them and their kinds.
 
     Raises ``DefinitionTooLargeError``.
     """
@@ -167,7 +167,7 @@ def _webhooks(operator: DeclaredOperator) -> dict[str, list[Manifest]]:
 
 
 def _injection(project: Project) -> Manifest:
-    """Return the annotations that have cert-manager write the authority, if it is used."""
+    """Return the annotations with which cert-manager writes the authority, if it is used."""
     if project.deploy.certificates != "cert-manager":
         return {}
     certificate = WebhookObjectNames.of(project.name).certificate
@@ -211,7 +211,7 @@ _MANIFESTS: Final[Mapping[str, Callable[[DeclaredOperator], dict[str, list[Manif
 
 
 def _stored(kinds: Iterable[type[Resource]]) -> list[type[Resource]]:
-    """One class for each kind: the version that is stored."""
+    """Return one class for each kind: the version that is stored."""
     versions: dict[str, type[Resource]] = {}
     for kind in kinds:
         name = resource_of(kind).group_resource

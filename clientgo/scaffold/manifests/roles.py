@@ -19,7 +19,7 @@ _GROUP: Final = "rbac.authorization.k8s.io"
 
 
 def operator_roles(name: str, namespace: str, rules: Iterable[PolicyRule]) -> list[Manifest]:
-    """The ServiceAccount ``name`` in ``namespace``, and roles with these rules bound to it."""
+    """Return the ServiceAccount ``name`` in ``namespace``, with roles that have these rules."""
     by_namespace: dict[str, list[PolicyRule]] = defaultdict(list)
     for rule in rules:
         by_namespace[rule.namespace].append(rule)
@@ -48,7 +48,7 @@ def operator_roles(name: str, namespace: str, rules: Iterable[PolicyRule]) -> li
 
 
 def role(kind: str, metadata: Manifest, rules: Iterable[PolicyRule]) -> Manifest:
-    """A Role or ClusterRole."""
+    """Return a Role or ClusterRole."""
     return {
         "apiVersion": f"{_GROUP}/v1",
         "kind": kind,

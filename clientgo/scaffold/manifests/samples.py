@@ -1,7 +1,7 @@
-"""Samples: the least that has to be said to create an object of a kind.
+"""Samples: objects of a kind with only what is required.
 
-Promises objects that the kind's schema allows, as far as a schema tells what those are: a pattern
-or a rule cannot be solved, so :class:`Sample` says what is still wrong.
+Promises objects that the kind's schema allows, except for patterns and rules, which cannot be
+solved: :class:`Sample` has the problems that are left.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _FORMATS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An object, and what keeps it from being valid: nothing, usually."""
+    """An object, and the problems that keep it from being valid, usually none."""
 
     manifest: Manifest
     problems: tuple[str, ...] = ()
 
 
 def sample(kind: type[Resource]) -> Sample:
-    """The smallest object of a kind. Raises ``TypeSchemaError`` for a kind without a schema."""
+    """Return the smallest object of a kind. Raises ``TypeSchemaError`` if it has no schema."""
     declared = resource_of(kind)
     (version,) = custom_resource_definition(kind)["spec"]["versions"]
     schema = version["schema"]["openAPIV3Schema"]

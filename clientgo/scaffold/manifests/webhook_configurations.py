@@ -1,11 +1,7 @@
 """How an operator's webhooks are registered: configurations, and the Service that leads to them.
 
-In a cluster the API server calls them through a Service; an operator that runs outside of it is
-called by URL.
-
-Promises what the decorators say, in the names that the operator's own certificates look for.
-Namespaces that hold the operator itself are left out of webhooks which refuse what they cannot be
-asked about: otherwise its first pod could wait for itself.
+Promises: the names that the operator's own certificates look for. Webhooks that fail closed leave
+out the operator's namespace, where they would refuse the pod that answers them.
 
 Upstream: controller-tools ``pkg/webhook``, kubebuilder's ``config/webhook``.
 """
@@ -14,7 +10,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from clientgo.codegen.manifests import Manifest
 from clientgo.operator.webhooks import WebhookManifest
@@ -22,16 +18,15 @@ from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH
 from clientgo.operator.webhooks.manifest import WebhookObjectNames
 
 PORT: Final = 9443
-"""Where the operator's webhook server listens in its pod."""
+"""The port of the webhook server in the operator's pod."""
 _API_VERSION: Final = "admissionregistration.k8s.io/v1"
-_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 ClientConfig = Callable[[str], Manifest]
-"""Return how the API server calls the webhook at a path: its ``clientConfig``."""
+"""Returns the ``clientConfig`` of the webhook at a path: how the API server calls it."""
 
 
 def through_service(operator: str, namespace: str) -> ClientConfig:
-    """Call the webhooks of an operator that runs in the cluster."""
+    """Return how to call the webhooks of an operator that runs in the cluster."""
     name = WebhookObjectNames.of(operator).service
     return lambda path: {
         "service": {"name": name, "namespace": namespace, "port": 443, "path": path}
@@ -39,7 +34,7 @@ def through_service(operator: str, namespace: str) -> ClientConfig:
 
 
 def by_url(url: str, authority: bytes) -> ClientConfig:
-    """Call the webhooks that are served at ``url``, and trust the PEM ``authority``."""
+    """Return how to call webhooks that are served at ``url`` and trust the PEM ``authority``."""
     bundle = base64.b64encode(authority).decode()
     return lambda path: {"url": f"{url}{path}", "caBundle": bundle}
 
@@ -73,7 +68,7 @@ def webhook_configurations(
 
 
 def webhook_service(operator: str, namespace: str, labels: dict[str, str]) -> Manifest:
-    """The Service through which the API server calls the operator."""
+    """Return the Service through which the API server calls the operator."""
     return {
         "apiVersion": "v1",
         "kind": "Service",
@@ -91,7 +86,7 @@ def add_conversions(
     client_config: ClientConfig,
     annotations: Manifest | None = None,
 ) -> None:
-    """Have the definitions of these names converted by the operator; changes them in place."""
+    """Set the operator as converter of these definitions; changes them in place."""
     for definition in definitions:
         if definition["metadata"]["name"] not in converted:
             continue
@@ -107,7 +102,8 @@ def add_conversions(
 
 
 def _webhook(webhook: WebhookManifest, client_config: ClientConfig, namespace: str) -> Manifest:
-    said: Manifest = {
+    webhook = webhook.excluding(namespace) if namespace else webhook
+    manifest: Manifest = {
         "name": webhook.name,
         "clientConfig": client_config(webhook.path),
         "rules": [
@@ -126,19 +122,11 @@ def _webhook(webhook: WebhookManifest, client_config: ClientConfig, namespace: s
         "admissionReviewVersions": list(webhook.admission_review_versions),
     }
     if webhook.mutating:
-        said["reinvocationPolicy"] = webhook.reinvocation_policy
-    if selector := _namespace_selector(webhook, namespace):
-        said["namespaceSelector"] = selector
+        manifest["reinvocationPolicy"] = webhook.reinvocation_policy
+    if webhook.namespace_selector:
+        manifest["namespaceSelector"] = dict(webhook.namespace_selector)
     if webhook.object_selector is not None:
-        said["objectSelector"] = dict(webhook.object_selector)
+        manifest["objectSelector"] = dict(webhook.object_selector)
     if webhook.match_conditions:
-        said["matchConditions"] = [dict(condition) for condition in webhook.match_conditions]
-    return said
-
-
-def _namespace_selector(webhook: WebhookManifest, namespace: str) -> dict[str, Any]:
-    selector = dict(webhook.namespace_selector or {})
-    if namespace and webhook.failure_policy == "Fail":
-        elsewhere = {"key": _NAMESPACE_NAME, "operator": "NotIn", "values": [namespace]}
-        selector["matchExpressions"] = [*selector.get("matchExpressions", ()), elsewhere]
-    return selector
+        manifest["matchConditions"] = [dict(condition) for condition in webhook.match_conditions]
+    return manifest

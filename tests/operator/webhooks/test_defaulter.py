@@ -179,7 +179,7 @@ def test_a_handler_that_returns_something_else_is_a_bug_that_is_told(nonsense: A
     verdict = Asked(wrong).ask(review("CREATE", foo()))
 
     assert (verdict.allowed, verdict.code) == (False, 500)
-    assert "a defaulter of Foo must return None or such an object" in verdict.status.message
+    assert "a defaulter of Foo must return None or a Foo, not" in verdict.status.message
 
 
 def test_objects_of_another_kind_and_objects_that_do_not_fit_are_refused() -> None:
