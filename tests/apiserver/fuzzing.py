@@ -1,7 +1,7 @@
-"""Requests that a client could get wrong, as hypothesis strategies, and a client that sends them.
+"""Requests with errors, as hypothesis strategies, and a client that sends them.
 
-A request is made of things that the server knows (resources, parameters, kinds) with mistakes in
-them: random bytes alone would rarely get past the first check.
+A request is made of resources, parameters and kinds that the server knows, with errors in them:
+random bytes alone would rarely pass the first check.
 """
 
 from __future__ import annotations
@@ -817,7 +817,7 @@ class Wire:
         return int(head.split(b" ", 2)[1]), body
 
     def babble(self, stream: bytes) -> bytes:
-        """What the server says to a stream of bytes before it hangs up, as it has to."""
+        """Return what the server answers to bytes before it closes the connection."""
         with socket.create_connection(self._address, PATIENCE) as connection:
             connection.sendall(stream)
             connection.shutdown(socket.SHUT_WR)
@@ -826,7 +826,7 @@ class Wire:
                 while chunk := connection.recv(1 << 16):
                     received += chunk
             except ConnectionResetError:
-                pass  # hung up before all was read
+                pass  # closed before everything was read
         return received
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The embedded server as a test talks to it: JSON in, JSON out, watches as iterators of events."""
+"""A client for tests: JSON in, JSON out, watches as iterators of events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every request is answered in the API's form, also when the server itself fails."""
+"""Every request gets a response in the form of the API, also if the server fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is let in, and over what; what clients are given to get in."""
+"""Who is admitted, over TLS or not, and what the kubeconfig of a client has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def token_of(server: EmbeddedAPIServer) -> str:
     return token
 
 
-def test_whoever_shows_the_token_is_let_in(secure: EmbeddedAPIServer) -> None:
+def test_a_client_that_shows_the_token_is_admitted(secure: EmbeddedAPIServer) -> None:
     assert ask(secure, NAMESPACES, f"Bearer {token_of(secure)}").status == 200
 
 
@@ -58,7 +58,7 @@ def test_whoever_shows_the_token_is_let_in(secure: EmbeddedAPIServer) -> None:
     "shown", [None, "", "Bearer", "Bearer wrong", "Basic {}", "{}", "Bearer \xe9"]
 )
 @pytest.mark.parametrize("path", [NAMESPACES, "/version", "/apis", "/nonsense"])
-def test_whoever_does_not_gets_the_status_of_a_real_server(
+def test_a_client_without_the_token_gets_the_status_of_a_real_server(
     secure: EmbeddedAPIServer, shown: str | None, path: str
 ) -> None:
     authorization = None if shown is None else shown.replace("{}", token_of(secure))
@@ -77,7 +77,7 @@ def test_whoever_does_not_gets_the_status_of_a_real_server(
     }
 
 
-def test_health_is_told_to_anybody(secure: EmbeddedAPIServer) -> None:
+def test_health_checks_need_no_token(secure: EmbeddedAPIServer) -> None:
     assert ask(secure, "/readyz").data == b"ok"
 
 
@@ -127,7 +127,7 @@ def test_a_token_alone_is_asked_for_on_loopback() -> None:
         assert json.loads(server.kubeconfig.read_text())["users"][0]["user"]["token"] == "sesame"
 
 
-def test_a_token_that_is_replaced_lets_nobody_in_any_more() -> None:
+def test_a_replaced_token_is_refused() -> None:
     authenticator = Authenticator("old")
 
     authenticator.token = "new"
@@ -183,7 +183,7 @@ def test_a_certificate_is_made_once_and_its_key_kept_for_its_owner(tmp_path: Pat
     again.load()
 
 
-def test_a_certificate_is_made_anew_for_a_host_that_it_does_not_cover(tmp_path: Path) -> None:
+def test_a_certificate_is_made_again_for_a_host_that_it_does_not_cover(tmp_path: Path) -> None:
     content = keep_self_signed(tmp_path, "127.0.0.1").certificate.read_bytes()
 
     assert keep_self_signed(tmp_path, "api.example.com").certificate.read_bytes() != content

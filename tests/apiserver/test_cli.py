@@ -61,7 +61,7 @@ def test_a_signal_ends_the_command_and_the_server() -> None:
         assert server.wait(timeout=30) == 128 + signal.SIGTERM
 
 
-def test_a_command_that_cannot_be_run_is_said_in_one_line(
+def test_an_invalid_command_is_refused_in_one_line(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["apiserver", "--", "no-such-program"]) == 127
@@ -81,7 +81,7 @@ def test_an_address_that_it_does_not_listen_on_is_refused(
     assert "--listen" in capsys.readouterr().err
 
 
-def test_a_taken_port_is_told_in_a_sentence(
+def test_a_port_in_use_is_reported_in_a_sentence(
     server: EmbeddedAPIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     status = main(["apiserver", "--listen", f"127.0.0.1:{server.port}"])

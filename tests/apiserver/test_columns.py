@@ -106,7 +106,7 @@ def pod(
          "0/1", "SchedulingGated"),
     ],
 )  # fmt: skip
-def test_a_pod_tells_what_its_containers_are_about(obj: Object, ready: str, status: str) -> None:
+def test_a_pod_shows_the_status_of_its_containers(obj: Object, ready: str, status: str) -> None:
     row = cells("v1", "pods", obj)
 
     assert (row["Ready"], row["Status"]) == (ready, status)
@@ -148,14 +148,14 @@ def test_a_pod_that_is_deleted_terminates_unless_it_is_over(phase: str, status: 
     assert cells("v1", "pods", obj)["Status"] == status
 
 
-def test_restarts_tell_when_the_last_was() -> None:
+def test_restarts_show_the_time_of_the_last_one() -> None:
     before = {"terminated": {"finishedAt": ago(minutes=30)}}
     obj = pod("Running", container(RUNNING, restarts=3, lastState=before))
 
     assert cells("v1", "pods", obj)["Restarts"] == "3 (30m ago)"
 
 
-def test_wide_output_of_a_pod_tells_where_it_is() -> None:
+def test_wide_output_of_a_pod_shows_node_and_address() -> None:
     obj = pod("Running", podIPs=[{"ip": "10.0.0.1"}, {"ip": "fd00::1"}])
     obj["spec"] |= {"nodeName": "n", "readinessGates": [{"conditionType": "a"}]}
 
@@ -169,7 +169,7 @@ def test_wide_output_of_a_pod_tells_where_it_is() -> None:
 # -- other kinds
 
 
-def test_a_node_tells_its_addresses_and_software() -> None:
+def test_a_node_shows_its_addresses_and_software() -> None:
     status = {
         "conditions": [{"type": "Ready", "status": "True"}],
         "addresses": [{"type": "InternalIP", "address": "10.0.0.1"}],
@@ -187,7 +187,7 @@ def test_a_node_tells_its_addresses_and_software() -> None:
     ]  # fmt: skip
 
 
-def test_an_ingress_tells_hosts_address_and_ports() -> None:
+def test_an_ingress_shows_hosts_address_and_ports() -> None:
     rules = [{"host": f"{letter}.example.com"} for letter in "abcd"]
     status = {"loadBalancer": {"ingress": [{"ip": "10.0.0.1"}, {"hostname": "lb"}]}}
 
@@ -213,7 +213,7 @@ def test_endpoints_are_addresses_with_ports() -> None:
     assert cells("v1", "endpoints", {})["Endpoints"] == "<none>"
 
 
-def test_an_endpoint_slice_tells_ports_and_addresses() -> None:
+def test_an_endpoint_slice_shows_ports_and_addresses() -> None:
     obj = {
         "addressType": "IPv4",
         "ports": [{"port": 80}, {"name": "web"}, {}],
@@ -226,7 +226,7 @@ def test_an_endpoint_slice_tells_ports_and_addresses() -> None:
     assert row["Endpoints"] == "10.0.0.0,10.0.0.1,10.0.0.2 + 2 more..."
 
 
-def test_an_autoscaler_tells_what_is_and_what_should_be() -> None:
+def test_an_autoscaler_shows_current_and_target_values() -> None:
     def resource(name: str, **target: Any) -> Object:
         return {"type": "Resource", "resource": {"name": name, "target": target}}
 
@@ -250,7 +250,7 @@ def test_an_autoscaler_tells_what_is_and_what_should_be() -> None:
     ]  # fmt: skip
 
 
-def test_a_quota_tells_used_and_hard_of_requests_and_limits() -> None:
+def test_a_quota_shows_used_and_hard_of_requests_and_limits() -> None:
     status = {"hard": {"pods": "3", "limits.cpu": "2", "cpu": "1"}, "used": {"pods": "1"}}
 
     row = cells("v1", "resourcequotas", {"status": status})
@@ -262,7 +262,7 @@ def test_a_quota_tells_used_and_hard_of_requests_and_limits() -> None:
     ("spec", "shown"),
     [({"completions": 3}, "1/3"), ({"parallelism": 4}, "1/1 of 4"), ({}, "1/1")],
 )
-def test_a_job_tells_how_many_pods_have_succeeded(spec: Object, shown: str) -> None:
+def test_a_job_shows_the_number_of_succeeded_pods(spec: Object, shown: str) -> None:
     obj = {"spec": spec, "status": {"succeeded": 1}}
 
     assert cells("batch/v1", "jobs", obj)["Completions"] == shown
@@ -277,9 +277,7 @@ def test_a_job_tells_how_many_pods_have_succeeded(spec: Object, shown: str) -> N
         ((), {}, "Running"),
     ],
 )
-def test_a_job_tells_how_far_it_is(
-    conditions: tuple[str, ...], metadata: Object, shown: str
-) -> None:
+def test_a_job_shows_its_status(conditions: tuple[str, ...], metadata: Object, shown: str) -> None:
     status = {"conditions": [{"type": kind, "status": "True"} for kind in conditions]}
 
     assert cells("batch/v1", "jobs", {"metadata": metadata, "status": status})["Status"] == shown
@@ -291,7 +289,7 @@ def test_a_cron_job_that_never_ran_has_no_last_schedule() -> None:
     assert (row["Last Schedule"], row["Suspend"], row["Timezone"]) == ("<none>", "False", "<none>")
 
 
-def test_the_default_storage_class_says_so() -> None:
+def test_the_default_storage_class_is_marked() -> None:
     annotations = {"storageclass.kubernetes.io/is-default-class": "true"}
     obj = {"metadata": {"name": "fast", "annotations": annotations}, "allowVolumeExpansion": True}
 
@@ -300,7 +298,7 @@ def test_the_default_storage_class_says_so() -> None:
     assert (row["Name"], row["AllowVolumeExpansion"]) == ("fast (default)", True)
 
 
-def test_a_volume_tells_its_claim_and_modes() -> None:
+def test_a_volume_shows_its_claim_and_modes() -> None:
     spec = {
         "accessModes": ["ReadWriteOnce", "ReadOnlyMany"],
         "claimRef": {"namespace": "ns", "name": "c"},
@@ -313,7 +311,7 @@ def test_a_volume_tells_its_claim_and_modes() -> None:
     ]  # fmt: skip
 
 
-def test_a_revision_tells_whose_it_is() -> None:
+def test_a_revision_shows_its_controller() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "controller": True}
 
     row = cells("apps/v1", "controllerrevisions", {"metadata": {"ownerReferences": [owner]}})

@@ -1,4 +1,4 @@
-"""What custom resources are refused for, beyond what their schema says itself."""
+"""Errors of custom resources beyond those of their schema."""
 
 from __future__ import annotations
 

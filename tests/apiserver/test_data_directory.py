@@ -1,4 +1,4 @@
-"""The file that a cluster is kept in."""
+"""The file that keeps a cluster."""
 
 from __future__ import annotations
 

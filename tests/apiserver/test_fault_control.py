@@ -1,4 +1,4 @@
-"""Faults over HTTP, and only where they were asked for."""
+"""Faults over HTTP, only if the server was started for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def controlled() -> Iterator[Api]:
         yield Api(server.url)
 
 
-def test_a_fault_is_injected_told_and_lifted(controlled: Api) -> None:
+def test_a_fault_is_injected_listed_and_lifted(controlled: Api) -> None:
     held = controlled.create(CONTROL_PATH, FAILING_LISTS)
 
     assert controlled.get(CONTROL_PATH) == held
@@ -95,7 +95,7 @@ def test_who_rotates_the_token_needs_the_new_one_for_the_next_fault() -> None:
         assert answer.status == 200
 
 
-def test_a_server_is_not_controlled_unless_told_so(server: EmbeddedAPIServer) -> None:
+def test_faults_are_not_controlled_over_http_by_default(server: EmbeddedAPIServer) -> None:
     answer = urllib3.request("POST", server.url + CONTROL_PATH, json=FAILING_LISTS, retries=False)
 
     assert answer.status == 404

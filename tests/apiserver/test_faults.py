@@ -1,4 +1,4 @@
-"""Each fault as a client meets it, and that the next request is served as if nothing had been."""
+"""Each fault as a client sees it, and that the next request is answered normally."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_the_object_that_is_created_is_known_by_its_name(
     assert api.call("POST", CONFIGMAPS, configmap("b")).status == 500
 
 
-def test_a_failure_says_when_to_come_back(server: EmbeddedAPIServer) -> None:
+def test_a_failure_has_a_retry_after_header(server: EmbeddedAPIServer) -> None:
     server.inject(FailRequests(requests=LIST, status=429, retry_after=7))
 
     answer = urllib3.request("GET", server.url + CONFIGMAPS, retries=False)
@@ -150,7 +150,7 @@ def test_a_lifted_fault_strikes_no_more(server: EmbeddedAPIServer, api: Api) -> 
     assert api.call("GET", CONFIGMAPS).status == 200
 
 
-def test_a_fault_outlives_a_restart(server: EmbeddedAPIServer, api: Api) -> None:
+def test_a_fault_stays_active_after_a_restart(server: EmbeddedAPIServer, api: Api) -> None:
     server.inject(FailRequests(requests=LIST))
 
     server.restart()
@@ -243,7 +243,7 @@ def test_a_stale_list_shows_the_past_until_the_server_has_caught_up(
     assert names(api.get(CONFIGMAPS)) == ["a", "b"]
 
 
-def test_a_watch_of_a_lagging_server_is_told_nothing_until_it_has_caught_up(
+def test_a_watch_of_a_lagging_server_gets_no_events_until_the_fault_is_lifted(
     server: EmbeddedAPIServer, api: Api
 ) -> None:
     before = watch_from_now(api)
@@ -257,7 +257,7 @@ def test_a_watch_of_a_lagging_server_is_told_nothing_until_it_has_caught_up(
     assert next_name(behind) == "a"
 
 
-def test_a_frozen_watch_is_silent_and_goes_on_when_thawed(
+def test_a_frozen_watch_gets_no_events_until_the_fault_is_lifted(
     server: EmbeddedAPIServer, api: Api
 ) -> None:
     watch, other = watch_from_now(api), watch_from_now(api, labelSelector="!nothing")
@@ -298,7 +298,7 @@ def test_a_frozen_watch_does_not_hold_up_a_stop(server: EmbeddedAPIServer, api: 
 
 
 @pytest.mark.parametrize("initial_only", [False, True])
-def test_the_end_of_the_initial_events_is_not_told(
+def test_the_end_of_the_initial_events_is_withheld(
     server: EmbeddedAPIServer, api: Api, initial_only: bool
 ) -> None:
     fault = WithholdBookmarks(requests=WATCH, initial_only=initial_only)
@@ -318,7 +318,7 @@ def test_the_end_of_the_initial_events_is_not_told(
 
 
 @pytest.mark.parametrize("initial_only", [False, True])
-def test_bookmarks_in_between_are_told_unless_all_are_withheld(
+def test_other_bookmarks_are_sent_unless_all_are_withheld(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch, initial_only: bool
 ) -> None:
     monkeypatch.setattr(watching, "BOOKMARK_INTERVAL", 0.01)
@@ -467,7 +467,7 @@ def answer_to_token(address: str, token: str) -> int:
         (RestartServer(keep_objects=False), [], True),
     ],
 )
-def test_a_restart_keeps_what_it_is_told_to(
+def test_a_restart_keeps_objects_and_history_as_asked(
     server: EmbeddedAPIServer, api: Api, fault: RestartServer, remaining: list[str], resumes: bool
 ) -> None:
     version = api.get(CONFIGMAPS)["metadata"]["resourceVersion"]

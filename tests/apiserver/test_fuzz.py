@@ -1,7 +1,7 @@
-"""Whatever a client sends: an answer, in time, and not the server's fault.
+"""Every request gets a response in time, which blames the client.
 
-``CLIENTGO_FUZZ_EXAMPLES`` sets how many requests of each sort are tried; the usual number is small
-and always the same requests.
+``CLIENTGO_FUZZ_EXAMPLES`` is the number of requests of each sort; by default a small number, always
+the same requests.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def test_any_definition_is_answered_and_so_are_objects_of_it(
 
 @fuzz(few=100)
 @given(streams)
-def test_any_bytes_are_answered_or_hung_up_on(
+def test_any_bytes_get_a_response_or_a_closed_connection(
     wire: Wire, faults_of_the_server: list[str], stream: bytes
 ) -> None:
     received = wire.babble(stream)

@@ -1,4 +1,4 @@
-"""Objects go with their owners, in the way that the deletion asks for."""
+"""Objects are deleted with their owners, as the propagation policy says."""
 
 from __future__ import annotations
 

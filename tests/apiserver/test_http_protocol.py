@@ -1,4 +1,4 @@
-"""Connections: what is no HTTP, what is too much of it, and clients that make the server wait."""
+"""Connections: malformed HTTP, size limits, and slow clients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clientgo.apiserver.http.messages import BODY_LIMIT
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 SHORT = 0.2
-"""Seconds of patience, where a test waits for its end."""
+"""Seconds of a time limit that a test waits for."""
 
 
 @contextmanager
@@ -31,13 +31,13 @@ def connected(server: EmbeddedAPIServer, receive_buffer: int = 0) -> Iterator[so
 
 
 def rest_of(connection: socket.socket) -> bytes:
-    """What comes until the server hangs up."""
+    """Return what comes until the server closes the connection."""
     received = b""
     try:
         while chunk := connection.recv(1 << 16):
             received += chunk
     except ConnectionResetError:
-        pass  # hung up without a goodbye
+        pass  # closed without a response
     return received
 
 
@@ -71,7 +71,7 @@ def answer_to(server: EmbeddedAPIServer, *parts: bytes) -> bytes:
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
-def test_what_is_no_http_is_told_so_and_hung_up_on(
+def test_malformed_http_gets_a_400_and_a_closed_connection(
     server: EmbeddedAPIServer, request_: bytes
 ) -> None:
     assert answer_to(server, request_).startswith(b"HTTP/1.1 400 ")
@@ -101,7 +101,7 @@ def test_trailers_do_not_pass_for_headers() -> None:
         assert answer_to(server, request).startswith(b"HTTP/1.1 401 ")
 
 
-def test_nothing_is_said_in_the_middle_of_another_answer(server: EmbeddedAPIServer) -> None:
+def test_a_refusal_is_not_written_into_another_response(server: EmbeddedAPIServer) -> None:
     watch = f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
     with connected(server) as connection:
         connection.sendall(watch)
@@ -132,7 +132,7 @@ def test_a_head_beyond_the_limit_is_refused(
             for _ in range(64):
                 connection.sendall(more * (65536 // len(more)))
         except (ConnectionResetError, BrokenPipeError):
-            return  # hung up while we were still talking
+            return  # closed while the request is still sent
         assert b" 431 " in rest_of(connection)
 
 
@@ -163,7 +163,7 @@ def test_too_many_parameters_are_a_bad_request(api: Api) -> None:
 # -- slow and silent clients
 
 
-def test_a_client_that_dribbles_its_headers_is_hung_up_on(
+def test_a_client_with_slow_headers_is_disconnected(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "HEAD_TIMEOUT", SHORT)
@@ -189,7 +189,7 @@ def test_a_client_that_dribbles_its_headers_is_hung_up_on(
         ("BODY_TIMEOUT", b"POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"),
     ],
 )
-def test_a_client_that_stops_in_the_middle_is_hung_up_on(
+def test_a_client_that_stops_within_a_request_is_disconnected(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch, constant: str, said: bytes
 ) -> None:
     monkeypatch.setattr(protocol, constant, SHORT)
@@ -200,7 +200,7 @@ def test_a_client_that_stops_in_the_middle_is_hung_up_on(
         assert rest_of(connection) == b""
 
 
-def test_a_client_that_does_not_read_its_answer_is_hung_up_on(
+def test_a_client_that_does_not_read_its_response_is_disconnected(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stall_timeout = 1.0  # shorter than the whole response takes, longer than a pause of the machine
@@ -230,7 +230,7 @@ def wait_until_hung_up(connection: socket.socket) -> None:
     raise AssertionError("still connected")
 
 
-def test_a_slow_client_that_goes_on_reading_gets_all(
+def test_a_client_that_reads_slowly_gets_everything(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stall_timeout = 1.0  # shorter than the whole response takes, longer than a pause of the machine
@@ -249,7 +249,7 @@ def test_a_slow_client_that_goes_on_reading_gets_all(
     assert received > 10_000_000
 
 
-def test_an_idle_connection_outlives_the_patience_with_requests(
+def test_an_idle_connection_outlasts_the_time_limits_of_requests(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "HEAD_TIMEOUT", SHORT)
@@ -262,7 +262,7 @@ def test_an_idle_connection_outlives_the_patience_with_requests(
             time.sleep(2 * SHORT)  # nothing happens, and nothing must
 
 
-def test_a_watch_outlives_the_patience_with_requests(
+def test_a_watch_outlasts_the_time_limits_of_requests(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for constant in ("HEAD_TIMEOUT", "BODY_TIMEOUT", "STALL_TIMEOUT"):
@@ -276,7 +276,7 @@ def test_a_watch_outlives_the_patience_with_requests(
     watch.close()
 
 
-def test_one_connection_too_many_is_told_so(
+def test_a_connection_above_the_limit_gets_a_503(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "CONNECTION_LIMIT", 1)

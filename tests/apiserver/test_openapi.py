@@ -39,7 +39,7 @@ def test_the_index_names_a_document_for_each_group_version(server: EmbeddedAPISe
         assert get(server, entry["serverRelativeURL"])["openapi"] == "3.0.0"
 
 
-def test_a_custom_resource_is_described_as_its_definition_says(server: EmbeddedAPIServer) -> None:
+def test_a_custom_resource_is_described_by_its_definition(server: EmbeddedAPIServer) -> None:
     document = get(server, "/openapi/v3/apis/samplecontroller.k8s.io/v1alpha1")
 
     foo = document["components"]["schemas"]["io.k8s.samplecontroller.v1alpha1.Foo"]
@@ -107,7 +107,7 @@ def test_the_v2_document_describes_built_in_and_custom_kinds(server: EmbeddedAPI
     assert set(references(definitions)) <= set(definitions)
 
 
-def test_the_v2_document_tells_that_patches_take_a_dry_run(server: EmbeddedAPIServer) -> None:
+def test_the_v2_document_shows_that_patches_take_a_dry_run(server: EmbeddedAPIServer) -> None:
     path = "/apis/samplecontroller.k8s.io/v1alpha1/namespaces/{namespace}/foos/{name}"
 
     patch = get(server, "/openapi/v2")["paths"][path]["patch"]
@@ -152,7 +152,7 @@ def test_the_protobuf_form_is_what_the_messages_of_gnostic_say() -> None:
     assert encoded == b"\x0a\x032.0" + b"\x4a" + bytes([len(definitions)]) + definitions
 
 
-def test_who_asks_for_protobuf_gets_it(server: EmbeddedAPIServer) -> None:
+def test_a_client_that_accepts_protobuf_gets_it(server: EmbeddedAPIServer) -> None:
     request = urllib.request.Request(
         f"{server.url}/openapi/v2", headers={"Accept": f"{V2_PROTOBUF_TYPE}, application/json"}
     )

@@ -1,4 +1,4 @@
-"""Clusters that outlive their server: restarted, killed, and what clients see of it."""
+"""Clusters that are kept: restarts, killed servers, and what clients see."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ def test_a_stopped_server_leaves_the_directory_to_others(
         assert Api(other.url).get(f"{CONFIGMAPS}/a")["metadata"]["uid"] == uid
 
 
-def test_nobody_is_told_what_could_not_be_kept(
+def test_no_client_sees_a_change_that_was_not_kept(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     watch = api.watch(CONFIGMAPS)
@@ -256,7 +256,7 @@ class Program:
         self.url = found[0]
 
     def kill(self) -> None:
-        """End it as the kernel does when memory is short: at once, and without a word."""
+        """End it with SIGKILL, as the kernel does when memory is short."""
         self._process.kill()
         self._process.wait()
         assert self._process.stdout is not None

@@ -1,4 +1,4 @@
-"""Bodies in protobuf: what kubectl has sent, what zeroes mean, and what is no protobuf."""
+"""Bodies in protobuf: those of kubectl, zeros, and malformed ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def pod_with(*spec: tuple[int, Any]) -> Any:
     return decode_protobuf(body("v1", "Pod", (2, message(*spec))))["spec"]
 
 
-def test_what_kubectl_creates_is_what_it_would_have_said_in_json() -> None:
+def test_a_protobuf_body_of_kubectl_is_read_like_its_json() -> None:
     assert decode_protobuf(CREATED_BY_KUBECTL) == {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -65,7 +65,7 @@ def test_what_kubectl_creates_is_what_it_would_have_said_in_json() -> None:
     }
 
 
-def test_a_zero_is_told_where_it_differs_from_nothing() -> None:
+def test_a_zero_is_kept_where_it_differs_from_a_missing_field() -> None:
     spec = message((1, 0), (5, 0), (7, 0))  # replicas is a pointer, the others are not
 
     decoded = decode_protobuf(body("apps/v1", "Deployment", (2, spec)))
@@ -73,7 +73,7 @@ def test_a_zero_is_told_where_it_differs_from_nothing() -> None:
     assert decoded["spec"] == {"replicas": 0}
 
 
-def test_an_empty_message_is_told() -> None:
+def test_an_empty_message_is_kept() -> None:
     volume = message((1, "v"), (2, message((2, b""))))
 
     assert pod_with((1, volume))["volumes"] == [{"name": "v", "emptyDir": {}}]
@@ -138,7 +138,7 @@ def test_a_field_of_a_newer_version_is_skipped() -> None:
     assert "spec" not in decode_protobuf(body("v1", "ConfigMap", (900, "new"), (901, 1)))
 
 
-def test_a_kind_without_protobuf_is_told_apart() -> None:
+def test_a_kind_without_protobuf_has_its_own_error() -> None:
     with pytest.raises(UnknownKindError):
         decode_protobuf(body("example.com/v1", "Widget"))
 

@@ -1,4 +1,4 @@
-"""Paths taken apart."""
+"""The parts of request paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Starting, stopping and restarting, and what survives that."""
+"""Starting, stopping and restarting, and what is kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from clientgo.apiserver import EmbeddedAPIServer
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 
-def test_a_started_server_answers_at_once_where_its_kubeconfig_says() -> None:
+def test_a_started_server_answers_at_the_address_of_its_kubeconfig() -> None:
     with EmbeddedAPIServer() as server:
         kubeconfig = json.loads(server.kubeconfig.read_text())
 
@@ -92,7 +92,7 @@ def test_watches_end_cleanly_when_the_server_stops(server: EmbeddedAPIServer, ap
     assert list(watch) == []
 
 
-def test_closed_watches_end_while_the_server_goes_on(server: EmbeddedAPIServer, api: Api) -> None:
+def test_closed_watches_end_and_the_server_continues(server: EmbeddedAPIServer, api: Api) -> None:
     watch = api.watch(CONFIGMAPS)
     api.create(CONFIGMAPS, configmap("a"))
     assert watch.next()["type"] == "ADDED"

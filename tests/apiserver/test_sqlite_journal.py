@@ -1,4 +1,4 @@
-"""Changes on their way to the disk."""
+"""The journal on disk."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
 
 
 class SlowDirectory:
-    """Writes when it is told to, and fails if it is to."""
+    """Writes and fails as a test decides."""
 
     def __init__(self, failure: sqlite3.Error | None = None) -> None:
         self.batches: list[list[int]] = []
@@ -63,7 +63,7 @@ def test_what_comes_during_a_write_shares_the_next_one() -> None:
     assert directory.batches == [[1], [2, 3]]
 
 
-def test_nobody_waits_where_nothing_was_recorded() -> None:
+def test_durable_returns_immediately_if_nothing_was_recorded() -> None:
     directory = SlowDirectory()
 
     async def wait() -> None:

@@ -34,7 +34,7 @@ def names(items: Any) -> list[str]:
 
 
 class FakeWatcher:
-    """Notes what the log tells it."""
+    """Records the calls of the log."""
 
     def __init__(self, position: int) -> None:
         self.position = position
@@ -83,7 +83,7 @@ def test_a_namespace_is_scanned_without_its_neighbours() -> None:
     assert [item.key for item in collection.scan()] == ["a-b/x", "a/x", "ab/x"]
 
 
-def test_a_scan_goes_on_behind_a_key() -> None:
+def test_a_scan_continues_after_a_key() -> None:
     storage = Storage()
     for name in "abc":
         put(storage, name)

@@ -1,4 +1,4 @@
-"""Tables: how durations and columns read."""
+"""Tables: durations and columns."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ SIZE = 1000
 
 DEAF = 10
 KEPT = 20_000
-"""Events that the log holds; whoever is further behind is dropped."""
+"""Events that the log holds; a watcher that is further behind is dropped."""
 
 MARK = b'{"type":"MODIFIED"'
 
@@ -82,7 +82,7 @@ def resident_bytes() -> int:
     return int(found[1]) * 1024
 
 
-def test_clients_that_do_not_read_cost_little_and_hurt_nobody(
+def test_clients_that_do_not_read_cost_little_memory_and_block_no_client(
     server: EmbeddedAPIServer, api: Api
 ) -> None:
     version = api.create(CONFIGMAPS, configmap("busy"))["metadata"]["resourceVersion"]

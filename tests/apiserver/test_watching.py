@@ -1,4 +1,4 @@
-"""Watches over HTTP: what a client is told, and what a client that does not listen costs."""
+"""Watches over HTTP: events, and what a client that does not read costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_a_watch_resumes_behind_the_version_it_names(api: Api) -> None:
     watch.close()
 
 
-def test_bookmarks_tell_the_version_of_the_whole_server(
+def test_bookmarks_have_the_version_of_the_whole_server(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watching, "BOOKMARK_INTERVAL", 0.05)
@@ -44,7 +44,7 @@ def test_bookmarks_tell_the_version_of_the_whole_server(
     watch.close()
 
 
-def test_an_expired_history_is_told_in_the_stream(server: EmbeddedAPIServer, api: Api) -> None:
+def test_an_expired_history_is_an_error_event(server: EmbeddedAPIServer, api: Api) -> None:
     version = api.create(CONFIGMAPS, configmap("a"))["metadata"]["resourceVersion"]
     api.create(CONFIGMAPS, configmap("b"))
     server.expire_history()
@@ -55,7 +55,7 @@ def test_an_expired_history_is_told_in_the_stream(server: EmbeddedAPIServer, api
     assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
 
 
-def test_a_live_watch_is_not_hurt_by_an_expired_history(
+def test_a_live_watch_continues_after_an_expired_history(
     server: EmbeddedAPIServer, api: Api
 ) -> None:
     watch = api.watch(CONFIGMAPS)
@@ -92,7 +92,7 @@ def test_a_client_that_does_not_read_is_dropped(
     assert not received.endswith(b"0\r\n\r\n")  # cut off, not ended
 
 
-def test_an_object_is_encoded_once_whoever_reads_it(
+def test_an_object_is_encoded_once_for_all_watchers(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     encoded: list[object] = []

@@ -1,4 +1,4 @@
-"""Creating, updating and deleting: who wins, what is kept, what waits."""
+"""Creating, updating and deleting: conflicts, finalizers, generation."""
 
 from __future__ import annotations
 
