@@ -379,6 +379,10 @@ class Compiler:
         body = self._within(variables, node.body)
         if node.loop in _PREDICATES and body.type not in (BOOL, DYN):
             raise self._error(f"expected type 'bool' but found '{body.type}'", node.body)
+        if node.loop is Loop.SORT_BY and body.type not in (*types.COMPARABLE, DYN):
+            shown = f"{ranged.type}.(list({body.type}))"
+            problem = f"found no matching overload for '@sortByAssociatedKeys' applied to '{shown}'"
+            raise self._error(problem, node)
         return Compiled(
             self._loop_result(node.loop, ranged.type, variables, body.type),
             loop_evaluator(

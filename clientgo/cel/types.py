@@ -53,6 +53,9 @@ TIMESTAMP = CelType("google.protobuf.Timestamp")
 DURATION = CelType("google.protobuf.Duration")
 TYPE = CelType("type")
 
+COMPARABLE = (INT, UINT, DOUBLE, BOOL, STRING, BYTES, DURATION, TIMESTAMP)
+"""The types whose values have an order."""
+
 T = CelType("T", is_variable=True)
 K = CelType("K", is_variable=True)
 V = CelType("V", is_variable=True)

@@ -24,6 +24,14 @@ PROBLEMS = [
     ("nope", "undeclared reference to 'nope' (in container '')"),
     ("nope(1)", "undeclared reference to 'nope' (in container '')"),
     ("self.n.nope()", "undeclared reference to 'nope' (in container '')"),
+    ("self.l.flatten()", "found no matching overload for 'flatten' applied to 'list(int).()'"),
+    ("[[1]].sort()", "found no matching overload for 'sort' applied to 'list(list(int)).()'"),
+    (
+        "self.l.sortBy(i, [i])",
+        "found no matching overload for '@sortByAssociatedKeys' applied to "
+        "'list(int).(list(list(int)))'",
+    ),
+    ("string(url('/a'))", "found no matching overload for 'string' applied to '(kubernetes.URL)'"),
     (
         "quantity('1').sign() == 1",
         "found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'",

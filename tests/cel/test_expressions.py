@@ -178,6 +178,14 @@ TRUE = [
     "dyn(9223372036854775807) >= 9223372036854775808.0 && dyn(1) == 1.0 && dyn(1u) == 1",
     "double('Infinity') > 1.0 && double('-inf') < 0.0 && double('0x1p-2') == 0.25",
     "!(dyn(true) in {1: 'a'}) && dyn(true) in {true: 'a'} && dyn(1.0) in {1: 'a'}",
+    # lists
+    "[b'b', b'a'].max() == b'b' && [b'b', b'a'].sort().isSorted()",
+    "[[[1]], [[2]]].flatten() == [[1], [2]] && [[[1]]].flatten(2) == [1]",
+    # text, with the spaces of Go
+    "'\\u0085\\u2003a '.trim() == 'a' && '\\u001ca'.trim() == '\\u001ca'",
+    "url('http://a/b?c=d#e').getQuery() == {'c': ['d']} && url('/a#b').getEscapedPath() == '/a'",
+    "url('/a#b') != url('/a')",
+    "!isSemver('1.0-alpha', true) && isSemver('v1.2.03-rc', true) && isSemver('00', true)",
     # names
     "[7].exists(x, x == .x) && ![8].exists(x, x == .x)",
     "type(ip('::1')) == net.IP && type(cidr('::/0')) == net.CIDR",

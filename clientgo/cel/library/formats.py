@@ -1,4 +1,7 @@
-"""Formats of Kubernetes names and of strings (``format.dns1123Label().validate(text)``)."""
+"""Formats of Kubernetes names and of strings (``format.dns1123Label().validate(text)``).
+
+Follows ``k8s.io/apimachinery/pkg/util/validation``, with its messages.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +14,30 @@ from clientgo.cel.functions import Overload, function, method
 from clientgo.cel.types import STRING, CelType, list_of, optional_of
 from clientgo.cel.values import ABSENT, Optional
 from clientgo.text.formats import format_check
+from clientgo.text.request_uri import RequestURIError, parse_request_uri
 
 FORMAT = CelType("kubernetes.NamedFormat")
 
-_LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_NAME_PART = "(?:[A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+Problems = Callable[[str], list[str]]
+"""Return what is wrong with a text."""
+
+_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_DNS_1035_LABEL = "[a-z]([-a-z0-9]*[a-z0-9])?"
+_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_NAME_RULE = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an "
+    "alphanumeric character"
+)
+_NAME_EXAMPLES = ("MyName", "my.name", "123-abc")
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A named format, with a function that returns what is wrong with a text."""
+    """A named format."""
 
     cel_type: ClassVar[CelType] = FORMAT
     name: str
-    problems: Callable[[str], Sequence[str]]
+    problems: Problems
 
     def validate(self, text: str) -> Optional:
         """Return what is wrong with a text, or absent."""
@@ -32,59 +45,115 @@ class Format:
         return Optional(problems) if problems else ABSENT
 
 
-def _name_format(name: str, regex: str, max_length: int, what: str) -> Format:
+def _pattern_problem(rule: str, regex: str, examples: Sequence[str]) -> str:
+    shown = "or ".join(f"'{example}', " for example in examples).replace(", or", ",  or")
+    return f"{rule} (e.g. {shown}regex used for validation is '{regex}')"
+
+
+def _name_problems(regex: str, max_length: int, rule: str, *examples: str) -> Problems:
     pattern = re.compile(regex, re.ASCII)
+    wrong = _pattern_problem(rule, regex, examples)
 
     def problems(text: str) -> list[str]:
         found = []
-        if len(text) > max_length:
+        if len(text.encode()) > max_length:
             found.append(f"must be no more than {max_length} characters")
         if pattern.fullmatch(text) is None:
-            found.append(f"a valid {what} must match {regex!r}")
+            found.append(wrong)
         return found
 
-    return Format(name, problems)
+    return problems
+
+
+def _prefix(problems: Problems) -> Problems:
+    """Return the check of the beginning of a name, which can end in a dash."""
+    return lambda text: problems(f"{text[:-2]}a" if text[1:].endswith("-") else text)
+
+
+_label_problems = _name_problems(
+    _LABEL,
+    63,
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric character",
+    *("my-name", "123-abc"),
+)
+_subdomain_problems = _name_problems(
+    rf"{_LABEL}(\.{_LABEL})*",
+    253,
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', and must start and end with an alphanumeric character",
+    "example.com",
+)
+_dns_1035_label_problems = _name_problems(
+    _DNS_1035_LABEL,
+    63,
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
+    "alphabetic character, and end with an alphanumeric character",
+    *("my-name", "abc-123"),
+)
 
 
 def _qualified_name_problems(text: str) -> list[str]:
-    prefix, slash, name = text.rpartition("/")
+    *prefixes, name = text.split("/")
+    if len(prefixes) > 1:
+        rule = _pattern_problem(f"a qualified name {_NAME_RULE}", _NAME, _NAME_EXAMPLES)
+        suffix = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+        return [f"{rule} {suffix}"]
     found = []
-    if slash and _SUBDOMAIN.problems(prefix):
-        found.append("prefix part must be a DNS-1123 subdomain")
-    if not name or len(name) > 63 or re.fullmatch(_NAME_PART, name, re.ASCII) is None:
-        found.append(f"name part must be 63 characters or less and match {_NAME_PART!r}")
+    for prefix in prefixes:
+        problems = _subdomain_problems(prefix) if prefix else ["must be non-empty"]
+        found += [f"prefix part {problem}" for problem in problems]
+    if not name:
+        found.append("name part must be non-empty")
+    elif len(name.encode()) > 63:
+        found.append("name part must be no more than 63 bytes")
+    if re.fullmatch(_NAME, name, re.ASCII) is None:
+        problem = _pattern_problem(_NAME_RULE, _NAME, _NAME_EXAMPLES)
+        found.append(f"name part {problem}")
     return found
 
 
-def _checked(name: str, schema_format: str) -> Format:
+def _label_value_problems(text: str) -> list[str]:
+    found = ["must be no more than 63 bytes"] if len(text.encode()) > 63 else []
+    if text and re.fullmatch(_NAME, text, re.ASCII) is None:
+        rule = (
+            "a valid label must be an empty string or consist of alphanumeric characters, '-', "
+            "'_' or '.', and must start and end with an alphanumeric character"
+        )
+        found.append(_pattern_problem(rule, f"({_NAME})?", ("MyValue", "my_value", "12345")))
+    return found
+
+
+def _uri_problems(text: str) -> list[str]:
+    try:
+        parse_request_uri(text)
+    except RequestURIError as error:
+        return [str(error)]
+    return []
+
+
+def _checked(schema_format: str, problem: str) -> Problems:
     check = format_check(schema_format)
-
-    def problems(text: str) -> list[str]:
-        return [] if check is None or check(text) else [f"must be a valid {schema_format}"]
-
-    return Format(name, problems)
+    return lambda text: [] if check is None or check(text) else [problem]
 
 
-_SUBDOMAIN = _name_format("dns1123Subdomain", rf"{_LABEL}(?:\.{_LABEL})*", 253, "subdomain")
 _FORMATS = {
-    named.name: named
-    for named in (
-        _SUBDOMAIN,
-        _name_format("dns1123Label", _LABEL, 63, "DNS-1123 label"),
-        _name_format("dns1035Label", "[a-z](?:[-a-z0-9]*[a-z0-9])?", 63, "DNS-1035 label"),
-        _name_format("dns1123LabelPrefix", "[a-z0-9](?:[-a-z0-9]*)?", 63, "label prefix"),
-        _name_format(
-            "dns1123SubdomainPrefix", rf"(?:{_LABEL}\.)*[a-z0-9][-a-z0-9]*", 253, "subdomain prefix"
-        ),
-        _name_format("dns1035LabelPrefix", "[a-z](?:[-a-z0-9]*)?", 63, "label prefix"),
-        _name_format("labelValue", f"(?:{_NAME_PART})?", 63, "label value"),
-        Format("qualifiedName", _qualified_name_problems),
-        _checked("uri", "uri"),
-        _checked("uuid", "uuid"),
-        _checked("byte", "byte"),
-        _checked("date", "date"),
-        _checked("datetime", "date-time"),
-    )
+    name: Format(name, problems)
+    for name, problems in {
+        "dns1123Label": _label_problems,
+        "dns1123Subdomain": _subdomain_problems,
+        "dns1035Label": _dns_1035_label_problems,
+        "qualifiedName": _qualified_name_problems,
+        "dns1123LabelPrefix": _prefix(_label_problems),
+        "dns1123SubdomainPrefix": _prefix(_subdomain_problems),
+        "dns1035LabelPrefix": _prefix(_dns_1035_label_problems),
+        "labelValue": _label_value_problems,
+        "uri": _uri_problems,
+        "uuid": _checked("uuid", "does not match the UUID format"),
+        "byte": _checked("byte", "invalid base64"),
+        "date": _checked("date", "invalid date"),
+        "datetime": _checked("date-time", "invalid datetime"),
+    }.items()
 }
 
 

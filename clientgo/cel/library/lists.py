@@ -10,12 +10,11 @@ from clientgo.cel.errors import CelEvaluationError, NoSuchOverloadError
 from clientgo.cel.functions import Overload, function, method
 from clientgo.cel.types import (
     BOOL,
+    COMPARABLE,
     DOUBLE,
     DURATION,
     DYN,
     INT,
-    STRING,
-    TIMESTAMP,
     UINT,
     K,
     T,
@@ -141,7 +140,6 @@ def _intersect(left: list[Any], right: list[Any]) -> bool:
     return any(contains(right, item) for item in left)
 
 
-_COMPARABLE = (INT, UINT, DOUBLE, BOOL, STRING, DURATION, TIMESTAMP)
 _SUMMABLE = ((INT, 0), (UINT, Uint(0)), (DOUBLE, 0.0), (DURATION, Duration(0)))
 _ITEMS = list_of(T)
 
@@ -153,19 +151,19 @@ OVERLOADS: tuple[Overload, ...] = (
     method("size", _ITEMS, [], INT, len),
     function("size", [map_of(K, V)], INT, len),
     method("size", map_of(K, V), [], INT, len),
-    *(method("isSorted", list_of(kind), [], BOOL, _is_sorted) for kind in _COMPARABLE),
-    *(method("min", list_of(kind), [], kind, _minimum) for kind in _COMPARABLE),
-    *(method("max", list_of(kind), [], kind, _maximum) for kind in _COMPARABLE),
+    *(method("isSorted", list_of(kind), [], BOOL, _is_sorted) for kind in COMPARABLE),
+    *(method("min", list_of(kind), [], kind, _minimum) for kind in COMPARABLE),
+    *(method("max", list_of(kind), [], kind, _maximum) for kind in COMPARABLE),
     *(method("sum", list_of(kind), [], kind, _empty_sum(zero)) for kind, zero in _SUMMABLE),
     method("indexOf", _ITEMS, [T], INT, _index_of),
     method("lastIndexOf", _ITEMS, [T], INT, _last_index_of),
     method("slice", _ITEMS, [INT, INT], _ITEMS, _slice),
-    method("flatten", list_of(DYN), [], list_of(DYN), _flatten),
+    method("flatten", list_of(_ITEMS), [], _ITEMS, _flatten),
     method("flatten", list_of(DYN), [INT], list_of(DYN), _flatten),
     function("lists.range", [INT], list_of(INT), _range),
     method("distinct", _ITEMS, [], _ITEMS, _distinct),
     method("reverse", _ITEMS, [], _ITEMS, lambda items: items[::-1]),
-    method("sort", _ITEMS, [], _ITEMS, _sort),
+    *(method("sort", list_of(kind), [], list_of(kind), _sort) for kind in COMPARABLE),
     method(
         "first",
         _ITEMS,

@@ -57,11 +57,16 @@ class Semver:
 
 
 def _normalized(text: str) -> str:
-    """Return a version without leading v and zeros, with three numbers."""
-    core, separator, rest = re.fullmatch(r"([^-+]*)([-+]?)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]
-    numbers = core.removeprefix("v").split(".")
-    numbers = [number.lstrip("0") or "0" if number else number for number in numbers]
-    return ".".join([*numbers, "0", "0"][: max(3, len(numbers))]) + separator + rest
+    """Return a version without leading v and zeros, with three numbers.
+
+    Raises:
+        ValueError: it has fewer numbers, and a prerelease or build metadata.
+    """
+    parts = text.removeprefix("v").split(".", 2)
+    if len(parts) < 3 and re.search("[-+]", parts[-1]):
+        raise ValueError("short version cannot contain PreRelease/Build meta data")
+    parts = [re.sub("^0+(?=[0-9])", "", part) for part in parts]
+    return ".".join([*parts, "0", "0"][: max(3, len(parts))])
 
 
 def _semver(text: str, normalize: bool = False) -> Semver:

@@ -13,6 +13,11 @@ from clientgo.cel.types import BOOL, BYTES, DYN, INT, STRING, list_of
 from clientgo.text import go_format
 from clientgo.text.go_regexp import GoRegexp, GoRegexpError, compile_go_regexp
 
+_SPACES = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+"""Go's spaces, which are fewer than Python's."""
 _ASCII_LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _ASCII_UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 
@@ -118,7 +123,7 @@ OVERLOADS: tuple[Overload, ...] = (
     method("split", STRING, [STRING, INT], list_of(STRING), _split),
     method("substring", STRING, [INT], STRING, _substring),
     method("substring", STRING, [INT, INT], STRING, _substring),
-    method("trim", STRING, [], STRING, str.strip),
+    method("trim", STRING, [], STRING, lambda text: text.strip(_SPACES)),
     method("format", STRING, [list_of(DYN)], STRING, format_text),
     method("join", list_of(STRING), [], STRING, _join),
     method("join", list_of(STRING), [STRING], STRING, _join),

@@ -17,22 +17,25 @@ _PATH_CHARACTERS = "/%$&+,;:=@!'()*~"
 class Url:
     """An absolute URL or path. Two are equal if their texts are."""
 
-    __slots__ = ("uri",)
+    __slots__ = ("text", "uri")
     cel_type: ClassVar[CelType] = URL
 
-    def __init__(self, uri: RequestURI) -> None:
+    def __init__(self, uri: RequestURI, text: str) -> None:
         self.uri = uri
+        """The parts of the URL, without its fragment."""
+        self.text = text
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Url) and self.uri.text == other.uri.text
+        return isinstance(other, Url) and self.text == other.text
 
     def __hash__(self) -> int:
-        return hash(self.uri.text)
+        return hash(self.text)
 
 
 def _url(text: str) -> Url:
     try:
-        return Url(parse_request_uri(text))
+        parse_request_uri(text)
+        return Url(parse_request_uri(text.partition("#")[0]), text)
     except RequestURIError as error:
         problem = f"URL parse error during conversion from string: {error}"
         raise CelEvaluationError(problem) from error
@@ -49,7 +52,6 @@ def _is_url(text: str) -> bool:
 OVERLOADS: tuple[Overload, ...] = (
     function("url", [STRING], URL, _url),
     function("isURL", [STRING], BOOL, _is_url),
-    function("string", [URL], STRING, lambda url: url.uri.text),
     method("getScheme", URL, [], STRING, lambda url: url.uri.scheme),
     method("getHost", URL, [], STRING, lambda url: url.uri.host),
     method("getHostname", URL, [], STRING, lambda url: url.uri.hostname),
