@@ -18,8 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from clientgo.certificates import ServingCertificate, make_self_signed_pair
-from clientgo.certificates.authority import covers, validity_of
+from clientgo.certificates import ServingCertificate, covers, make_self_signed_pair, validity_of
 
 _DAY: Final = 86400.0
 

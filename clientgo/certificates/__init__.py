@@ -10,10 +10,16 @@ Making certificates needs the package ``cryptography``, which is imported when t
 
 from clientgo.certificates.authority import (
     KeyPair,
+    Validity,
+    belong_together,
+    covers,
     make_authority,
     make_self_signed_pair,
     make_serving_pair,
     make_throw_away_pair,
+    split_certificates,
+    validity_of,
+    vouches_for,
 )
 from clientgo.certificates.private_files import write_private
 from clientgo.certificates.serving_certificate import (
@@ -26,14 +32,24 @@ from clientgo.certificates.serving_certificate import (
 )
 
 __all__ = [
+    # serving
     "ServingCertificate",
     "CertificateError",
     "CertificateStatistics",
+    # making
     "KeyPair",
     "make_authority",
     "make_serving_pair",
     "make_self_signed_pair",
     "make_throw_away_pair",
+    # reading
+    "Validity",
+    "validity_of",
+    "covers",
+    "vouches_for",
+    "belong_together",
+    "split_certificates",
+    # files
     "write_pair",
     "write_private",
     "CERTIFICATE_FILE",

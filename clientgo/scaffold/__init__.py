@@ -17,12 +17,16 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from clientgo.scaffold.declared_operator import DeclaredOperator, declared_operator
-    from clientgo.scaffold.installing import install_kinds
+    from clientgo.scaffold.installing import apply, install_kinds
     from clientgo.scaffold.manifests.project_manifests import generate
+    from clientgo.scaffold.manifests.webhook_configurations import by_url, webhook_configurations
     from clientgo.scaffold.project import Project, read_project
 
 __all__ = [
     "install_kinds",
+    "apply",
+    "webhook_configurations",
+    "by_url",
     "Project",
     "read_project",
     "DeclaredOperator",
@@ -32,6 +36,9 @@ __all__ = [
 
 _MODULES = {
     "install_kinds": "installing",
+    "apply": "installing",
+    "webhook_configurations": "manifests.webhook_configurations",
+    "by_url": "manifests.webhook_configurations",
     "Project": "project",
     "read_project": "project",
     "DeclaredOperator": "declared_operator",

@@ -20,7 +20,7 @@ from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager import Manager
 from clientgo.operator.permissions import PolicyRule, rules_on
 from clientgo.rest import RestConfig
-from clientgo.scaffold.manifests.inferred_rules import controller_rules
+from clientgo.scaffold.inferred_rules import controller_rules
 from clientgo.scaffold.project import Project
 
 _NOWHERE: Final = RestConfig(server="https://nowhere.invalid")

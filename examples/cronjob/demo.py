@@ -22,8 +22,7 @@ from clientgo.meta import InvalidError
 from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.webhooks import WebhookOptions
-from clientgo.scaffold.installing import apply
-from clientgo.scaffold.manifests.webhook_configurations import by_url, webhook_configurations
+from clientgo.scaffold import apply, by_url, webhook_configurations
 from clientgo.testing.observer import Observer
 from examples.cronjob.api import CronJob
 from examples.cronjob.main import NAME, new_manager

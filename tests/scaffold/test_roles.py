@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.codegen.rbac import user_roles
 from clientgo.operator import controller
 from clientgo.operator.permissions import PolicyRule, rbac
-from clientgo.scaffold.manifests.inferred_rules import (
+from clientgo.scaffold.inferred_rules import (
     certificate_rules,
     controller_rules,
     lease_rule,

@@ -16,11 +16,9 @@ from clientgo.certificates import (
     CERTIFICATE_FILE,
     KEY_FILE,
     KeyPair,
+    belong_together,
     make_authority,
     make_serving_pair,
-)
-from clientgo.certificates.authority import (
-    belong_together,
     split_certificates,
     validity_of,
     vouches_for,

@@ -29,8 +29,7 @@ from clientgo.operator.certificates.cert_manager import service_names
 from clientgo.operator.certificates.certificate_secret import CertificateSecret, OwnCertificates
 from clientgo.operator.certificates.trust import Trusting, trust
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.webhooks import WebhookServer
-from clientgo.operator.webhooks.manifest import WebhookObjectNames
+from clientgo.operator.webhooks import WebhookObjectNames, WebhookServer
 from clientgo.rest import TransportError
 from clientgo.wait import call_when_set
 

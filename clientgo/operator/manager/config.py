@@ -21,7 +21,7 @@ from clientgo.operator.controller_config import ControllerConfig, changed_config
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings import check_names
-from clientgo.operator.webhooks.server import WebhookOptions
+from clientgo.operator.webhooks import WebhookOptions
 
 OFF = "0"
 """As an address: no server."""

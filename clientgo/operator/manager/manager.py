@@ -68,7 +68,7 @@ from clientgo.operator.manager.servers import BoundAddresses, Servers, metrics_o
 from clientgo.operator.metrics_sink import MetricsSink
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.services import Services
-from clientgo.operator.webhooks.registry import Webhooks
+from clientgo.operator.webhooks import Webhooks
 from clientgo.serving import Handler
 from clientgo.wait import StopEvent, call_when_set, stop_on_signals
 

@@ -30,6 +30,7 @@ from clientgo.operator.webhooks.admission_review import (
     UserInfo,
     plain_object,
 )
+from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH
 from clientgo.operator.webhooks.conversions import Converter, conversion
 from clientgo.operator.webhooks.declarations import (
     default,
@@ -38,7 +39,7 @@ from clientgo.operator.webhooks.declarations import (
     validate,
     validating,
 )
-from clientgo.operator.webhooks.manifest import WebhookManifest
+from clientgo.operator.webhooks.manifest import WebhookManifest, WebhookObjectNames
 from clientgo.operator.webhooks.refusals import Denied, FieldErrors, path
 from clientgo.operator.webhooks.registry import Webhooks
 from clientgo.operator.webhooks.server import WebhookOptions, WebhookServer
@@ -66,5 +67,8 @@ __all__ = [
     "Webhooks",
     "WebhookServer",
     "WebhookOptions",
+    # registering
     "WebhookManifest",
+    "WebhookObjectNames",
+    "CONVERSION_PATH",
 ]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from clientgo.codegen.manifests import Manifest
-from clientgo.operator.webhooks.manifest import WebhookObjectNames
+from clientgo.operator.webhooks import WebhookObjectNames
 from clientgo.scaffold.manifests.webhook_configurations import PORT
 from clientgo.scaffold.project import Deploy, Project
 

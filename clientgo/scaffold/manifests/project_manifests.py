@@ -26,8 +26,9 @@ from clientgo.codegen.type_lint import findings
 from clientgo.meta import Resource, resource_of
 from clientgo.meta.markers import CustomResource
 from clientgo.operator.certificates import certificate_manifests, inject_annotation
-from clientgo.operator.webhooks.manifest import WebhookObjectNames
+from clientgo.operator.webhooks import WebhookObjectNames
 from clientgo.scaffold.declared_operator import DeclaredOperator
+from clientgo.scaffold.inferred_rules import certificate_rules, lease_rule
 from clientgo.scaffold.manifests.deployment import (
     HEALTH_PORT,
     deployment,
@@ -35,7 +36,6 @@ from clientgo.scaffold.manifests.deployment import (
     namespace_manifest,
 )
 from clientgo.scaffold.manifests.generated_files import generated_text
-from clientgo.scaffold.manifests.inferred_rules import certificate_rules, lease_rule
 from clientgo.scaffold.manifests.monitoring import monitoring_manifests
 from clientgo.scaffold.manifests.roles import operator_roles
 from clientgo.scaffold.manifests.samples import sample

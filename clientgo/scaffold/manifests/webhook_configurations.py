@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from clientgo.codegen.manifests import Manifest
-from clientgo.operator.webhooks import WebhookManifest
-from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH
-from clientgo.operator.webhooks.manifest import WebhookObjectNames
+from clientgo.operator.webhooks import CONVERSION_PATH, WebhookManifest, WebhookObjectNames
 
 PORT: Final = 9443
 """The port of the webhook server in the operator's pod."""

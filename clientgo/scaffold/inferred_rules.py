@@ -21,7 +21,7 @@ from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.controller import PRIMARY, Controller
 from clientgo.operator.permissions import PolicyRule, rules_on
 from clientgo.operator.sources.kind_source import KindSource
-from clientgo.operator.webhooks.manifest import WebhookObjectNames
+from clientgo.operator.webhooks import WebhookObjectNames
 
 READ: Final = ("get", "list", "watch")
 CHANGE: Final = ("patch", "update")
