@@ -316,7 +316,7 @@ class Controller(Generic[P]):
             found = [source.cache.get(name) for name in located]
             return [deep_copy(obj) for obj in found if obj is not None and source.selects(obj)]
         index = f"primaries of {self.name} by {source.name}"
-        source.cache.ensure_index(index, self._primaries_of(source))
+        source.cache.indexes.ensure(index, self._primaries_of(source))
         return [deep_copy(obj) for obj in source.cache.select("", (index, str(key)))]
 
     def clean_up(self, finalizer: str, ctx: Any, obj: Any) -> Any:

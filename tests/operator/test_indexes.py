@@ -108,7 +108,7 @@ def test_an_object_that_an_index_fails_for_is_there_without_it(
         assert keys(world, fields={"touchy": "fine"}) == ["default/a", "default/c", "default/d"]
     assert "index of default/b: not this one" in caplog.text
     (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == "Part"]
-    assert cache.index_errors >= 1
+    assert cache.indexes.errors >= 1
 
 
 def test_the_objects_that_a_primary_controls(world: World) -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler, last_known_state
 from clientgo.meta import metadata_of
-from clientgo.operator.cache.memory_guard import MemoryGuard, Shelf
+from clientgo.operator.cache.cache_metrics import CacheMetrics, CacheSize
 from clientgo.operator.cache.own_writes import OwnWrites
 
 
-class InNamespace(ResourceEventHandler[Any]):
+class NamespaceFilter(ResourceEventHandler[Any]):
     """Passes on what happens in one namespace, of an informer that watches all."""
 
     def __init__(self, handler: ResourceEventHandler[Any], namespace: str) -> None:
@@ -31,24 +31,24 @@ class InNamespace(ResourceEventHandler[Any]):
             self._handler.on_delete(obj)
 
 
-class Bookkeeping(ResourceEventHandler[Any]):
+class StoreProgress(ResourceEventHandler[Any]):
     """Tells the own writes how far the store has come, and the guard how full it is."""
 
-    def __init__(self, own_writes: OwnWrites, guard: MemoryGuard, shelf: Shelf) -> None:
+    def __init__(self, own_writes: OwnWrites, metrics: CacheMetrics, size: CacheSize) -> None:
         self._own_writes = own_writes
-        self._guard = guard
-        self._shelf = shelf
+        self._metrics = metrics
+        self._size = size
 
     def on_add(self, obj: Any, _is_in_initial_list: bool) -> None:
-        self._guard.changed(self._shelf, None, obj)
+        self._metrics.changed(self._size, None, obj)
         self._own_writes.saw(obj)
 
     def on_update(self, old: Any, new: Any) -> None:
-        self._guard.changed(self._shelf, old, new)
+        self._metrics.changed(self._size, old, new)
         self._own_writes.saw(new)
 
     def on_delete(self, obj: Any | DeletedFinalStateUnknown) -> None:
         state = last_known_state(obj)
         if state is not None:
-            self._guard.changed(self._shelf, state, None)
+            self._metrics.changed(self._size, state, None)
             self._own_writes.saw(state)

@@ -27,7 +27,8 @@ from clientgo.meta import (
 )
 from clientgo.meta.selectors import Selector, parse_label_selector, selector_from_labels
 from clientgo.metrics import MetricsProvider
-from clientgo.operator.cache.kind_cache import IndexFunction, KindCache
+from clientgo.operator.cache.indexes import IndexFunction
+from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, Reader, kind_scope
 from clientgo.operator.errors import (
     CacheNotStartedError,
@@ -114,9 +115,9 @@ class ObjectCache:
             raise DeclarationError(
                 f"declare index {name!r} of {_name(kind)} before the manager is started"
             )
-        if name in cache.index_names():
+        if name in cache.indexes.names():
             raise DeclarationError(f"{_name(kind)} has an index {name!r} already")
-        cache.add_index(name, function)
+        cache.indexes.add(name, function)
 
     # Running
 
@@ -161,16 +162,16 @@ class ObjectCache:
         cache = self.cache_of(kind, namespace)
         wanted = list((fields or {}).items())
         for name, _ in wanted:
-            if name not in _METADATA_FIELDS and name not in cache.index_names():
+            if name not in _METADATA_FIELDS and name not in cache.indexes.names():
                 raise IndexNotFoundError(
                     f"{_name(kind)} has no index {name!r} (it has "
-                    f"{', '.join(cache.index_names()) or 'none'}); declare it before the start "
+                    f"{', '.join(cache.indexes.names()) or 'none'}); declare it before the start "
                     f"with manager.index({_name(kind)}, {name!r}, ...)"
                 )
         indexed = [pair for pair in wanted if pair[0] not in _METADATA_FIELDS]
         found = cache.select(namespace, indexed[0] if indexed else None)
         for name, value in indexed[1:]:
-            found = [obj for obj in found if cache.has_value(obj, name, value)]
+            found = [obj for obj in found if cache.indexes.has(obj, name, value)]
         for name, value in wanted:
             if name in _METADATA_FIELDS:
                 found = [obj for obj in found if _METADATA_FIELDS[name](obj) == value]

@@ -29,7 +29,7 @@ from typing import Any, Final, Self, TypeVar, Unpack
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.builder import ControllerBuilder
-from clientgo.operator.cache.kind_cache import IndexFunction
+from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
 from clientgo.operator.client.cached_client import CachedClient

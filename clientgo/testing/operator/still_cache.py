@@ -47,9 +47,6 @@ class _StillKind(KindCache):
     def covers(self, namespace: str) -> bool:
         return True
 
-    def is_everywhere(self) -> bool:
-        return True
-
     def get(self, key: ObjectName) -> Any | None:
         objects = self._objects.namespace(key.namespace) if key.namespace else self._objects
         try:
@@ -60,7 +57,7 @@ class _StillKind(KindCache):
     def select(self, namespace: str = "", index: tuple[str, str] | None = None) -> list[Any]:
         objects = self._objects.namespace(namespace) if namespace else self._objects
         found = [
-            obj for obj in objects.list().items if index is None or self.has_value(obj, *index)
+            obj for obj in objects.list().items if index is None or self.indexes.has(obj, *index)
         ]
         return sorted(found, key=ObjectName.of)
 

@@ -14,7 +14,7 @@ from clientgo.cache import Latch, ListerWatcher, WatchStream
 from clientgo.meta import ListOptions, NotFoundError, ObjectList
 
 
-class NotingLister:
+class ObservedLister:
     """Passes on to ``inner``. For the thread of one reflector.
 
     ``on_list`` is called with each list that came. ``on_recovery`` is called with each list but

@@ -1,4 +1,4 @@
-"""How much of the cluster a process holds, and who will regret it.
+"""How much of the cluster a process holds.
 
 Promises a gauge of objects and one of bytes for each kind, and a warning, once, where a kind that
 clusters have very many of is cached as a whole.
@@ -27,41 +27,41 @@ _log = logging.getLogger("clientgo.operator.cache")
 
 
 @dataclass(slots=True)
-class Shelf:
+class CacheSize:
     """What one informer holds."""
 
     objects: int = 0
-    size: int = 0
+    bytes: int = 0
 
 
-class MemoryGuard:
-    """The books of the cache of one kind. Thread-safe."""
+class CacheMetrics:
+    """The gauges of the cache of one kind. Thread-safe."""
 
-    def __init__(self, name: str, metrics: MetricsProvider) -> None:
-        self._objects = metrics.gauge(OBJECTS, kind=name)
-        self._bytes = metrics.gauge(BYTES, kind=name)
+    def __init__(self, kind: str, provider: MetricsProvider) -> None:
+        self._objects = provider.gauge(OBJECTS, kind=kind)
+        self._bytes = provider.gauge(BYTES, kind=kind)
         self._lock = threading.Lock()
-        self._total = Shelf()
+        self._total = CacheSize()
 
-    def changed(self, shelf: Shelf, old: Any | None, new: Any | None) -> None:
-        """On a shelf one object took another one's place; None for nothing."""
-        self._add(shelf, (new is not None) - (old is not None), _size_of(new) - _size_of(old))
+    def changed(self, size: CacheSize, old: Any | None, new: Any | None) -> None:
+        """Count that an informer replaced one object by another; None stands for no object."""
+        self._add(size, (new is not None) - (old is not None), _bytes_of(new) - _bytes_of(old))
 
-    def cleared(self, shelf: Shelf) -> None:
-        """An informer has ended."""
-        self._add(shelf, -shelf.objects, -shelf.size)
+    def cleared(self, size: CacheSize) -> None:
+        """Count that an informer has ended."""
+        self._add(size, -size.objects, -size.bytes)
 
-    def _add(self, shelf: Shelf, objects: int, size: int) -> None:
+    def _add(self, size: CacheSize, objects: int, bytes_: int) -> None:
         with self._lock:
-            for changed in (shelf, self._total):
+            for changed in (size, self._total):
                 changed.objects += objects
-                changed.size += size
+                changed.bytes += bytes_
             self._objects.set(self._total.objects)
-            self._bytes.set(self._total.size)
+            self._bytes.set(self._total.bytes)
 
 
 def warn_if_numerous(resource: APIResource, *, selective: bool) -> None:
-    """A cache of all objects of a kind is about to be filled."""
+    """Warn when a cache of all objects of a numerous kind is about to be filled."""
     if not selective and (resource.group, resource.kind) in NUMEROUS:
         _log.warning(
             "every %s of the cluster will be cached; if that is too much memory, limit it with "
@@ -70,5 +70,5 @@ def warn_if_numerous(resource: APIResource, *, selective: bool) -> None:
         )
 
 
-def _size_of(obj: Any | None) -> int:
+def _bytes_of(obj: Any | None) -> int:
     return len(getattr(obj, "_raw", None) or b"")

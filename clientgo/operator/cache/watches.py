@@ -1,0 +1,227 @@
+"""The informers of one kind: one for each watched namespace, or one for all.
+
+Promises that a namespace is listed and watched once, however many subscribe to it, and not after
+the last has left; that the informers keep the order of versions, so that it is known how far the
+cache has come.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from clientgo.cache import (
+    REAL_FIFO,
+    ListerWatcher,
+    Registration,
+    ResourceEventHandler,
+    SharedIndexInformer,
+)
+from clientgo.clock import Clock
+from clientgo.meta import APIResource
+from clientgo.metrics import Metric, MetricsProvider
+from clientgo.operator.cache.cache_metrics import CacheMetrics, CacheSize, warn_if_numerous
+from clientgo.operator.cache.handlers import NamespaceFilter, StoreProgress
+from clientgo.operator.cache.indexes import Indexes
+from clientgo.operator.cache.observed_lister import ObservedLister
+from clientgo.operator.cache.own_writes import OwnWrites
+from clientgo.operator.cache.scope import KindScope
+from clientgo.operator.durations import seconds
+from clientgo.process import SupervisedThread
+from clientgo.wait import Backoff, BackoffManager
+
+_DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.0)
+"""Soon again at first; a kind that is missing is found ten seconds after it was created."""
+
+INFORMER_CRASHES: Final = Metric(
+    "operator_informer_crashes_total", "Informers that a bug has ended", labels=("kind",)
+)
+
+
+@dataclass(eq=False, slots=True)
+class Watch:
+    """One informer, which ``users`` subscriptions share."""
+
+    informer: SharedIndexInformer[Any]
+    lister: ObservedLister
+    size: CacheSize
+    stop: threading.Event = field(default_factory=threading.Event)
+    thread: threading.Thread | None = None
+    users: int = 0
+    _lost_since: float | None = None
+
+    def lost_for(self, now: float) -> float:
+        """Return for how many seconds the watch has been away, from when it is first seen."""
+        if self.informer.is_watching():
+            self._lost_since = None
+            return 0.0
+        if self._lost_since is None:
+            self._lost_since = now
+        return now - self._lost_since
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A handler and the watch that calls it."""
+
+    watch: Watch
+    registration: Registration
+
+
+class Watches:
+    """By namespace, ``""`` for all. Not thread-safe but for :meth:`end`: its cache's lock guards
+    it.
+
+    ``lister`` returns what lists and watches a namespace, limited to labels. ``recovered`` is
+    called when the API server may have been away, ``on_crash`` with what ends an informer.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        resource: APIResource,
+        expected: Any,
+        lister: Callable[[str, str], ListerWatcher[Any]],
+        scope: KindScope,
+        own_writes: OwnWrites,
+        *,
+        recovered: Callable[[], object],
+        on_crash: Callable[[BaseException], object] | None,
+        is_projected: bool,
+        metrics: MetricsProvider,
+        clock: Clock,
+    ) -> None:
+        self._kind = kind
+        self._resource = resource
+        self._expected = expected
+        self._lister = lister
+        self._scope = scope
+        self._own_writes = own_writes
+        self._recovered = recovered
+        self._on_crash = on_crash
+        self._is_projected = is_projected
+        self._metrics = CacheMetrics(kind, metrics)
+        self._crashes = metrics.counter(INFORMER_CRASHES, kind=kind)
+        self._clock = clock
+        self._watches: dict[str, Watch] = {}
+        self._is_running = False
+
+    def __bool__(self) -> bool:
+        return bool(self._watches)
+
+    def __contains__(self, namespace: str) -> bool:
+        return namespace in self._watches
+
+    def __iter__(self) -> Iterator[tuple[str, Watch]]:
+        return iter(self._watches.items())
+
+    def read_from(self, namespace: str) -> list[SharedIndexInformer[Any]]:
+        """Return the informers that know the objects of a namespace, or with ``""`` of all."""
+        narrow = self._watches.get(namespace) if namespace else None
+        everywhere = self._watches.get("")
+        if namespace in self._scope.named:
+            everywhere = None
+        if everywhere and (narrow is None or everywhere.informer.has_synced()):
+            named = () if namespace else self._scope.named
+            apart = [self._watches[name] for name in named if name in self._watches]
+            return [everywhere.informer, *(watch.informer for watch in apart)]
+        if namespace:
+            return [narrow.informer] if narrow is not None else []
+        return [watch.informer for watch in self._watches.values()]
+
+    def attach(
+        self,
+        handler: ResourceEventHandler[Any],
+        namespace: str,
+        labels: str,
+        indexes: Indexes,
+        *,
+        shares: bool = True,
+    ) -> Attached:
+        """Call a handler with the objects of a namespace; ``shares`` the watch of all if it can."""
+        apart = not shares or namespace in self._scope.named
+        everywhere = None if apart else self._watches.get("")
+        watch = everywhere or self._watches.get(namespace)
+        if watch is None:
+            watch = self._watches[namespace] = self._new(namespace, labels, indexes)
+        watch.users += 1
+        if namespace and everywhere is watch:
+            handler = NamespaceFilter(handler, namespace)
+        attached = Attached(watch, watch.informer.add_event_handler(handler))
+        if self._is_running:
+            self._run(watch)
+        return attached
+
+    def detach(self, attached: Attached) -> None:
+        """Let go of a watch; :meth:`end` does the rest, without the lock."""
+        watch = attached.watch
+        watch.users -= 1
+        if watch.users == 0:
+            self._watches = {ns: kept for ns, kept in self._watches.items() if kept is not watch}
+
+    def end(self, attached: Attached) -> None:
+        """Call the handler no more; blocks until it has returned, and an unused watch has ended."""
+        watch = attached.watch
+        watch.informer.shut_down_event_handler(attached.registration)
+        if watch.users == 0:
+            watch.stop.set()
+            if watch.thread is not None:
+                watch.thread.join()
+            self._metrics.cleared(watch.size)
+
+    def run(self) -> None:
+        """Run the informers, and those that come later."""
+        self._is_running = True
+        for watch in self._watches.values():
+            self._run(watch)
+
+    def stop(self) -> list[threading.Thread]:
+        """Stop all informers; return the threads to wait for."""
+        self._is_running = False
+        for watch in self._watches.values():
+            watch.stop.set()
+        return [watch.thread for watch in self._watches.values() if watch.thread is not None]
+
+    def _new(self, namespace: str, labels: str, indexes: Indexes) -> Watch:
+        scope = self._scope.of(namespace)
+        lister = ObservedLister(
+            self._lister(namespace, labels), self._own_writes.forget_echoes, self._recovered
+        )
+        informer: SharedIndexInformer[Any] = SharedIndexInformer(
+            lister,
+            self._expected,
+            name=f"informer-{self._kind}{'-' + namespace if namespace else ''}",
+            indexers=indexes.for_informer(),
+            transform=scope.transform,
+            resync_period=0.0 if scope.resync is None else seconds(scope.resync, "resync"),
+            queue=REAL_FIFO,
+            delays=BackoffManager(_DELAYS, 120.0, clock=self._clock),
+            clock=self._clock,
+        )
+        size = CacheSize()
+        progress = StoreProgress(self._own_writes, self._metrics, size)
+        informer.add_event_handler(progress, resync_period=0.0)
+        is_limited = namespace or scope.labels or labels or scope.fields or self._is_projected
+        warn_if_numerous(self._resource, selective=bool(is_limited))
+        return Watch(informer, lister, size)
+
+    def _run(self, watch: Watch) -> None:
+        if watch.thread is None:
+            watch.thread = SupervisedThread(
+                self._work,
+                args=(watch,),
+                name=watch.informer.name,
+                then="this cache is not updated any more; restart this process",
+            )
+            watch.thread.start()
+
+    def _work(self, watch: Watch) -> None:
+        try:
+            watch.informer.run(watch.stop)
+        except BaseException as error:
+            self._crashes.inc()
+            if self._on_crash is None:
+                raise
+            self._on_crash(error)
