@@ -354,7 +354,7 @@ class EmbeddedAPIServer:
 
     def _begin_stop(self) -> None:
         self._cluster.state.watches.end_all()
-        self._faults.hang_up()
+        self._faults.close_frozen_watches()
         if self._http is not None:
             self._http.stop()
 

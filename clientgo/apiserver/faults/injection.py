@@ -96,11 +96,11 @@ class _Rule:
         """Return True with the probability of the fault."""
         return bool(self.random.random() < self.fault.chance)
 
-    def meet(self, watch: FaultyWatch) -> None:
+    def decide_for(self, watch: FaultyWatch) -> None:
         """Decide once whether a watch is frozen."""
         if (
             isinstance(self.fault, FreezeWatches)
-            and watch.concerns(self.fault.requests)
+            and watch.is_selected(self.fault.requests)
             and self.chooses()
         ):
             self.frozen[watch] = False
@@ -143,8 +143,8 @@ class FaultInjector:
             self.count(fault)
         elif isinstance(fault, CloseWatches):
             chance = random.Random(fault.seed)
-            concerned = [watch for watch in self._watches if watch.concerns(fault.requests)]
-            chosen = [watch for watch in concerned if chance.random() < fault.chance]
+            selected = [watch for watch in self._watches if watch.is_selected(fault.requests)]
+            chosen = [watch for watch in selected if chance.random() < fault.chance]
             self._close(chosen, abruptly=fault.abruptly)
             self.count(fault, len(chosen))
         else:
@@ -152,7 +152,7 @@ class FaultInjector:
             rule = _Rule(fault, storage.version, self.elapsed(), chance)
             self._rules.append(rule)
             for watch in self._watches:
-                rule.meet(watch)
+                rule.decide_for(watch)
 
     def _close(self, watches: list[FaultyWatch], *, abruptly: bool) -> None:
         for watch in watches:
@@ -168,10 +168,10 @@ class FaultInjector:
         """Return the active faults."""
         return [rule.fault for rule in self._rules]
 
-    def hang_up(self) -> None:
+    def close_frozen_watches(self) -> None:
         """Close the frozen watches: the server stops."""
         for watch in list(self._watches):
-            watch.hang_up()
+            watch.close_if_frozen()
 
     def struck(self, fault: Fault) -> int:
         """Return the number of strikes of a fault. From any thread."""
@@ -256,7 +256,7 @@ class FaultInjector:
     def withhold(self, watch: FaultyWatch, lines: bytes) -> bytes:
         """Return the lines without the bookmarks that are withheld."""
         for rule in self._rules:
-            if isinstance(rule.fault, WithholdBookmarks) and watch.concerns(rule.fault.requests):
+            if isinstance(rule.fault, WithholdBookmarks) and watch.is_selected(rule.fault.requests):
                 kept = [
                     line
                     for line in lines.splitlines(keepends=True)
@@ -270,8 +270,8 @@ class FaultInjector:
     def cut(self, watch: FaultyWatch) -> Cut | None:
         """Return how the next lines are cut, or None."""
         for rule in self._rules:
-            concerned = isinstance(rule.fault, CutAnswers) and watch.concerns(rule.fault.requests)
-            if concerned and rule.strikes():
+            selected = isinstance(rule.fault, CutAnswers) and watch.is_selected(rule.fault.requests)
+            if selected and rule.strikes():
                 self.count(rule.fault)
                 return Cut(rule.random, rule.fault.mid_chunk)
         return None
@@ -280,7 +280,7 @@ class FaultInjector:
         """Add a watch that begins."""
         self._watches[watch] = None
         for rule in self._rules:
-            rule.meet(watch)
+            rule.decide_for(watch)
 
     def leave(self, watch: FaultyWatch) -> None:
         """Remove a watch that has ended."""

@@ -83,7 +83,7 @@ class FaultyWatch:
         self._frozen = False
         self._faults_changed = asyncio.Event()
 
-    def concerns(self, wanted: Requests) -> bool:
+    def is_selected(self, wanted: Requests) -> bool:
         """Return True if a fault selects this watch."""
         return self._target.is_one_of(wanted)
 
@@ -93,13 +93,13 @@ class FaultyWatch:
             self._stream.drop()
         else:
             self._stream.end()
-            self.hang_up()
+            self.close_if_frozen()
 
     def check_faults(self) -> None:
         """Check the faults again: they have changed."""
         self._faults_changed.set()
 
-    def hang_up(self) -> None:
+    def close_if_frozen(self) -> None:
         """End the watch if it is frozen: its client or the server is gone."""
         if self._frozen:
             self._stream.drop()
@@ -109,7 +109,7 @@ class FaultyWatch:
 
         async def pass_on(message: Message) -> None:
             if body := message.get("body"):
-                await self._thaw()
+                await self._wait_while_frozen()
                 body = self._faults.withhold(self, body)
                 if body and (cut := self._faults.cut(self)):
                     await self._break_off(message, body, cut, send)
@@ -119,7 +119,7 @@ class FaultyWatch:
         async def listen() -> Message:
             message = await receive()
             if message["type"] == "http.disconnect":
-                self.hang_up()
+                self.close_if_frozen()
             return message
 
         self._faults.enter(self)
@@ -128,7 +128,7 @@ class FaultyWatch:
         finally:
             self._faults.leave(self)
 
-    async def _thaw(self) -> None:
+    async def _wait_while_frozen(self) -> None:
         while self._faults.freezes(self):
             self._frozen = True
             self._faults_changed.clear()

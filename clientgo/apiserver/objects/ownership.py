@@ -32,7 +32,6 @@ class Ownership:
         self._managers: dict[tuple[Resource, str], FieldManager] = {}
         self._entries_of_new: dict[Hashable, list[Object]] = {}
         """``managedFields`` of new objects by their shape, without times."""
-        self._created: dict[Hashable, list[Object]] = {}
 
     def forget(self, group: str, plural: str) -> None:
         """Remove the managers of a resource whose definition has changed."""
