@@ -1,12 +1,10 @@
 """Watches a kind whose name it is given, and of which it knows nothing else.
 
-Start an API server, and then this, with any name or short name of a resource::
+Run it with any name or short name of a resource::
 
-    clientgo apiserver --listen 127.0.0.1:8001 --kubeconfig /tmp/kubeconfig
-    export KUBECONFIG=/tmp/kubeconfig
-    python examples/dynamic_informer.py cm
+    clientgo apiserver --kubeconfig /tmp/kubeconfig -- python examples/dynamic_informer.py cm
 
-and create, change and delete some; Ctrl-C ends it.
+Then create, change and delete some in another terminal. Press Ctrl-C to stop it.
 """
 
 import sys
@@ -24,6 +22,8 @@ def show(what: str, obj: Unstructured) -> None:
     print(f"{what} {object_key(obj)} at {version}, which says {', '.join(body)}", flush=True)
 
 
+if len(sys.argv) != 2:
+    sys.exit("usage: python examples/dynamic_informer.py RESOURCE, such as cm or deployments")
 stop = setup_signal_handler()
 with Client() as client, DynamicInformerFactory(client) as factory:
     found = client.mapper.resource(sys.argv[1])

@@ -1,6 +1,6 @@
 """Several processes, one of which works at a time.
 
-Start an API server, and then this in two or three terminals::
+Start an API server, and then run this in two or three other terminals::
 
     clientgo apiserver --listen 127.0.0.1:8001
     python examples/leader_election.py http://127.0.0.1:8001
@@ -11,7 +11,6 @@ another begins at once. Kill it with SIGKILL: another begins when the lease has 
 lead any more before it works again.
 """
 
-import logging
 import sys
 
 from clientgo.leaderelection import (
@@ -24,9 +23,10 @@ from clientgo.leaderelection import (
     run_or_raise,
     unique_identity,
 )
+from clientgo.logs import setup_logging
 from clientgo.wait import setup_signal_handler
 
-logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
+setup_logging()
 
 server = sys.argv[1] if len(sys.argv) > 1 else None  # or what the kubeconfig says
 me = unique_identity()

@@ -13,9 +13,11 @@ import sys
 from typing import Any
 
 from clientgo.api.core_v1 import ConfigMap, Namespace
+from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.operator import Context, Controller, Manager, Predicate, Result
 from clientgo.operator.predicates import label_selector
+from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 HOME = "greeter"
 CONFIG = "config"
@@ -43,7 +45,8 @@ class Configuration:
         ctx.log.info("watching", namespaces=names)
 
 
-def declare(manager: Manager) -> None:
+def new_manager(client: Client) -> Manager:
+    manager = manager_of(client, "greeter")
     greeter = (
         manager.controller(ConfigMap)
         .with_predicate(label_selector("greet"))
@@ -57,11 +60,11 @@ def declare(manager: Manager) -> None:
         .options(name="configuration", namespaces=[HOME])
         .build(Configuration(greeter))
     )
+    return manager
 
 
 def demo() -> None:
     from clientgo.testing.observer import Observer
-    from examples.embedded import embedded, manager_of, see
 
     with embedded() as client:
         for name in (HOME, "red", "blue"):
@@ -72,8 +75,7 @@ def demo() -> None:
         for colour in ("red", "blue"):
             labelled = ObjectMeta(name="visitor", namespace=colour, labels={"greet": ""})
             config_maps.create(ConfigMap(metadata=labelled))
-        manager = manager_of(client, "greeter")
-        declare(manager)
+        manager = new_manager(client)
         with manager, Observer(client, ConfigMap) as seen:
             lister = seen.lister(ConfigMap)
 
@@ -90,6 +92,4 @@ if __name__ == "__main__":
     if "--demo" in sys.argv:
         demo()
     else:
-        operator = Manager(name="greeter")
-        declare(operator)
-        operator.run()
+        run_on_your_cluster(new_manager)

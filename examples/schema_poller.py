@@ -19,10 +19,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.operator import Context, Manager, Result, Source
 from clientgo.operator.sources import poll
 from clientgo.operator.status import ObservedGeneration
+from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 
 class SchemaSpec(Model):
@@ -112,15 +114,18 @@ def name_of(schema: Schema) -> str:
     return f"{schema.metadata.namespace}_{schema.metadata.name}"
 
 
+def new_manager(client: Client, database: Database, period: float = 5.0) -> Manager:
+    manager = manager_of(client, "schemas")
+    manager.controller(Schema).build(SchemaReconciler(database, period))
+    return manager
+
+
 def demo() -> None:
     from clientgo.testing.observer import Observer
     from clientgo.wait import poll_until
-    from examples.embedded import embedded, manager_of, see
 
     def operator(database: Database) -> Manager:
-        manager = manager_of(client, "schemas")
-        manager.controller(Schema).build(SchemaReconciler(database, period=0.2))
-        return manager
+        return new_manager(client, database, period=0.2)
 
     with embedded(Schema) as client, tempfile.TemporaryDirectory() as directory:
         database = Database(Path(directory) / "database")
@@ -147,9 +152,10 @@ def demo() -> None:
 
 
 if __name__ == "__main__":
-    if "--demo" in sys.argv:
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m examples.schema_poller DATABASE, a file; or --demo")
+    if sys.argv[1] == "--demo":
         demo()
     else:
-        runner = Manager(name="schemas")
-        runner.controller(Schema).build(SchemaReconciler(Database(Path(sys.argv[1]))))
-        runner.run()
+        file = Path(sys.argv[1])
+        run_on_your_cluster(lambda client: new_manager(client, Database(file)), Schema)

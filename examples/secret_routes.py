@@ -14,11 +14,13 @@ from collections.abc import Iterable
 from hashlib import sha256
 
 from clientgo.api.core_v1 import Secret
+from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
-from clientgo.operator import Context, Manager, Result
+from clientgo.operator import CacheScope, Context, Manager, Result
 from clientgo.operator.mappers import MapContext
 from clientgo.operator.predicates import data_changed, type_is
 from clientgo.operator.status import ObservedGeneration
+from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 TLS = "kubernetes.io/tls"
 BY_SECRET = "spec.secretName"
@@ -72,20 +74,22 @@ def routes_of(context: MapContext, secret: Secret) -> Iterable[ObjectName]:
     return [ObjectName.of(route) for route in routes]
 
 
-def declare(manager: Manager) -> None:
+def new_manager(client: Client) -> Manager:
+    # A cluster has many Secrets: only those of this type are cached.
+    scope = CacheScope(fields=f"type={TLS}")
+    manager = manager_of(client, "routes", cache_by_kind={Secret: scope})
     builder = manager.controller(Route)
     # Other Secrets, and changes of a label, are no business of ours.
     builder.watches(Secret, routes_of, predicate=type_is(TLS) & data_changed("data", "tls.crt"))
     builder.build(RouteReconciler())
+    return manager
 
 
 def demo() -> None:
     from clientgo.testing.observer import Observer
-    from examples.embedded import embedded, manager_of, see
 
     with embedded(Route) as client:
-        manager = manager_of(client, "routes")
-        declare(manager)
+        manager = new_manager(client)
         secrets = client.resource(Secret).namespace("default")
         routes = client.resource(Route).namespace("default")
         secrets.create(tls_secret("wildcard", b"first"))
@@ -124,6 +128,4 @@ if __name__ == "__main__":
     if "--demo" in sys.argv:
         demo()
     else:
-        operator = Manager(name="routes")
-        declare(operator)
-        operator.run()
+        run_on_your_cluster(new_manager, Route)

@@ -23,12 +23,17 @@ from clientgo.api.core_v1 import (
     VolumeMount,
 )
 from clientgo.api.meta_v1 import LabelSelector
+from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, Resource, resource
 from clientgo.meta.markers import AGE, CustomResource, PrinterColumn
 from clientgo.operator import Context, Manager, Result, controller
+from clientgo.operator.sources import watch
 from clientgo.operator.status import ObservedGeneration
+from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
 HASH = "example.com/page-hash"
+OURS = {"app.kubernetes.io/managed-by": "webpage"}
+"""The label of what the operator makes. A cluster has many ConfigMaps; only these are cached."""
 
 
 class WebPageSpec(Model):
@@ -54,7 +59,7 @@ class WebPage(Resource):
     status: WebPageStatus | None = None
 
 
-@controller(WebPage, owns=[ConfigMap, Deployment, Service])
+@controller(WebPage, owns=[watch(ConfigMap, labels=OURS), Deployment, Service])
 class WebPageReconciler:
     """What it makes is owned by the page, so that it goes with the page: no clean-up is needed."""
 
@@ -99,21 +104,26 @@ def deployment(page: WebPage) -> Deployment:
 
 
 def named(page: WebPage) -> ObjectMeta:
-    return ObjectMeta(name=page.metadata.name, namespace=page.metadata.namespace)
+    metadata = page.metadata
+    return ObjectMeta(name=metadata.name, namespace=metadata.namespace, labels=OURS)
 
 
 def labels(page: WebPage) -> dict[str, str]:
     return {"app": page.metadata.name}
 
 
+def new_manager(client: Client, reconciler: object) -> Manager:
+    manager = manager_of(client, "webpage", workers=2)
+    manager.register(reconciler)
+    return manager
+
+
 def demo(reconciler: object) -> None:
     from clientgo.testing.observer import Observer
     from clientgo.testing.workloads import WorkloadSimulator
-    from examples.embedded import embedded, manager_of, see
 
     with embedded(WebPage) as client:
-        manager = manager_of(client, "webpage")
-        manager.register(reconciler)
+        manager = new_manager(client, reconciler)
         manager.add_runnable(WorkloadSimulator(client))
         with manager, Observer(client, WebPage, Deployment) as seen:
             pages = client.resource(WebPage).namespace("default")
@@ -148,6 +158,4 @@ if __name__ == "__main__":
     if "--demo" in sys.argv:
         demo(WebPageReconciler())
     else:
-        operator = Manager(name="webpage", workers=2)
-        operator.register(WebPageReconciler())
-        operator.run()
+        run_on_your_cluster(lambda client: new_manager(client, WebPageReconciler()), WebPage)

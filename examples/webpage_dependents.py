@@ -13,15 +13,27 @@ import sys
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import ConfigMap, Service
-from clientgo.operator import Context, Manager, Result, controller
+from clientgo.operator import Context, Result, controller
 from clientgo.operator.dependents import Dependent
-from examples.webpage import WebPage, WebPageStatus, config_map, demo, deployment, service
+from clientgo.operator.sources import watch
+from examples.embedded import run_on_your_cluster
+from examples.webpage import (
+    OURS,
+    WebPage,
+    WebPageStatus,
+    config_map,
+    demo,
+    deployment,
+    new_manager,
+    service,
+)
 
 
 class PageText(Dependent[ConfigMap, WebPage]):
     """What the page says."""
 
     kind = ConfigMap
+    labels = OURS
 
     def desired(self, ctx: Context[WebPage], page: WebPage) -> ConfigMap:
         return config_map(page)
@@ -50,7 +62,11 @@ class PageAddress(Dependent[Service, WebPage]):
         return service(page)
 
 
-@controller(WebPage, dependents=[PageText, PageServers, PageAddress])
+@controller(
+    WebPage,
+    owns=[watch(ConfigMap, labels=OURS)],
+    dependents=[PageText, PageServers, PageAddress],
+)
 class DescribedPageReconciler:
     """What is left to do is to tell of it."""
 
@@ -72,6 +88,4 @@ if __name__ == "__main__":
     if "--demo" in sys.argv:
         demo(DescribedPageReconciler())
     else:
-        operator = Manager(name="webpage", workers=2)
-        operator.register(DescribedPageReconciler())
-        operator.run()
+        run_on_your_cluster(lambda client: new_manager(client, DescribedPageReconciler()), WebPage)

@@ -2,42 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
-from tests.examples.running import ROOT
+from tests.examples.running import Running, kubeconfig_of
 
 
 def test_it_shows_what_happens_to_objects_of_a_kind_that_it_does_not_know() -> None:
     with EmbeddedAPIServer() as server, Client(server.url) as client:
         config_maps = client.resource(ConfigMap).namespace("default")
         config_maps.create(ConfigMap(metadata=ObjectMeta(name="a"), data={"b": "c"}))
-        process = subprocess.Popen(
-            [sys.executable, str(ROOT / "examples" / "dynamic_informer.py"), "cm"],
-            env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            assert process.stdout is not None
-            before = [process.stdout.readline() for _ in range(2)]
+        with Running("dynamic_informer.py", "cm", env=kubeconfig_of(server)) as running:
+            before = [running.readline() for _ in range(2)]
             config_maps.patch("a", {"data": {"d": "e"}})
-            changed = process.stdout.readline()
+            changed = running.readline()
             config_maps.delete("a")
-            deleted = process.stdout.readline()
-        finally:
-            process.send_signal(signal.SIGINT)
-            process.communicate(timeout=30)
+            deleted = running.readline()
+            running.stop()
 
     assert before[0].startswith("added default/a at ")
-    assert before[1] == "1 configmaps of v1\n"
+    assert before[1] == "1 configmaps of v1"
     assert changed.startswith("changed default/a at ")
-    assert changed.endswith("which says data\n")
-    assert deleted == "deleted default/a\n"
-    assert process.returncode == 0
+    assert changed.endswith("which says data")
+    assert deleted == "deleted default/a"

@@ -15,8 +15,8 @@ from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.testing.observer import Observer
+from tests.examples.running import ROOT, Running, kubeconfig_of
 
-ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "first_controller.py"
 
 
@@ -68,19 +68,11 @@ def test_it_greets_what_carries_the_label_and_ends_with_the_first_signal() -> No
         config_maps = client.resource(ConfigMap).namespace("default")
         for name, labels in (("world", {"greet": "yes"}), ("other", {})):
             config_maps.create(ConfigMap(metadata=ObjectMeta(name=name, labels=labels)))
-        controller = subprocess.Popen(
-            [sys.executable, str(EXAMPLE)],
-            env={**os.environ, "KUBECONFIG": str(server.kubeconfig)},
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        try:
+        with Running("first_controller.py", env=kubeconfig_of(server)) as running:
             with Observer(client, ConfigMap) as observer:
                 seen = observer.lister(ConfigMap).namespace("default")
                 assert observer.wait_until(lambda: "hello" in (seen.get("world").data or {}))
                 assert not seen.get("other").data
-        finally:
-            controller.send_signal(signal.SIGINT)
-            output, _ = controller.communicate(timeout=30)
+            output = running.stop()
 
-    assert (controller.returncode, output) == (0, "greeted default/world\n")
+    assert output == ["greeted default/world"]

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-
-
-def demonstrated(example: str) -> list[str]:
-    """The lines that an example's demonstration prints until it ends well."""
-    command = [sys.executable, "-m", f"examples.{example}", "--demo"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.client import Client
+from clientgo.meta import ObjectMeta
+from clientgo.testing.observer import Observer
+from examples.schema_poller import Schema
+from examples.secret_routes import Route
+from examples.webpage import WebPage
+from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
 
 
 @pytest.mark.parametrize(
@@ -71,7 +67,40 @@ def demonstrated(example: str) -> list[str]:
 def test_an_example_shows_what_it_is_about(example: str, lines: list[str]) -> None:
     """BP-23, OP-HND-05, OP-NS-05, OP-SRC-11: one secondary wakes many primaries; namespaces change
     at run time; what has no watch is asked after."""
-    assert demonstrated(example) == lines
+    assert printed_by(example, "--demo") == lines
+
+
+KINDS = {
+    "webpage": WebPage,
+    "webpage_dependents": WebPage,
+    "secret_routes": Route,
+    "schema_poller": Schema,
+}
+
+
+@pytest.mark.parametrize("example", KINDS)
+def test_an_example_runs_on_a_cluster_that_does_not_know_its_kind_yet(
+    example: str, tmp_path: Path
+) -> None:
+    kind: Any = KINDS[example]
+    arguments = [str(tmp_path / "database")] if example == "schema_poller" else []
+    with (
+        EmbeddedAPIServer() as server,
+        Client(server.url) as client,
+        Running(example, *arguments, env=kubeconfig_of(server)) as running,
+    ):
+        running.read_until("running")
+        client.resource(kind).namespace("default").create(kind(metadata=ObjectMeta(name="a")))
+        with Observer(client, kind) as seen:
+            objects = seen.lister(kind).namespace("default")
+            assert seen.wait_until(lambda: objects.get("a").status is not None)
+        running.stop()
+
+
+@pytest.mark.parametrize("arguments", [["dynamic_informer.py"], ["schema_poller"]])
+def test_an_example_without_its_argument_says_how_it_is_used(arguments: list[str]) -> None:
+    with pytest.raises(AssertionError, match="usage: python"):
+        printed_by(*arguments)
 
 
 def test_the_page_shows_the_reconciler_as_it_is() -> None:

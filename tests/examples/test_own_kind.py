@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import yaml
 
 from clientgo.schema import StructuralSchema
+from tests.examples.running import ROOT, printed_by
 
-ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "own_kind.py"
-
-
-def _printed(*arguments: str) -> str:
-    command = [sys.executable, str(EXAMPLE), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def test_the_page_shows_the_example_as_it_is() -> None:
@@ -26,14 +17,14 @@ def test_the_page_shows_the_example_as_it_is() -> None:
 
 
 def test_it_prints_a_definition() -> None:
-    definition = yaml.safe_load(_printed())
+    definition = yaml.safe_load("\n".join(printed_by("own_kind.py")))
 
     (version,) = definition["spec"]["versions"]
     StructuralSchema.parse(version["schema"]["openAPIV3Schema"])
 
 
 def test_good_objects_are_stored_and_bad_ones_are_told_why() -> None:
-    good, turned_around, twice = _printed("--demo").splitlines()
+    good, turned_around, twice = printed_by("own_kind.py", "--demo")
 
     assert good == "good: created with up to 3 replicas"
     assert turned_around.endswith("minReplicas must not exceed maxReplicas")

@@ -20,7 +20,12 @@ from clientgo.operator.context import Context
 from clientgo.operator.dependents.declared_dependents import Node
 from clientgo.operator.dependents.objects_of_primary import ObjectsOfPrimary
 from clientgo.operator.dependents.writers import Write, Writer
-from clientgo.operator.errors import DependentErrors, TerminalDependentErrors, TerminalError
+from clientgo.operator.errors import (
+    CancelledError,
+    DependentErrors,
+    TerminalDependentErrors,
+    TerminalError,
+)
 from clientgo.operator.outcome import ALL_READY, DependentsOutcome
 
 MOST_REQUESTS: Final = 8
@@ -90,7 +95,14 @@ class WorkflowPass:
                     self._waiting.append(node.name)
 
     def outcome(self) -> DependentsOutcome:
-        """Raises :class:`~clientgo.operator.errors.DependentErrors` if any of them failed."""
+        """Return what is left to do.
+
+        Raises :class:`~clientgo.operator.errors.DependentErrors` if a dependent failed, and
+        :class:`~clientgo.operator.errors.CancelledError` if the run itself was cut short.
+        """
+        for error in self._failed.values():
+            if isinstance(error, CancelledError):
+                raise error
         if self._failed:
             only_terminal = all(isinstance(e, TerminalError) for e in self._failed.values())
             kind = TerminalDependentErrors if only_terminal else DependentErrors

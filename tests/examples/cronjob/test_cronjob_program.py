@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -25,7 +23,7 @@ from clientgo.testing.recording_transport import RecordingTransport
 from examples.cronjob.api import SCHEDULED_AT, CronJob
 from examples.cronjob.demo import sample
 from examples.cronjob.main import new_manager
-from tests.examples.running import ROOT
+from tests.examples.running import printed_by
 
 EVERY = 20.0
 """Seconds between two starts: fewer than the operator trusts its own writes without having seen
@@ -203,12 +201,7 @@ def test_what_fails_is_told_and_tried_again(scene: Scene) -> None:
 
 def test_the_demonstration_shows_it_all() -> None:
     """CRON-48: with webhooks over TLS."""
-    command = [sys.executable, "-m", "examples.cronjob", "--demo"]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    refusal, *lines = done.stdout.splitlines()
+    refusal, *lines = printed_by("cronjob", "--demo")
     assert 'spec.schedule: Invalid value: "now and then"' in refusal
     assert lines == [
         "created; failed Jobs that will be kept: 1",

@@ -25,7 +25,7 @@ from clientgo.meta import NotFoundError, ObjectMeta, Resource, get_controller_of
 from clientgo.operator import Context, Manager, Result, TerminalError, controller
 from clientgo.operator.client import set_controller_reference
 from clientgo.operator.dependents import Dependent
-from clientgo.operator.errors import DependentErrors
+from clientgo.operator.errors import CancelledError, DependentErrors
 from clientgo.rest import HTTPTransport, RestConfig
 from clientgo.testing.observer import Observer
 from clientgo.testing.recording_transport import RecordingTransport
@@ -699,6 +699,17 @@ def test_nothing_is_deleted_because_a_question_failed(world: World) -> None:
         telling.errors.wait_for(1)
     assert [str(a) for a in world.asked.writes() if a.verb == "delete"] == []
     assert str(telling.errors[0]) == "Unsure: cannot tell"
+
+
+def test_a_run_that_was_cut_short_is_no_failure_of_its_dependents(world: World) -> None:
+    """OP-REC-14: so that nothing is reported when a controller stops."""
+
+    class CutShort(Piece):
+        def desired(self, ctx: Context[Gadget], primary: Gadget) -> Any:
+            raise CancelledError("the request was cut short")
+
+    (error,) = failing(world, Broken, CutShort)
+    assert isinstance(error, CancelledError)
 
 
 def test_a_failure_that_no_retry_can_cure_is_not_tried_again(world: World) -> None:
