@@ -20,6 +20,8 @@ class Kind(enum.Enum):
     LIST = enum.auto()
     MAP = enum.auto()
     OBJECT = enum.auto()
+    OPTIONAL = enum.auto()
+    """An optional of another kind than a number, which has no known size."""
     OTHER = enum.auto()
 
 

@@ -37,12 +37,14 @@ from clientgo.cel.syntax.nodes import (
 from clientgo.cel.syntax.parser import parse
 
 _UNLIMITED = 2**64 - 1
+_WITHOUT_LIMIT = (Kind.TEXT, Kind.OPTIONAL)
 _ROOT = "self"
 _MAKES_STRINGS = frozenset({"split", "findAll"})
 _NEW_LIST = 10
 _NEW_MAP = 30
 _TEXT_FACTOR = 0.1
 _PATTERN_FACTOR = 0.25
+_SORT_FACTOR = 2
 
 # The cost of an iteration without its parts, and of a loop without its iterations. cel-go expands
 # macros to a condition and a step with an accumulator, which have these costs.
@@ -86,9 +88,9 @@ class _Estimate:
 
     @property
     def assumed_size(self) -> int:
-        """The size, or an assumption: unlimited for a string, small for another value."""
+        """The size, or an assumption: unlimited for strings and optionals, small for others."""
         if self.size is None:
-            return _UNLIMITED if self.kind is Kind.TEXT else 1
+            return _UNLIMITED if self.kind in _WITHOUT_LIMIT else 1
         return self.size
 
     @property
@@ -187,6 +189,8 @@ def _comprehension(node: Comprehension, names: Variables) -> _Estimate:
     if node.condition is not None:
         iteration += _estimate(node.condition, inner).cost
     cost = ranged.cost + _LOOP[node.loop] + ranged.assumed_size * iteration
+    if node.loop is Loop.SORT_BY:
+        cost += _list_made(ranged.assumed_size**2, _SORT_FACTOR).cost
     match node.loop:
         case Loop.ALL | Loop.EXISTS | Loop.EXISTS_ONE:
             return _Estimate(cost, Kind.OTHER, 1)
@@ -198,8 +202,10 @@ def _comprehension(node: Comprehension, names: Variables) -> _Estimate:
 def _call(node: Call, names: Variables) -> _Estimate:
     arguments = [_estimate(argument, names) for argument in node.arguments]
     cost = sum(argument.cost for argument in arguments)
-    if node.target is None or _is_namespace(node.target, names):
+    if node.target is None:
         called = _function(node.function, arguments)
+    elif isinstance(node.target, Identifier) and node.target.name not in names:
+        called = _function(f"{node.target.name}.{node.function}", arguments)
     else:
         target = _estimate(node.target, names)
         cost += target.cost
@@ -220,11 +226,6 @@ def _computed_strings(names: Variables) -> Bounds:
     return Bounds(Kind.LIST, element=element)
 
 
-def _is_namespace(node: Node, names: Variables) -> bool:
-    """Return True if a target is a part of the name of the function, as in ``sets.``."""
-    return isinstance(node, Identifier) and node.name not in names
-
-
 def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
     """Return the cost of an operator or function without its arguments, and its value."""
     if len(arguments) == 2:
@@ -237,8 +238,17 @@ def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
             return _Estimate(right.assumed_size, Kind.OTHER, 1)
         if name == "_+_" and left.kind is right.kind and left.kind in (Kind.TEXT, Kind.LIST):
             return _concatenated(left, right)
-    if name == "string":
-        return _Estimate(1, Kind.TEXT)
+    match name:
+        case "string":
+            return _Estimate(1, Kind.TEXT)
+        case "optional.none":
+            return _Estimate(1, Kind.OPTIONAL)
+        case "lists.range":
+            return _list_made(_literal_number(arguments[0], _UNLIMITED))
+        case "sets.contains" | "sets.intersects":
+            return _Estimate(arguments[0].assumed_size * arguments[1].assumed_size + 1)
+        case "sets.equivalent":
+            return _Estimate(2 * arguments[0].assumed_size * arguments[1].assumed_size + 1)
     if name in _PARSED and len(arguments) == 1:
         return _Estimate(arguments[0].reading)
     return _Estimate(1)
@@ -246,8 +256,8 @@ def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
 
 def _comparison_cost(left: _Estimate, right: _Estimate) -> int:
     sizes = [part.size for part in (left, right) if part.size is not None]
-    are_texts = left.kind is right.kind is Kind.TEXT
-    return math.ceil(min(sizes, default=_UNLIMITED if are_texts else 1) * _TEXT_FACTOR)
+    smallest = min(sizes, default=min(left.assumed_size, right.assumed_size))
+    return math.ceil(smallest * _TEXT_FACTOR)
 
 
 def _concatenated(left: _Estimate, right: _Estimate) -> _Estimate:
@@ -283,9 +293,37 @@ def _method(name: str, target: _Estimate, arguments: list[_Estimate]) -> _Estima
             return _Estimate(target.reading, Kind.TEXT)
         case "startsWith" | "endsWith" if len(arguments) == 1:
             return _Estimate(arguments[0].reading)
+        case "validate":
+            return _Estimate(1, Kind.OPTIONAL)
+        case "reverse":
+            return _list_made(target.assumed_size)
+        case "slice" if len(arguments) == 2:
+            end = _literal_number(arguments[1], target.assumed_size)
+            return _list_made(max(end - _literal_number(arguments[0], 0), 0))
+        case "flatten":
+            depth = _literal_number(arguments[0], _UNLIMITED) if arguments else 1
+            return _list_made(target.assumed_size, depth)
+        case "distinct":
+            return _list_made(target.assumed_size**2, 2)
+        case "sort":
+            return _list_made(target.assumed_size**2, _sort_factor(target))
         case "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf":
             return _Estimate(_scan_cost(target))
     return _Estimate(1)
+
+
+def _list_made(size: int, factor: float = 1) -> _Estimate:
+    """Return the estimate of a call that makes a list of this size."""
+    return _Estimate(math.ceil(size * factor) + 1 + _NEW_LIST, Kind.LIST, size)
+
+
+def _literal_number(value: _Estimate, default: int) -> int:
+    return value.literal if isinstance(value.literal, int) else default
+
+
+def _sort_factor(value: _Estimate) -> float:
+    element = value.bounds.element if value.bounds else None
+    return _SORT_FACTOR + (_TEXT_FACTOR if element and element.kind is Kind.TEXT else 0)
 
 
 def _part_limit(text: _Estimate, arguments: list[_Estimate]) -> int | None:

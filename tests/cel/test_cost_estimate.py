@@ -140,6 +140,12 @@ def test_a_loop_in_a_loop_without_bounds_is_beyond_all_limits(rule: str) -> None
         ("self.split(',').transformList(i, x, x + string(i)) == []", text(64)),
         ("self.split('').all(x, self.contains(x))", text()),
         ("'%s'.format([self]).matches('a')", text(5)),
+        ("format.uri().validate(self) == optional.none()", text(5)),
+        ("lists.range(self.size()).size() == 1", listed(NUMBER, 3)),
+        ("self.sort() == self", listed(NUMBER)),
+        ("self.distinct() == self", listed(NUMBER)),
+        ("self.sortBy(x, x) == self", listed(NUMBER)),
+        ("sets.contains(self, self)", listed(NUMBER)),
     ],
 )
 def test_a_text_without_bounds_is_beyond_all_limits(rule: str, schema: Schema) -> None:
@@ -154,6 +160,10 @@ def test_a_text_without_bounds_is_beyond_all_limits(rule: str, schema: Schema) -
         ("self.split(',').all(x, x.matches('^a*$'))", text(100)),
         ("self.findAll('[a-z]', 2).exists(x, x + 'b' == 'ab')", text(64)),
         ("self.replace('ab', 'abc').contains('a')", text(64)),
+        ("format.uri().validate(self).hasValue()", text(64)),
+        ("lists.range(10).all(x, x >= 0)", text(64)),
+        ("self.sort() == self.distinct() && sets.equivalent(self, [1.0])", listed(NUMBER, 50)),
+        ("self.reverse().slice(0, 2) == self && self.sortBy(x, x) == self", listed(NUMBER, 50)),
         ("'%s!'.format([self]) == 'abc!'", text(64)),
         ("self.transformMapEntry(k, v, {string(v): k}).size() == 2", mapped(NUMBER, 6)),
     ],
