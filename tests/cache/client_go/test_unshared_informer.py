@@ -88,4 +88,4 @@ def test_a_reflector_that_dies_is_started_again(
         clock.wait_for(lambda: clock.next_deadline() == 1.0)
         clock.step(1.0)
         told.calls.wait_for_count(1)
-    assert "failed; it starts again in 1 s" in caplog.text
+    assert "failed; starting it again in 1 s" in caplog.text
