@@ -1,4 +1,4 @@
-"""The local copy of what the API server holds, and how it is kept up to date.
+"""A local copy of objects on the API server, and how it is kept up to date.
 
 ::
 
@@ -7,8 +7,11 @@
                                                           ▼
                                                     event handlers
 
-Data goes one way: a :class:`Queue` takes what the API server reports, its consumer writes the
-:class:`Indexer` and tells the event handlers, everybody else reads.
+Data flows one way: a :class:`Reflector` reads the API server and writes a :class:`Queue`, whose
+consumer writes the :class:`Indexer` and calls the event handlers. All other code reads.
+
+Folders, each of which imports only those after it: ``client_go`` (parts of client-go's surface that
+nothing here uses), ``informer``, ``reflector``, ``queues``, ``store``.
 """
 
 from clientgo.cache.client_go.deleted_object import DeletedObject

@@ -1,7 +1,6 @@
-"""What a handler learns of a deletion, whether its last state was seen or not.
+"""The argument of ``on_delete``: an object or its tombstone, with a name in every case.
 
-Promises a name in every case, which is what most handlers want. Upstream: ``tools/cache``
-DeletedObject.
+Upstream: ``tools/cache`` DeletedObject.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class DeletedObject(Generic[T]):
-    """An object that is gone: its last known state, if any, and the tombstone, if that is all.
+    """A deleted object: its last known state, if any, and its tombstone, if no watch saw more.
 
     With a ``tombstone``, ``obj`` may be older than the deletion.
     """
@@ -27,21 +26,21 @@ class DeletedObject(Generic[T]):
 
     @classmethod
     def of(cls, delivered: Any) -> DeletedObject[T]:
-        """Take apart what ``on_delete`` was given: an object or a tombstone."""
+        """Wrap the argument of ``on_delete``: an object or a tombstone."""
         if isinstance(delivered, DeletedFinalStateUnknown):
             return cls(delivered.obj, delivered)
         return cls(delivered)
 
     @property
     def key(self) -> str:
-        """The key on the tombstone, else that of the object, else the empty string."""
+        """The key of the tombstone, else of the object, else the empty string."""
         if self.tombstone is not None:
             return self.tombstone.key
         return "" if self.obj is None else object_key(self.obj)
 
     @property
     def object_name(self) -> ObjectName:
-        """The key taken apart at its first slash; never fails."""
+        """The key, split at its first slash; never fails."""
         namespace, slash, name = self.key.partition("/")
         return ObjectName(namespace, name) if slash else ObjectName("", namespace)
 

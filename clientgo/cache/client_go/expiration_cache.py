@@ -1,8 +1,8 @@
-"""A store whose objects grow old.
+"""A store whose objects expire.
 
-Promises that nobody is handed an expired object, and that an object which is stored anew starts a
-new life. Does not promise that expired objects go away by themselves: they are removed when
-somebody meets them, and :meth:`ExpirationCache.list_keys` may still name them.
+Promises never to return an expired object, and that storing an object again restarts its age. Does
+not promise to remove expired objects by itself: they are removed when they are read, and
+:meth:`ExpirationCache.list_keys` may still list them.
 
 Upstream: ``tools/cache`` ExpirationCache, TTLPolicy.
 """
@@ -23,16 +23,16 @@ from clientgo.clock import REAL_CLOCK, Clock
 T = TypeVar("T")
 
 ExpirationPolicy = Callable[[Any, float], bool]
-"""Takes an object and its age in seconds, and tells whether it has expired."""
+"""Takes an object and its age in seconds; returns True if it has expired."""
 
 
 def ttl_policy(ttl: float) -> ExpirationPolicy:
-    """Objects expire when they are older than ``ttl`` seconds; never, if that is not positive."""
+    """Return a policy by which objects expire after ``ttl`` seconds; 0: never."""
     return lambda _obj, age: 0 < ttl < age
 
 
 class ExpirationCache(Generic[T]):
-    """A store with a policy of what has expired. Thread-safe; the policy must not call back."""
+    """A store with an expiration policy. Thread-safe. The policy must not call the store."""
 
     def __init__(
         self,
@@ -44,8 +44,8 @@ class ExpirationCache(Generic[T]):
         self._policy = policy
         self._key_func = key_func
         self._clock = clock
-        # Reentrant would hide a policy that calls back; one lock spans judging and removing, so
-        # that an object stored meanwhile can't be removed for the age of its predecessor.
+        # Held from the decision to the removal, so that an object that is stored meanwhile is not
+        # removed because of the age of its predecessor.
         self._lock = threading.Lock()
         self._entries: dict[str, _Entry[T]] = {}
         self._resource_version = ""
@@ -57,11 +57,11 @@ class ExpirationCache(Generic[T]):
             self._entries[key] = _Entry(obj, self._clock.monotonic())
 
     def update(self, obj: T) -> None:
-        """The same as :meth:`add`."""
+        """Do the same as :meth:`add`."""
         self.add(obj)
 
     def delete(self, obj: Any) -> None:
-        """Remove what has the key of an object; nothing happens if there is none."""
+        """Remove what has the key of an object, if there is anything."""
         key, version = self._key_of(obj), version_of(obj)
         with self._lock:
             self._entries.pop(key, None)
@@ -69,27 +69,27 @@ class ExpirationCache(Generic[T]):
                 self._resource_version = version
 
     def get(self, obj: Any) -> T | None:
-        """What is stored under the key of ``obj``, or ``None`` if that is nothing or expired."""
+        """Return what is stored under the key of ``obj``; ``None`` if absent or expired."""
         return self.get_by_key(self._key_of(obj))
 
     def get_by_key(self, key: str) -> T | None:
-        """What is stored under a key, or ``None`` if that is nothing or expired."""
+        """Return what is stored under a key, or ``None`` if it is absent or expired."""
         with self._lock:
             return self._get_locked(key)
 
     def list(self) -> builtins.list[T]:
-        """All objects that have not expired."""
+        """Return all objects that have not expired."""
         with self._lock:
             alive = [self._get_locked(key) for key in list(self._entries)]
         return [obj for obj in alive if obj is not None]
 
     def list_keys(self) -> builtins.list[str]:
-        """All keys, those of expired objects included."""
+        """Return all keys, those of expired objects included."""
         with self._lock:
             return list(self._entries)
 
     def replace(self, objs: Sequence[T], resource_version: str) -> None:
-        """Make ``objs`` the whole content; all are of the same age."""
+        """Make ``objs`` the whole content; all have the same age."""
         items = {self._key_of(obj): obj for obj in objs}
         with self._lock:
             now = self._clock.monotonic()
@@ -97,7 +97,7 @@ class ExpirationCache(Generic[T]):
             self._resource_version = resource_version
 
     def resync(self) -> None:
-        """Nothing: a store is no queue."""
+        """Do nothing: a store is not a queue."""
 
     def bookmark(self, resource_version: str) -> None:
         """Note that the content is as of ``resource_version``."""
@@ -105,7 +105,7 @@ class ExpirationCache(Generic[T]):
             self._resource_version = resource_version
 
     def last_store_sync_resource_version(self) -> str:
-        """What the last deletion, replacement or bookmark noted."""
+        """Return what the last deletion, replacement or bookmark noted."""
         with self._lock:
             return self._resource_version
 

@@ -1,14 +1,12 @@
-"""Listing in pages, so that neither side has to hold the whole list as one answer.
+"""Lists in pages, so that neither side holds the whole list as one answer.
 
-Promises: the first page is asked for as the caller wants it, later ones by the server's continue
-token alone; when that has expired, one full list makes up for it; objects of a page don't keep the
-page alive.
+Promises: the first page is requested with the caller's options, later ones with the server's
+continue token alone. When the token has expired, one full list replaces the pages. The objects of
+a page do not keep the page in memory. Does not promise one instant after that: the full list is
+newer.
 
-Does not promise one instant after such a fallback: it is a newer list than the pages before it,
-which are dropped.
-
-Differs from client-go (``tools/pager`` ListPager): :meth:`ListPager.each_item`, too, leaves the
-resource version out of later requests, where the server would refuse it.
+Differs from client-go (``tools/pager`` ListPager): :meth:`ListPager.each_item` also leaves the
+resource version out of later requests, because the server would refuse it.
 """
 
 from __future__ import annotations
@@ -24,19 +22,19 @@ from clientgo.meta import ExpiredError, ListMeta, ListOptions, ObjectList
 from clientgo.wait import WaitCancelledError, call_when_set
 
 PageFunc: TypeAlias = Callable[[ListOptions, threading.Event], ObjectList[Any]]
-"""Asks the server for one list or page; ends soon after the event is set."""
+"""Requests one list or page; returns or raises soon after the event is set."""
 
 DEFAULT_PAGE_SIZE: Final = 500
-"""The chunk size of the API's own clients."""
+"""As in the API's own clients."""
 
 DEFAULT_PREFETCH: Final = 10
-"""Pages that are fetched ahead of the one being visited."""
+"""Pages that are fetched before they are visited."""
 
 
 class ListPager:
     """Lists through a function that returns pages. Thread-safe; holds no state.
 
-    ``page_size`` is used where the options ask for no limit; 0 means no limit.
+    ``page_size`` is used if the options have no limit; 0 means no limit.
     """
 
     def __init__(
@@ -55,12 +53,11 @@ class ListPager:
         self._full_list_if_expired = full_list_if_expired
 
     def list(self, options: ListOptions, stop: threading.Event) -> tuple[ObjectList[Any], bool]:
-        """All items, and whether they came in more than one page.
+        """Return all items, and True if they came in more than one page. Blocks.
 
-        Blocks. A single page is returned as it came; several become one list with the resource
-        version of the first. Raises :class:`~clientgo.wait.WaitCancelledError` when ``stop`` is
-        set before a page, ``TypeError`` for an answer that is no list, and what the page function
-        raises.
+        A single page is returned as it came; several become one list with the resource version of
+        the first. Raises :class:`~clientgo.wait.WaitCancelledError` when ``stop`` is set before a
+        page, ``TypeError`` for an answer that is not a list, and what the page function raises.
         """
         options = self._with_limit(options)
         pages = self._pages(options, stop)
@@ -85,11 +82,11 @@ class ListPager:
     def each_item(
         self, options: ListOptions, visit: Callable[[Any], object], stop: threading.Event
     ) -> None:
-        """Call ``visit`` with each item, while further pages are being fetched.
+        """Call ``visit`` with each item, while further pages are fetched. Blocks.
 
-        Blocks. What ``visit`` raises ends the listing and is raised. What the page function raises
-        is raised after the items before it have been visited; there is no fallback to a full list.
-        When ``stop`` is set, the page in hand is visited to its end, then
+        What ``visit`` raises ends the listing and is raised. What the page function raises is
+        raised after the items before it have been visited; there is no full list then. When
+        ``stop`` is set, the current page is visited to its end, then
         :class:`~clientgo.wait.WaitCancelledError` is raised.
         """
         with _Prefetcher(
@@ -131,7 +128,7 @@ def _append(merged: ObjectList[Any], page: ObjectList[Any]) -> None:
 
 
 class _Prefetcher:
-    """Iterates pages that a thread of its own fetches, ``ahead`` of the iteration and one more."""
+    """Iterates over pages that a thread of its own fetches, up to ``ahead`` and one more."""
 
     def __init__(
         self,
@@ -182,15 +179,15 @@ class _Prefetcher:
     def _fetch(self) -> None:
         try:
             for page in self._fetch_pages(self._stop):
-                self._hand_over(page)
-        except BaseException as error:  # noqa: BLE001 - raised again where pages are iterated
+                self._add(page)
+        except BaseException as error:  # noqa: BLE001 - raised where pages are iterated
             self._error = error
         with self._changed:
             self._ended = True
             self._changed.notify()
 
-    def _hand_over(self, page: ObjectList[Any]) -> None:
-        """Pass a page on and wait until another one may be fetched."""
+    def _add(self, page: ObjectList[Any]) -> None:
+        """Add a page and wait until another one may be fetched."""
         with self._changed:
             self._fetched.append(page)
             self._changed.notify()

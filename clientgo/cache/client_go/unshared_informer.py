@@ -1,9 +1,9 @@
-"""An informer with exactly one handler, which is called where the cache is written.
+"""An informer with exactly one handler, which is called by the thread that writes the cache.
 
-Promises: the store holds a change when the handler is told of it; the handler is called for one
-change at a time, in order, in the thread that runs the controller. What it raises ends the run
-and is raised there. Does not promise to keep up: a slow handler holds the cache back. A
-:class:`~clientgo.cache.SharedIndexInformer` does not.
+Promises: the store holds a change when the handler is called for it. The handler is called for one
+change at a time, in order, in the thread that runs the controller. What it raises ends the run and
+is raised there. A slow handler delays the cache; with a
+:class:`~clientgo.cache.SharedIndexInformer` it does not.
 
 Upstream: ``tools/cache`` NewInformer, NewIndexerInformer, NewInformerWithOptions.
 """
@@ -43,7 +43,7 @@ def new_informer(
     clock: Clock = REAL_CLOCK,
     **reflector_options: Any,
 ) -> tuple[Indexer[T], Controller]:
-    """A cache and the controller that keeps it and tells ``handler``; nothing runs yet.
+    """Create a cache, and the controller that fills it and calls ``handler``; nothing runs yet.
 
     The options are those of a shared informer and of the reflector.
     """
@@ -64,9 +64,9 @@ def new_informer(
         **reflector_options,
     )
 
-    def tell(chunk: Chunk) -> None:
+    def notify(chunk: Chunk) -> None:
         for notification in chunk.notifications:
             deliver(handler, notification)
 
-    processor = DeltaProcessor(store, tell, quarantine=quarantine)
+    processor = DeltaProcessor(store, notify, quarantine=quarantine)
     return store, Controller(changes, reflector, processor.process, clock=clock)

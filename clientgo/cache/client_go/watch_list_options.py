@@ -1,6 +1,6 @@
-"""Turning the options of a list into those of a watch that streams the same list.
+"""Converts the options of a list into those of a watch that streams the same list.
 
-Promises to say no where the stream could not mean the same. Upstream: ``util/watchlist``.
+Upstream: ``util/watchlist``.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ EXACT = "Exact"
 
 
 def watch_list_options(options: ListOptions) -> ListOptions | None:
-    """The options of a watch that begins with the state a list with ``options`` would show.
+    """Return options of a watch that starts with what a list with ``options`` would return.
 
-    ``None`` if there is none: pages, an exact resource version and options that the server would
-    refuse for a list can't be streamed.
+    Returns ``None`` for what cannot be streamed: pages, an exact resource version, and options
+    that the server would refuse for a list.
     """
     if options.continue_ or options.send_initial_events is not None:
         return None

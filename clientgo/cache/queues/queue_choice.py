@@ -1,8 +1,8 @@
 """The queues that an informer can run on.
 
-``DELTA_FIFO`` gathers the changes of each object, ``REAL_FIFO`` keeps all changes in one line and
-compares lists with the store when they are processed, ``REAL_FIFO_SINGLE`` compares them when they
-are queued. What handlers are told is the same, up to the order among objects.
+``DELTA_FIFO`` keeps the changes of each object together. ``REAL_FIFO`` keeps all changes in order
+and compares lists with the store when they are processed. ``REAL_FIFO_SINGLE`` compares them when
+they are queued. Handlers get the same calls, except for the order among objects.
 
 Upstream: ``tools/cache`` newQueueFIFO and the feature gates that it reads.
 """
@@ -21,11 +21,11 @@ from clientgo.cache.store.indexer import Indexer
 
 @dataclass(frozen=True, slots=True)
 class QueueChoice:
-    """``make`` makes the queue for a store; its other arguments (``name``, ``clock``, ``metrics``)
-    are keywords that the queues take.
+    """One kind of queue.
 
-    ``keeps_order`` says that changes come out in the order of their resource versions, so that the
-    store is at every moment as of one version.
+    ``make`` creates the queue for a store; its other arguments (``name``, ``clock``, ``metrics``)
+    are keywords of the queues. ``keeps_order`` is True if changes come out in the order of their
+    resource versions, so that the store always has a single version.
     """
 
     make: Callable[..., Queue]

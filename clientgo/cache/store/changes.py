@@ -12,22 +12,22 @@ from msgspec import Struct
 
 
 class DeltaType(StrEnum):
-    """What happened. The last three concern all objects at once and come from RealFIFO alone."""
+    """A kind of change. The last three are about all objects and come only from RealFIFO."""
 
     ADDED = "Added"
     UPDATED = "Updated"
     DELETED = "Deleted"
     REPLACED = "Replaced"
-    """A list showed the object: it is new, changed or as before."""
+    """A list contains the object: it is new, changed or the same."""
     SYNC = "Sync"
-    """Nothing happened; the known state is delivered once more."""
+    """Nothing changed; the known state is delivered again."""
 
     REPLACED_ALL = "ReplacedAll"
-    """A list as a whole; the delta's object is a :class:`Replacement`."""
+    """A whole list; the delta's object is a :class:`~clientgo.cache.Replacement`."""
     SYNC_ALL = "SyncAll"
-    """Every known object is delivered once more; the delta has no object."""
+    """Every known object is delivered again; the delta has no object."""
     BOOKMARK = "Bookmark"
-    """Everything up to a resource version, which is the delta's object, has been seen."""
+    """Everything up to a resource version has been seen; the version is the delta's object."""
 
 
 Change: TypeAlias = tuple[DeltaType, Any]

@@ -1,12 +1,12 @@
-"""One index: the stored objects by the values that a function gives for them.
+"""One index: the stored objects by the values that a function returns for them.
 
-Promises that what the function gave when an object was stored is remembered, so that an object
-which somebody changed in place leaves no trace behind when it goes; a value without objects is
-forgotten at once. Not thread-safe: its store's lock guards it.
+Promises to remember what the function returned when an object was stored, so that an object that
+was changed in place leaves no stale entry when it goes. A value without objects is removed. Not
+thread-safe: the store's lock guards it.
 
-Differs from client-go (``tools/cache`` storeIndex), which keeps sets of keys and asks the
-function again. Here a value maps keys to objects, so that a query is one copy of a dict's values;
-a dict with text as keys is no larger than a set of it, and the garbage collector leaves it alone.
+Differs from client-go (``tools/cache`` storeIndex), which keeps sets of keys and calls the
+function again. Here a value maps keys to objects, so that a query copies the values of one dict. A
+dict with text as keys is no larger than a set of it, and the garbage collector skips it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.store import IndexFuncError
 
 IndexValues: TypeAlias = str | tuple[str, ...]
-"""The values of one object: itself if there is exactly one, which is the usual case."""
+"""The values of one object: a plain text if there is exactly one, which is the usual case."""
 
 NO_VALUES: Final = ()
 
@@ -32,7 +32,7 @@ class Index:
     def __init__(self, name: str, function: IndexFunc, *, ready: bool = True) -> None:
         self.name = name
         self.ready = ready
-        """Whether it covers everything in the store, so that it can be queried."""
+        """True once it covers all objects in the store, so that it can be queried."""
         self._function = function
         self._by_value: defaultdict[str, dict[str, Any]] = defaultdict(dict)
         self._values: dict[str, IndexValues] = {}
@@ -42,7 +42,7 @@ class Index:
         return self._function
 
     def column(self, keys: Sequence[str], objs: Sequence[Any]) -> list[IndexValues]:
-        """Ask the function for each object; one that is ``None`` has no values.
+        """Call the function for each object; one that is ``None`` has no values.
 
         Raises :class:`~clientgo.cache.IndexFuncError`.
         """
@@ -64,34 +64,34 @@ class Index:
         return column
 
     def values_of(self, obj: Any) -> tuple[str, ...]:
-        """Ask the function for one object, stored or not; raises what it raises."""
+        """Call the function for one object, stored or not. Raises what it raises."""
         return _as_tuple(_distinct(self._function(obj)))
 
     def update(
         self, keys: Sequence[str], objs: Sequence[Any], column: Sequence[IndexValues]
     ) -> None:
-        """Store objects under their values, in order; what has no values is not in the index."""
+        """Store objects under their values, in order; one without values is not in the index."""
         by_value, known = self._by_value, self._values
         for key, obj, values in zip(keys, objs, column, strict=True):
-            # Most objects have one value, the same one for all their life.
+            # Most objects have one value, and it never changes.
             if type(values) is str and known.setdefault(key, values) == values:
                 by_value[values][key] = obj
             else:
                 self._move(key, obj, values)
 
     def objects(self, value: str) -> Mapping[str, Any]:
-        """The objects with a value, by key."""
+        """Return the objects with a value, by key."""
         return self._by_value.get(value, _NO_OBJECTS)
 
     def values(self) -> list[str]:
-        """The values that objects have, each once."""
+        """Return the values that objects have, each once."""
         return list(self._by_value)
 
     def __len__(self) -> int:
         return len(self._by_value)
 
     def empty_copy(self) -> Index:
-        """An index by the same function, without objects."""
+        """Return an index by the same function, without objects."""
         return Index(self.name, self._function, ready=self.ready)
 
     def _move(self, key: str, obj: Any, values: IndexValues) -> None:

@@ -1,11 +1,10 @@
-"""A store that makes the keys of its objects itself, with indexes to find them by.
+"""A store that computes the keys of its objects itself, with indexes to find them.
 
-Promises what :class:`~clientgo.cache.Store` says, and everything that
-:class:`~clientgo.cache.ThreadSafeStore` does.
+Promises what :class:`~clientgo.cache.Store` and :class:`~clientgo.cache.ThreadSafeStore` promise.
 
-Differs from client-go (``tools/cache`` Indexer, NewStore, NewIndexer): one class is both, as an
-indexer without indexes is a store; ``get`` and ``get_by_key`` return the object or ``None``;
-:meth:`Indexer.apply` tells what each change replaced, so that nobody has to look it up before.
+Differs from client-go (``tools/cache`` Indexer, NewStore, NewIndexer): one class is both, because
+an indexer without indexes is a store. ``get`` and ``get_by_key`` return the object or ``None``.
+:meth:`Indexer.apply` returns what each change replaced, so that no caller looks it up first.
 """
 
 from __future__ import annotations
@@ -44,9 +43,9 @@ class Indexer(Generic[T]):
     """A store and its indexes. Thread-safe; no call blocks longer than a copy takes.
 
     ``transformer`` is applied to what :meth:`add`, :meth:`update` and :meth:`replace` store, after
-    its key was taken. ``tracks_resource_version`` is to be switched off where changes don't arrive
-    in the order of their resource versions, as from a DeltaFIFO: the content is then as of no
-    version that could be named. ``version_gauge`` is told that version.
+    the key was computed. Set ``tracks_resource_version`` to False if changes don't arrive in the
+    order of their resource versions, as from a DeltaFIFO: the content then has no single version.
+    ``version_gauge`` reports that version.
     """
 
     def __init__(
@@ -68,7 +67,7 @@ class Indexer(Generic[T]):
         )
 
     def refuse_in_child(self, what: str, *, advice: str) -> None:
-        """Let every use in a forked child raise: what keeps the content up to date is not there."""
+        """Make every use in a forked child raise: nothing updates the content there."""
         refuse_in_child(self, what, "_storage", advice=advice)
 
     def add(self, obj: T) -> None:
@@ -84,11 +83,11 @@ class Indexer(Generic[T]):
         self._storage.apply([key], [obj], version_of(obj))
 
     def update(self, obj: T) -> None:
-        """The same as :meth:`add`."""
+        """Do the same as :meth:`add`."""
         self.add(obj)
 
     def delete(self, obj: Any) -> None:
-        """Remove what has the key of an object or tombstone; nothing happens if there is none.
+        """Remove what has the key of an object or tombstone, if there is anything.
 
         Raises :class:`~clientgo.cache.KeyFuncError`.
         """
@@ -100,7 +99,7 @@ class Indexer(Generic[T]):
         """Make several changes under one acquisition of the lock, in order.
 
         Returns for each change the object that was stored before, ``None`` if there was none, or
-        the exception for which it was left out: :class:`~clientgo.cache.KeyFuncError` or
+        the exception that refused the change: :class:`~clientgo.cache.KeyFuncError` or
         :class:`~clientgo.cache.IndexFuncError`. The resource version of the store becomes
         that of the last change. The transformer is not applied. A slow batch is logged.
         """
@@ -142,24 +141,24 @@ class Indexer(Generic[T]):
         self._storage.replace(items, resource_version)
 
     def get(self, obj: Any) -> T | None:
-        """What is stored under the key of ``obj``, or ``None``; raises
+        """Return what is stored under the key of ``obj``, or ``None``. Raises
         :class:`~clientgo.cache.KeyFuncError`."""
         return self._storage.get(self._key_of(obj))
 
     def get_by_key(self, key: str) -> T | None:
-        """What is stored under a key, or ``None``."""
+        """Return what is stored under a key, or ``None``."""
         return self._storage.get(key)
 
     def list(self) -> builtins.list[T]:
-        """All objects at one instant, in no particular order."""
+        """Return all objects at one instant, in no particular order."""
         return self._storage.list()
 
     def list_keys(self) -> builtins.list[str]:
-        """All keys at one instant, in no particular order."""
+        """Return all keys at one instant, in no particular order."""
         return self._storage.list_keys()
 
     def index(self, name: str, obj: Any) -> builtins.list[T]:
-        """The stored objects that share an index value with ``obj``, each once.
+        """Return the stored objects that share an index value with ``obj``, each once.
 
         Raises :class:`~clientgo.cache.UnknownIndexError`, and what the index function raises
         for ``obj``.
@@ -167,29 +166,29 @@ class Indexer(Generic[T]):
         return self._storage.index(name, obj)
 
     def by_index(self, name: str, value: str) -> builtins.list[T]:
-        """The stored objects with an index value, in no particular order.
+        """Return the stored objects with an index value, in no particular order.
 
         Raises :class:`~clientgo.cache.UnknownIndexError`.
         """
         return self._storage.by_index(name, value)
 
     def index_keys(self, name: str, value: str) -> builtins.list[str]:
-        """The sorted keys of the objects with an index value.
+        """Return the sorted keys of the objects with an index value.
 
         Raises :class:`~clientgo.cache.UnknownIndexError`.
         """
         return self._storage.index_keys(name, value)
 
     def list_index_func_values(self, name: str) -> builtins.list[str]:
-        """The values that at least one object has; empty, too, for an index that is unknown."""
+        """Return the values that at least one object has; none for an unknown index."""
         return self._storage.list_index_func_values(name)
 
     def get_indexers(self) -> dict[str, IndexFunc]:
-        """The index functions by name; the caller's own copy."""
+        """Return a copy of the index functions by name."""
         return self._storage.get_indexers()
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc]) -> None:
-        """Register indexes; when the call returns they cover everything stored.
+        """Register indexes; when the call returns they cover all stored objects.
 
         Raises :class:`~clientgo.cache.IndexConflictError` if one of the names is taken and
         :class:`~clientgo.cache.IndexFuncError` if a function fails for a stored object; then
@@ -198,28 +197,28 @@ class Indexer(Generic[T]):
         self._storage.add_indexers(indexers)
 
     def resync(self) -> None:
-        """Nothing: a store is no queue."""
+        """Do nothing: a store is not a queue."""
 
     def bookmark(self, resource_version: str) -> None:
         """Note that the content is as of ``resource_version``."""
         self._storage.bookmark(resource_version)
 
     def last_store_sync_resource_version(self) -> str:
-        """The resource version that the content is as of; empty if it is not tracked."""
+        """Return the resource version of the content; empty if it is not tracked."""
         if not self._tracks_resource_version:
             return ""
         return self._storage.last_store_sync_resource_version()
 
     def wait_until_version(self, resource_version: str, timeout: float) -> bool:
-        """Block until the content is as new as ``resource_version``, that of an own write say.
+        """Block until the content is as new as ``resource_version``, for example that of a write.
 
-        Returns False after ``timeout`` real seconds. Raises ``ValueError`` for a version that is
-        no number, ``RuntimeError`` if the store follows no version.
+        Return False after ``timeout`` real seconds. Raises ``ValueError`` for a version that is
+        not a number, ``RuntimeError`` if the store tracks no version.
         """
         if not self._tracks_resource_version:
             raise RuntimeError(
-                "this store is as of no version, since its changes arrive in another order than"
-                " the server's; run the informer on REAL_FIFO to wait for one"
+                "this store has no single resource version, because its changes do not arrive in"
+                " the server's order; run the informer on REAL_FIFO to wait for a version"
             )
         return self._storage.wait_until_version(resource_version, timeout)
 

@@ -1,14 +1,12 @@
 """Key functions: from an object to the text under which stores and queues hold it.
 
-Promises that a key is ``namespace/name``, or ``name`` without a namespace, whatever the type of
-the object, and that a tombstone has the key of the object that it stands for.
+Promises that a key is ``namespace/name``, or ``name`` without a namespace, for any type of object,
+and that a tombstone has the key of its object. Does not promise that a key can be parsed: a
+namespace with a slash in it gives a key that :meth:`~clientgo.meta.ObjectName.parse` refuses.
 
-Does not promise that a key can be split again: a namespace with a slash in it gives a key that
-:meth:`~clientgo.meta.ObjectName.parse` refuses.
-
-Upstream: ``tools/cache`` KeyFunc, IndexFunc. A key is made several times for every event, so the
-functions that are used by default read our own objects without a detour; others are read as
-:func:`~clientgo.meta.metadata_of` decides.
+Upstream: ``tools/cache`` KeyFunc, IndexFunc. Keys are computed several times for every event, so
+the default functions read our own objects directly and others through
+:func:`~clientgo.meta.metadata_of`.
 """
 
 from __future__ import annotations
@@ -20,17 +18,17 @@ from clientgo.cache.store.changes import DeletedFinalStateUnknown
 from clientgo.meta import ObjectMeta, ObjectName, metadata_of, object_key
 
 KeyFunc: TypeAlias = Callable[[Any], str]
-"""Gives the key of an object, always the same one; raises for a value that has none."""
+"""Returns the key of an object, always the same one. Raises for a value that has none."""
 
 IndexFunc: TypeAlias = Callable[[Any], Iterable[str]]
-"""Gives the values, none, one or many, under which an index finds an object."""
+"""Returns the values, none, one or many, under which an index finds an object."""
 
 NAMESPACE_INDEX: Final = "namespace"
-"""The name of the index that listers use for one namespace."""
+"""The name of the index that listers use to list one namespace."""
 
 
 class KeyFuncError(ValueError):
-    """No key could be made for ``obj``; the key function's own error is the ``__cause__``."""
+    """``obj`` has no key; the key function's own error is the ``__cause__``."""
 
     def __init__(self, obj: object, cause: object) -> None:
         super().__init__(f"no key for {obj!r:.120}: {cause}")
@@ -38,7 +36,7 @@ class KeyFuncError(ValueError):
 
 
 def meta_namespace_key(obj: Any) -> str:
-    """``namespace/name`` or ``name`` of an object; an ``ExplicitKey`` is its own key.
+    """Return ``namespace/name`` or ``name`` of an object; an ``ExplicitKey`` is its own key.
 
     Raises :class:`~clientgo.meta.NoMetadataError` for a value without object metadata.
     """
@@ -46,7 +44,7 @@ def meta_namespace_key(obj: Any) -> str:
 
 
 def deletion_handling_meta_namespace_key(obj: Any) -> str:
-    """Like :func:`meta_namespace_key`; a tombstone has the key that is written on it."""
+    """Do the same as :func:`meta_namespace_key`; a tombstone has the key that it stores."""
     try:
         metadata = obj.metadata
     except AttributeError:
@@ -58,9 +56,9 @@ def deletion_handling_meta_namespace_key(obj: Any) -> str:
 
 
 def deletion_handling_object_name(obj: Any) -> ObjectName:
-    """The parsed key of an object or tombstone.
+    """Return the parsed key of an object or tombstone.
 
-    Raises ``ValueError`` where the key on a tombstone cannot be parsed, and
+    Raises ``ValueError`` if the key of a tombstone cannot be parsed, and
     :class:`~clientgo.meta.NoMetadataError` for a value without object metadata.
     """
     if isinstance(obj, DeletedFinalStateUnknown):
@@ -69,7 +67,7 @@ def deletion_handling_object_name(obj: Any) -> ObjectName:
 
 
 def deletion_handling(key_func: KeyFunc) -> KeyFunc:
-    """Return ``key_func`` made fit for tombstones."""
+    """Return ``key_func``, extended to tombstones."""
     if key_func in (meta_namespace_key, deletion_handling_meta_namespace_key):
         return deletion_handling_meta_namespace_key
 
@@ -80,7 +78,7 @@ def deletion_handling(key_func: KeyFunc) -> KeyFunc:
 
 
 def meta_namespace_index(obj: Any) -> list[str]:
-    """The index function of :data:`NAMESPACE_INDEX`: the namespace, empty if cluster-scoped."""
+    """Return the namespace, empty if cluster-scoped: the function of :data:`NAMESPACE_INDEX`."""
     metadata = getattr(obj, "metadata", None)
     if type(metadata) is not ObjectMeta:
         metadata = metadata_of(obj)
@@ -88,7 +86,7 @@ def meta_namespace_index(obj: Any) -> list[str]:
 
 
 def index_func_as_key_func(index_func: IndexFunc) -> KeyFunc:
-    """Return a key function for an index function that gives exactly one value per object.
+    """Return a key function for an index function that returns exactly one value per object.
 
     The key function raises ``ValueError`` for an object with no value or several.
     """

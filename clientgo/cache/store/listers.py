@@ -1,11 +1,11 @@
-"""Reading a cache the way that one reads the API: list by selector, get by name.
+"""Reads a cache in the way in which one reads the API: list by selector, get by name.
 
-Promises never to contact the server, and to list one instant. Does not promise an order, nor that
-anything is there before the cache has synced. What comes out is what is cached: it is shared, and
-:func:`~clientgo.meta.deep_copy` makes a copy to change.
+Promises never to contact the server, and to list one instant. Does not promise an order, nor any
+object before the cache has synced. The objects are those of the cache: they are shared, and
+:func:`~clientgo.meta.deep_copy` returns a copy to change.
 
 Differs from client-go (``tools/cache`` listers, ``listers`` ResourceIndexer): one generic class
-serves every type and both scopes, and "not found" says in which namespace.
+serves every type and both scopes, and "not found" names the namespace.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _log = logging.getLogger("clientgo.cache")
 
 
 class ListedStore(Protocol[T]):
-    """A store, as far as a lister reads it."""
+    """The part of a store that a lister reads."""
 
     def list(self) -> builtins.list[T]: ...
 
@@ -53,22 +53,21 @@ class Lister(Generic[T]):
         self._namespace = namespace
 
     def namespace(self, namespace: str) -> Lister[T]:
-        """The lister of one namespace; of all, if ``namespace`` is empty."""
+        """Return the lister of one namespace; of all namespaces if it is empty."""
         return Lister(self._store, self._resource, namespace)
 
     def list(self, selector: Selector | None = None) -> builtins.list[T]:
-        """The objects that the label selector matches, all without one.
+        """Return the objects that the label selector matches; all objects without one.
 
-        Raises :class:`~clientgo.meta.NoMetadataError` if an object without metadata is met while
-        labels are compared.
+        Raises :class:`~clientgo.meta.NoMetadataError` for an object without metadata, if labels
+        are compared.
         """
         return list_by_namespace(self._store, self._namespace, selector)
 
     def get(self, name: str) -> T:
-        """The object of that name.
+        """Return the object with a name; without a namespace, a cluster-scoped one.
 
-        Without a namespace, it is that of a cluster-scoped object. Raises
-        :class:`~clientgo.meta.NotFoundError`.
+        Raises :class:`~clientgo.meta.NotFoundError`.
         """
         obj = self._store.get_by_key(str(ObjectName(self._namespace, name)))
         if obj is None:
@@ -86,9 +85,9 @@ class Lister(Generic[T]):
 
 
 def list_all(store: ListedStore[T], selector: Selector | None = None) -> list[T]:
-    """The stored objects that a label selector matches.
+    """Return the stored objects that a label selector matches.
 
-    Labels are read only if they matter, and the store is left alone if nothing can match.
+    Reads labels only if they matter, and does not read the store if nothing can match.
     """
     if selector is not None and selector.matches_nothing:
         return []
@@ -98,10 +97,10 @@ def list_all(store: ListedStore[T], selector: Selector | None = None) -> list[T]
 def list_by_namespace(
     store: ListedStore[T], namespace: str, selector: Selector | None = None
 ) -> list[T]:
-    """The stored objects of a namespace, or of all if it is empty, that a selector matches.
+    """Return the stored objects of a namespace (empty: of all) that a selector matches.
 
-    Uses the index :data:`~clientgo.cache.NAMESPACE_INDEX`; without it, looks at everything
-    and logs a warning.
+    Uses the index :data:`~clientgo.cache.NAMESPACE_INDEX`; without it, reads all objects and logs
+    a warning.
     """
     if not namespace:
         return list_all(store, selector)
@@ -111,7 +110,7 @@ def list_by_namespace(
         objs = store.by_index(NAMESPACE_INDEX, namespace)
     except UnknownIndexError:
         _log.warning(
-            "Listing namespace %r looks at every object: register the index %r",
+            "Listing namespace %r reads all objects: register the index %r",
             namespace,
             NAMESPACE_INDEX,
         )

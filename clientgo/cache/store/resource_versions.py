@@ -1,8 +1,6 @@
-"""Reading the resource version of whatever a store is given.
+"""The resource version of anything that a store can be given.
 
-Promises the text that the server sent, and its value as a number where versions must be compared.
-Does not promise that comparing makes sense across kinds of objects. Upstream: ``tools/cache``
-thread_safe_store and mutation_cache, apimachinery ``util/resourceversion``.
+Upstream: ``tools/cache`` thread_safe_store.
 """
 
 from __future__ import annotations
@@ -14,7 +12,7 @@ from clientgo.meta import NoMetadataError, metadata_of, parse_resource_version
 
 
 def version_of(obj: Any) -> str | None:
-    """An object's resource version; ``None`` for a tombstone or a value without metadata."""
+    """Return a resource version; ``None`` for a tombstone or a value without metadata."""
     if type(obj) is DeletedFinalStateUnknown:
         return None
     try:
@@ -24,9 +22,9 @@ def version_of(obj: Any) -> str | None:
 
 
 def has_reached(version: str, wanted: str) -> bool:
-    """Whether ``version`` is as new as ``wanted``; one that is empty or no number has not.
+    """Return True if ``version`` is a number and as new as ``wanted``.
 
-    Raises ``ValueError`` if ``wanted`` is no number: no version could be compared with it.
+    Raises ``ValueError`` if ``wanted`` is not a number.
     """
     wanted_number = parse_resource_version(wanted)
     if wanted_number is None:
@@ -38,9 +36,9 @@ def has_reached(version: str, wanted: str) -> bool:
 
 
 def gauge_value(version: str) -> float | None:
-    """A resource version for a gauge: its last 15 digits, which a float holds exactly.
+    """Return the last 15 digits of a version, which a gauge holds exactly.
 
-    Zero for an empty version, ``None`` for one that is no number.
+    Returns zero for an empty version, ``None`` for one that is not a number.
     """
     if not version:
         return 0.0

@@ -1,4 +1,4 @@
-"""What a store of objects can do, and the errors that stores raise.
+"""The interface of a store of objects, and the errors that stores raise.
 
 Upstream: ``tools/cache`` Store, TransactionError.
 """
@@ -16,7 +16,7 @@ T = TypeVar("T")
 class Store(Protocol[T]):
     """Objects by key. All methods are thread-safe.
 
-    What a store hands out is what it holds, never a copy, and must not be changed. Writes raise
+    A store returns the objects that it holds, not copies; they must not be changed. Writes raise
     :class:`~clientgo.cache.KeyFuncError` for an object without a key.
     """
 
@@ -24,34 +24,34 @@ class Store(Protocol[T]):
         """Store an object, whether its key is new or not."""
 
     def update(self, obj: T) -> None:
-        """The same as :meth:`add`."""
+        """Do the same as :meth:`add`."""
 
     def delete(self, obj: Any) -> None:
-        """Remove what has the key of an object or tombstone; nothing happens if there is none."""
+        """Remove what has the key of an object or tombstone, if there is anything."""
 
     def list(self) -> builtins.list[T]:
-        """All objects at one instant, in no particular order."""
+        """Return all objects at one instant, in no particular order."""
 
     def list_keys(self) -> builtins.list[str]:
-        """All keys at one instant, in no particular order."""
+        """Return all keys at one instant, in no particular order."""
 
     def get(self, obj: Any) -> T | None:
-        """What is stored under the key of ``obj``, or ``None``."""
+        """Return what is stored under the key of ``obj``, or ``None``."""
 
     def get_by_key(self, key: str) -> T | None:
-        """What is stored under a key, or ``None``."""
+        """Return what is stored under a key, or ``None``."""
 
     def replace(self, objs: Sequence[T], resource_version: str) -> None:
-        """Make ``objs`` the whole content, at once for every reader; on failure change nothing."""
+        """Make ``objs`` the whole content, in one step for readers; on failure change nothing."""
 
     def resync(self) -> None:
-        """Nothing, for a store that is no queue."""
+        """Do nothing, unless the store is a queue."""
 
     def bookmark(self, resource_version: str) -> None:
         """Note that the content is as of ``resource_version``."""
 
     def last_store_sync_resource_version(self) -> str:
-        """The resource version that the content is as of; empty if it is not known."""
+        """Return the resource version of the content; empty if it is not known."""
 
 
 class UnknownIndexError(LookupError):
@@ -86,8 +86,8 @@ class IndexFuncError(ValueError):
 class TransactionError(Exception):
     """Some operations of a transaction failed; the others took effect.
 
-    ``succeeded`` holds the indices of those, ``total`` is the number of all, ``errors`` says why
-    the rest failed.
+    ``succeeded`` has their indices, ``total`` is the number of operations, ``errors`` has the
+    errors of the others.
     """
 
     def __init__(self, succeeded: Sequence[int], total: int, errors: Sequence[Exception]) -> None:
@@ -101,7 +101,7 @@ class TransactionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class StoreStatistics:
-    """A store at one instant: how many objects, and how many values each index has."""
+    """A store at one instant: the number of objects, and of values of each index."""
 
     objects: int
     index_values: dict[str, int]

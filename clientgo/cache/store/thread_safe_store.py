@@ -1,15 +1,15 @@
-"""Objects by explicit key, with indexes over them; what a cache is made of.
+"""Objects under explicit keys, with indexes.
 
-Promises: a query sees one instant, and all indexes agree with the objects at every instant; a
-write whose index function fails changes nothing; index functions run before the lock is
-acquired, so they may take their time and may even read the store.
+Promises: a query sees one instant, and all indexes agree with the objects. A write whose index
+function fails changes nothing. Index functions run before the lock is acquired, so they may be
+slow and may read the store.
 
-Does not promise an order of what it lists, nor to protect what it holds: objects are handed out as
-they are and must not be changed.
+Does not promise an order of what it lists, nor to protect the objects: they are returned as they
+are and must not be changed.
 
 Differs from client-go (``tools/cache`` ThreadSafeStore): index values are computed before anything
-is changed, and remembered; several writes are one call with one acquisition of the lock; ``None``
-stands for "absent", so it cannot be stored.
+changes, and remembered. Several writes are one call with one acquisition of the lock. ``None``
+means "absent", so it cannot be stored.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ T = TypeVar("T")
 class ThreadSafeStore(Generic[T]):
     """Objects and indexes under one lock.
 
-    Reads of a single key need no lock at all: a look-up in a dict is atomic, also in builds of
-    CPython without a global lock. ``version_gauge`` is set to the resource version whenever that is
-    noted, as far as a float can hold it exactly.
+    Reads of a single key need no lock: a lookup in a dict is atomic, also in builds of CPython
+    without a global lock. ``version_gauge`` is set to each noted resource version, as far as a
+    float can hold it exactly.
     """
 
     def __init__(
@@ -50,18 +50,18 @@ class ThreadSafeStore(Generic[T]):
         self._indexes: dict[str, Index] = {
             name: Index(name, function) for name, function in (indexers or {}).items()
         }
-        """Replaced, never changed, so that its identity tells a writer whether it prepared well."""
+        """Replaced, never changed, so that a writer can compare them by identity."""
 
     def add(self, key: str, obj: T) -> None:
         """Store an object. Raises :class:`~clientgo.cache.IndexFuncError`."""
         self.apply([key], [obj])
 
     def update(self, key: str, obj: T) -> None:
-        """The same as :meth:`add`."""
+        """Do the same as :meth:`add`."""
         self.apply([key], [obj])
 
     def delete(self, key: str) -> None:
-        """Remove an object; nothing happens if there is none."""
+        """Remove an object, if there is one."""
         self.apply([key], [None])
 
     def apply(
@@ -70,10 +70,10 @@ class ThreadSafeStore(Generic[T]):
         objs: Sequence[T | None],
         resource_version: str | None = None,
     ) -> builtins.list[T | None]:
-        """Store, or where the object is ``None`` remove, in order, under one lock acquisition.
+        """Store objects, or remove those that are ``None``, in order, under one lock acquisition.
 
-        Returns what each write found stored under its key. ``resource_version`` is noted unless
-        it is ``None``. Raises :class:`~clientgo.cache.IndexFuncError`; then nothing has
+        Returns for each write what was stored under its key before. ``resource_version`` is noted
+        unless it is ``None``. Raises :class:`~clientgo.cache.IndexFuncError`; then nothing has
         changed.
         """
         while True:
@@ -94,7 +94,7 @@ class ThreadSafeStore(Generic[T]):
             index.column([key], [obj])
 
     def replace(self, items: Mapping[str, T], resource_version: str) -> None:
-        """Make ``items`` the whole content, at once for every reader.
+        """Make ``items`` the whole content, in one step for readers.
 
         Raises :class:`~clientgo.cache.IndexFuncError`; then nothing has changed.
         """
@@ -112,21 +112,21 @@ class ThreadSafeStore(Generic[T]):
                     return
 
     def get(self, key: str) -> T | None:
-        """What is stored under a key, or ``None``."""
+        """Return what is stored under a key, or ``None``."""
         return self._items.get(key)
 
     def list(self) -> builtins.list[T]:
-        """All objects at one instant."""
+        """Return all objects at one instant."""
         with self._lock:
             return list(self._items.values())
 
     def list_keys(self) -> builtins.list[str]:
-        """All keys at one instant."""
+        """Return all keys at one instant."""
         with self._lock:
             return list(self._items)
 
     def index(self, name: str, obj: Any) -> builtins.list[T]:
-        """The stored objects that share a value with ``obj``, each once.
+        """Return the stored objects that share a value with ``obj``, each once.
 
         Raises :class:`~clientgo.cache.UnknownIndexError`, or
         :class:`~clientgo.cache.IndexFuncError` if the function fails for ``obj``.
@@ -140,39 +140,39 @@ class ThreadSafeStore(Generic[T]):
             return list(found.values())
 
     def by_index(self, name: str, value: str) -> builtins.list[T]:
-        """The stored objects with a value. Raises
+        """Return the stored objects with a value. Raises
         :class:`~clientgo.cache.UnknownIndexError`."""
         with self._lock:
             return list(self._index(name).objects(value).values())
 
     def index_keys(self, name: str, value: str) -> builtins.list[str]:
-        """The sorted keys of the objects with a value. Raises
+        """Return the sorted keys of the objects with a value. Raises
         :class:`~clientgo.cache.UnknownIndexError`."""
         with self._lock:
             keys = list(self._index(name).objects(value))
         return sorted(keys)
 
     def list_index_func_values(self, name: str) -> builtins.list[str]:
-        """The values that at least one object has; empty, too, for an index that is unknown."""
+        """Return the values that at least one object has; none for an unknown index."""
         with self._lock:
             index = self._indexes.get(name)
             return index.values() if index is not None and index.ready else []
 
     def get_indexers(self) -> dict[str, IndexFunc]:
-        """The index functions by name; the caller's own copy."""
+        """Return a copy of the index functions by name."""
         return {name: index.function for name, index in self._indexes.items() if index.ready}
 
     def add_indexers(self, indexers: Mapping[str, IndexFunc]) -> None:
-        """Register indexes; when the call returns they cover everything stored.
+        """Register indexes; when the call returns they cover all stored objects.
 
-        Writers go on meanwhile. Raises :class:`~clientgo.cache.IndexConflictError` if one
+        Writers continue meanwhile. Raises :class:`~clientgo.cache.IndexConflictError` if one
         of the names is taken, :class:`~clientgo.cache.IndexFuncError` if a function fails
         for a stored object; then nothing is registered.
         """
         with self._lock:
             if taken := [name for name in indexers if name in self._indexes]:
                 raise IndexConflictError(taken)
-            # From here on writers maintain the indexes; queries find them once they are ready.
+            # From here on writers maintain the indexes; queries use them once they are ready.
             self._indexes = self._indexes | {
                 name: Index(name, function, ready=False) for name, function in indexers.items()
             }
@@ -200,14 +200,14 @@ class ThreadSafeStore(Generic[T]):
             self._note_version_locked(resource_version)
 
     def last_store_sync_resource_version(self) -> str:
-        """What the last write, replacement or bookmark noted."""
+        """Return what the last write, replacement or bookmark noted."""
         return self._resource_version
 
     def wait_until_version(self, resource_version: str, timeout: float) -> bool:
-        """Block until what was noted last is as new as ``resource_version``.
+        """Block until the noted version is as new as ``resource_version``.
 
-        Returns False after ``timeout`` real seconds. Raises ``ValueError`` for a version that is
-        no number.
+        Return False after ``timeout`` real seconds. Raises ``ValueError`` for a version that is
+        not a number.
         """
         with self._version_noted:
             return self._version_noted.wait_for(
