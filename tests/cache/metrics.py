@@ -8,7 +8,7 @@ from clientgo.metrics import Metric
 
 
 class RecordingProvider:
-    """Remembers what the instruments were told, by metric and label values."""
+    """Remembers the values of the metrics, by name and label values."""
 
     def __init__(self) -> None:
         self.values: defaultdict[tuple[str, ...], list[float]] = defaultdict(list)

@@ -1,4 +1,4 @@
-"""Running reflectors and informers in tests, and what they tell."""
+"""Run reflectors and informers in tests, and record what they do."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
 from clientgo.wait import Backoff, BackoffManager
 from tests.cache.builders import ref
 
-PATIENCE = 30.0
+TIMEOUT = 30.0
 """Real seconds after which a test that waits for something has failed."""
 
 
@@ -26,7 +26,7 @@ class Runs(Protocol):
 
 @contextmanager
 def running(component: Runs) -> Iterator[threading.Event]:
-    """Run it until the block ends or the event is set; nothing may be left of it."""
+    """Run it until the block ends or the event is set, and check that no thread is left."""
     before = set(threading.enumerate())
     stop = threading.Event()
     thread = threading.Thread(target=component.run, args=(stop,), daemon=True)
@@ -35,14 +35,14 @@ def running(component: Runs) -> Iterator[threading.Event]:
         yield stop
     finally:
         stop.set()
-        thread.join(PATIENCE)
+        thread.join(TIMEOUT)
         assert not thread.is_alive(), "run() did not return after its stop was set"
         left = [t for t in threading.enumerate() if t not in before and t.name != "stop-watcher"]
         assert not left
 
 
-class Noting:
-    """Something that is written to by other threads and waited for by the test."""
+class Notes:
+    """Notes that other threads add and that the test waits for."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -55,19 +55,21 @@ class Noting:
 
     def wait_for(self, condition: Callable[[list[Any]], Any]) -> None:
         with self._changed:
-            if not self._changed.wait_for(lambda: condition(self.notes), PATIENCE):
+            if not self._changed.wait_for(lambda: condition(self.notes), TIMEOUT):
                 raise AssertionError(f"noted so far: {self.notes}")
 
     def wait_for_count(self, count: int) -> None:
         self.wait_for(lambda notes: len(notes) >= count)
 
 
-class Told(ResourceEventHandler[Any]):
-    """Notes what a handler is told: ``+a@1``, ``+a@1!`` of the initial list, ``a@1→a@2``, ``-a@2``,
-    ``†a@2`` for a tombstone."""
+class RecordingHandler(ResourceEventHandler[Any]):
+    """Records the calls of a handler.
+
+    ``+a@1``, ``+a@1!`` of the initial list, ``a@1→a@2``, ``-a@2``, ``†a@2`` for a tombstone.
+    """
 
     def __init__(self) -> None:
-        self.calls = Noting()
+        self.calls = Notes()
 
     @property
     def notes(self) -> list[str]:
@@ -87,10 +89,10 @@ class Told(ResourceEventHandler[Any]):
 
 
 class RecordingStore:
-    """A reflector's store that writes down what it is told, as ``add a@1``."""
+    """A reflector's store that records its calls, as ``add a@1``."""
 
     def __init__(self) -> None:
-        self.told = Noting()
+        self.calls = Notes()
         self.fails_on: dict[str, Exception] = {}
 
     def add(self, obj: Any) -> None:
@@ -109,6 +111,6 @@ class RecordingStore:
         self._note("resync")
 
     def _note(self, method: str, *what: str) -> None:
-        self.told(" ".join((method, *what)))
+        self.calls(" ".join((method, *what)))
         if method in self.fails_on:
             raise self.fails_on.pop(method)

@@ -1,4 +1,4 @@
-"""What importing the room costs and gives."""
+"""What importing the package loads and exports."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from clientgo.meta import (
 )
 from clientgo.testing.fake_source import FakeSource
 from tests.cache.builders import Foo, foo, ref
-from tests.cache.running import Noting, no_delays, running
+from tests.cache.running import Notes, no_delays, running
 
 NAMES = st.sampled_from("abcd")
 QUEUES = st.sampled_from([DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE])
@@ -119,7 +119,7 @@ class HistoryChecker(ResourceEventHandler[Any]):
     """Follows what it is told and complains about what cannot be."""
 
     def __init__(self, *, coalesced: bool = False) -> None:
-        self.calls = Noting()
+        self.calls = Notes()
         self.state: dict[str, Any] = {}
         self._coalesced = coalesced
         self.complaints: list[str] = []

@@ -36,7 +36,7 @@ def test_without_a_time_to_live_nothing_expires(ttl: float) -> None:
 
 
 @pytest.mark.parametrize("write", ["add", "update"])
-def test_storing_an_object_anew_makes_it_young(write: str) -> None:
+def test_storing_an_object_again_restarts_its_age(write: str) -> None:
     """EXP-01, EXP-05."""
     clock = FakeClock()
     store = cache(clock)

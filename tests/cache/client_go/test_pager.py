@@ -26,7 +26,7 @@ from tests.cache.builders import foo, ref, refs
 
 
 class Page(ObjectList[Any], weakref=True):
-    """A page that tells when it is gone."""
+    """A page that reports when it is freed."""
 
 
 def page(*names: str, rv: str = "10", token: str = "", bad: int = 0) -> Page:
@@ -136,7 +136,7 @@ class TestList:
         with pytest.raises(WaitCancelledError):
             ListPager(Server()).list(ListOptions(), stop)
 
-    def test_an_answer_that_is_no_list_is_an_error(self) -> None:
+    def test_an_answer_that_is_not_a_list_is_an_error(self) -> None:
         """PGR-05."""
         with pytest.raises(TypeError, match="ObjectList"):
             listed(lambda options, stop: foo("a"))
@@ -214,8 +214,8 @@ class TestEachItem:
         assert visited == ["a@1", "b@1"]
         assert "pager-prefetch" not in [thread.name for thread in threading.enumerate()]
 
-    def test_a_failing_list_is_told_after_the_items_before_it(self) -> None:
-        """PGR-07: there is no full list to make up for it."""
+    def test_a_failing_list_is_raised_after_the_items_before_it(self) -> None:
+        """PGR-07: no full list replaces it."""
         visited: list[str] = []
         pager = ListPager(Server(page("a", token="1"), ExpiredError.of("old")))
         with pytest.raises(ExpiredError):
@@ -236,7 +236,7 @@ class TestEachItem:
             pager.each_item(ListOptions(), visit, stop)
         assert visited == ["a@1", "b@1"]
 
-    def test_the_page_function_learns_that_its_page_is_no_longer_wanted(self) -> None:
+    def test_the_page_function_is_stopped_when_its_page_is_not_needed(self) -> None:
         """PGR-07: so that no request outlives the listing."""
         answers = iter([page("a", token="1")])
         second = threading.Event()

@@ -12,13 +12,13 @@ from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource
 from tests.background import Background
 from tests.cache.builders import Foo, foo, refs
-from tests.cache.running import Noting, Told, no_delays, running
+from tests.cache.running import Notes, RecordingHandler, no_delays, running
 
 
-def test_the_store_holds_what_its_handler_is_told() -> None:
+def test_the_store_holds_a_change_when_its_handler_is_called() -> None:
     """CTL-01, CTL-04, CTL-11."""
     source = FakeSource([foo("a")])
-    seen = Noting()
+    seen = Notes()
     handler = HandlerFuncs(on_add=lambda obj: seen((obj, store.get(obj))))
     store, controller = new_informer(source, handler, Foo, delays=no_delays())
     assert not controller.has_synced()
@@ -46,7 +46,7 @@ def test_what_the_handler_raises_ends_the_run_and_is_raised_there() -> None:
 
 def test_it_takes_the_options_of_a_shared_one() -> None:
     """CTL-11."""
-    source, told = FakeSource([foo("a")]), Told()
+    source, recorder = FakeSource([foo("a")]), RecordingHandler()
 
     def rename(obj: Foo) -> Foo:
         obj.metadata.name = "renamed"
@@ -54,7 +54,7 @@ def test_it_takes_the_options_of_a_shared_one() -> None:
 
     store, controller = new_informer(
         source,
-        told,
+        recorder,
         Foo,
         queue=REAL_FIFO,
         transform=rename,
@@ -62,17 +62,17 @@ def test_it_takes_the_options_of_a_shared_one() -> None:
         resync_period=10.0,
     )
     with running(controller):
-        told.calls.wait_for_count(1)
-    assert told.notes == ["+renamed@1!"]
+        recorder.calls.wait_for_count(1)
+    assert recorder.notes == ["+renamed@1!"]
     assert refs(store.by_index("by_name", "renamed")) == ["renamed@1"]
 
 
-def test_a_reflector_that_dies_is_started_again(
+def test_a_reflector_that_fails_is_started_again(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Pitfall 33."""
-    clock, told, deaths = FakeClock(), Told(), Noting()
-    _, controller = new_informer(FakeSource([foo("a")]), told, Foo, clock=clock)
+    clock, recorder, deaths = FakeClock(), RecordingHandler(), Notes()
+    _, controller = new_informer(FakeSource([foo("a")]), recorder, Foo, clock=clock)
     reflector: Any = controller._reflector
     run = reflector.run
 
@@ -87,5 +87,5 @@ def test_a_reflector_that_dies_is_started_again(
         deaths.wait_for_count(1)
         clock.wait_for(lambda: clock.next_deadline() == 1.0)
         clock.step(1.0)
-        told.calls.wait_for_count(1)
+        recorder.calls.wait_for_count(1)
     assert "failed; starting it again in 1 s" in caplog.text

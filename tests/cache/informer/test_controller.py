@@ -22,17 +22,17 @@ from clientgo.cache.reflector.reflector import Reflector
 from clientgo.testing.fake_source import FakeSource
 from tests.cache.builders import Foo, foo, refs
 from tests.cache.queue_entries import drain
-from tests.cache.running import Noting, no_delays, running
+from tests.cache.running import Notes, no_delays, running
 
 
 @pytest.mark.parametrize("choice", [DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE])
 def test_what_is_queued_is_processed_in_one_batch(choice: QueueChoice) -> None:
-    """CTL-03: every queue of ours has batches, so there is no other path."""
+    """CTL-03: all queues have batches, so there is only one path."""
     store: Indexer[Foo] = Indexer()
     queue = choice.make(store)
     for name in "abc":
         queue.add(foo(name))
-    batches = Noting()
+    batches = Notes()
     reflector = Reflector(FakeSource(), queue, delays=no_delays())
     controller = Controller(queue, reflector, lambda batch, _: batches(len(batch)))
 
@@ -52,19 +52,19 @@ def test_an_object_that_cannot_be_processed_is_reported_with_its_key_and_costs_n
             raise ValueError("no index for it")
         return ["good"]
 
-    told = Noting()
+    recorder = Notes()
     store, controller = new_informer(
         FakeSource([foo(name) for name in ("a", "bad", "c")]),
-        HandlerFuncs(on_add=told),
+        HandlerFuncs(on_add=recorder),
         Foo,
         indexers={"goodness": refuse_bad},
         delays=no_delays(),
     )
 
     with caplog.at_level(logging.WARNING), running(controller):
-        told.wait_for_count(2)
+        recorder.wait_for_count(2)
 
-    assert refs(store.list()) == refs(told.notes) == ["a@1", "c@3"]
+    assert refs(store.list()) == refs(recorder.notes) == ["a@1", "c@3"]
     assert "ns/bad" in caplog.text
 
 
@@ -112,7 +112,7 @@ def test_a_reflector_works_without_a_single_option() -> None:
     """RFL-01: it is not named after its caller's file, as in client-go."""
     store: Indexer[Foo] = Indexer()
     reflector = Reflector(FakeSource([foo("a")]), store)
-    stored = Noting()
+    stored = Notes()
     store.replace, replace = lambda *args: (replace(*args), stored(args)), store.replace  # type: ignore[method-assign]
 
     with running(reflector):
@@ -126,7 +126,7 @@ def test_a_reflector_takes_a_name_and_a_description_for_its_errors() -> None:
     """RFL-01."""
     source = FakeSource()
     source.fail("list", OSError("gone"))
-    errors = Noting()
+    errors = Notes()
     reflector = Reflector(
         source,
         Indexer[Foo](),

@@ -1,4 +1,4 @@
-"""From a queue's changes to the store and to what handlers are told."""
+"""From a queue's changes to the store and the notifications."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from clientgo.cache.informer.notifications import Chunk, Kind, deliver
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.meta import labels_of
 from tests.cache.builders import foo, refs
-from tests.cache.running import Told
+from tests.cache.running import RecordingHandler
 
 
 def fails_on_bad(obj: Any) -> list[str]:
@@ -22,7 +22,7 @@ def fails_on_bad(obj: Any) -> list[str]:
 
 
 class Processing:
-    """A processor over a store, and what it told."""
+    """A processor over a store, and the notifications that it sent."""
 
     def __init__(self, *objs: Any, **options: Any) -> None:
         self.store: Indexer[Any] = Indexer(indexers={"fails_on_bad": fails_on_bad})
@@ -34,14 +34,14 @@ class Processing:
         )
 
     def process(self, *changes: tuple[DeltaType, Any], initial: bool = False) -> list[str]:
-        """Process one change per key, and return what was told."""
+        """Process one change per key, and return the notifications."""
         self.chunks.clear()
         self.processor.process([[Delta(kind, obj)] for kind, obj in changes], initial)
-        told = Told()
+        recorder = RecordingHandler()
         for chunk in self.chunks:
             for notification in chunk.notifications:
-                deliver(told, notification)
-        return told.notes
+                deliver(recorder, notification)
+        return recorder.notes
 
     def replace(self, *objs: Any, initial: bool = False) -> list[str]:
         return self.process((DeltaType.REPLACED_ALL, Replacement(objs, "20")), initial=initial)
@@ -51,7 +51,7 @@ class Processing:
     "kind", [DeltaType.ADDED, DeltaType.UPDATED, DeltaType.REPLACED, DeltaType.SYNC]
 )
 class TestWhatTheStoreDoesNotHaveIsAdded:
-    def test_whatever_the_server_called_it(self, kind: DeltaType) -> None:
+    def test_does_not_depend_on_the_type_of_the_event(self, kind: DeltaType) -> None:
         """CTL-05, FIELD-19."""
         assert Processing().process((kind, foo("a"))) == ["+a@1"]
 
@@ -70,7 +70,7 @@ def test_the_flag_of_the_initial_list_is_passed_on_and_counted() -> None:
     assert processing.chunks[0].initial == 1
 
 
-def test_a_deletion_is_told_even_if_the_store_has_no_such_object() -> None:
+def test_a_deletion_is_delivered_even_if_the_store_has_no_such_object() -> None:
     """CTL-06."""
     processing = Processing(foo("a"))
     gone = DeletedFinalStateUnknown("ns/a", foo("a"))
@@ -96,7 +96,7 @@ def test_plain_dicts_are_compared_all_the_same() -> None:
     assert [n[0] for n in processing.chunks[0].notifications] == [Kind.SYNC]
 
 
-def test_a_batch_reaches_the_store_before_anything_is_told() -> None:
+def test_a_batch_reaches_the_store_before_any_notification() -> None:
     """CTL-09."""
     processing = Processing()
     sizes: list[int] = []
@@ -109,8 +109,8 @@ def test_a_batch_reaches_the_store_before_anything_is_told() -> None:
     assert sizes == [3]
 
 
-def test_the_changes_of_one_object_are_told_one_by_one() -> None:
-    """CTL-05: a DeltaFIFO gives several changes of a key at once."""
+def test_the_changes_of_one_object_are_delivered_one_by_one() -> None:
+    """CTL-05: a DeltaFIFO delivers several changes of a key together."""
     processing = Processing()
     deltas = [Delta(DeltaType.ADDED, foo("a")), Delta(DeltaType.UPDATED, foo("a", 2))]
     processing.processor.process([deltas], False)
@@ -124,15 +124,15 @@ class TestAnObjectThatTheStoreRefuses:
     def test_costs_only_itself(self) -> None:
         """CTL-09, CTL-10."""
         processing = Processing()
-        told = processing.process((DeltaType.ADDED, self.BAD), (DeltaType.ADDED, foo("a")))
-        assert told == ["+a@1"]
+        recorder = processing.process((DeltaType.ADDED, self.BAD), (DeltaType.ADDED, foo("a")))
+        assert recorder == ["+a@1"]
         assert processing.quarantine.count == 1
 
     def test_costs_only_itself_in_a_list(self) -> None:
         """CTL-07, CTL-10."""
         processing = Processing(foo("gone"), foo("b"))
-        told = processing.replace(foo("a"), self.BAD, foo("b", 2))
-        assert told == ["†gone@1", "+a@1", "b@1→b@2"]
+        recorder = processing.replace(foo("a"), self.BAD, foo("b", 2))
+        assert recorder == ["†gone@1", "+a@1", "b@1→b@2"]
         assert refs(processing.store.list()) == ["a@1", "b@2"]
         assert processing.store.last_store_sync_resource_version() == "20"
 
@@ -154,21 +154,21 @@ class TestAWholeList:
         """INF-11."""
         assert Processing().replace(foo("a"), initial=True) == ["+a@1!"]
 
-    def test_that_is_empty_tells_nothing(self) -> None:
+    def test_that_is_empty_notifies_of_nothing(self) -> None:
         """CTL-07."""
         processing = Processing()
         assert processing.replace() == []
         assert processing.chunks == []
 
 
-def test_a_resync_of_everything_tells_of_every_object() -> None:
+def test_a_resync_of_everything_notifies_of_every_object() -> None:
     """CTL-08."""
     processing = Processing(foo("a"), foo("b"))
     assert sorted(processing.process((DeltaType.SYNC_ALL, None))) == ["a@1→a@1", "b@1→b@1"]
     assert processing.chunks[0].syncs == 2
 
 
-def test_a_bookmark_is_noted_in_the_store_and_told_to_nobody() -> None:
+def test_a_bookmark_is_noted_in_the_store_and_not_delivered() -> None:
     """CTL-06."""
     processing = Processing()
     assert processing.process((DeltaType.BOOKMARK, "30")) == []
@@ -182,7 +182,7 @@ class TestRecreation:
         """EVH-06."""
         assert Processing(self.OLD).process((DeltaType.UPDATED, self.NEW)) == ["a@1→a@2"]
 
-    def test_can_be_told_as_a_deletion_and_an_addition(self) -> None:
+    def test_can_be_a_deletion_and_an_addition(self) -> None:
         """FIELD-37."""
         processing = Processing(self.OLD, split_recreated=True)
         assert processing.process((DeltaType.UPDATED, self.NEW)) == ["†a@1", "+a@2"]
@@ -190,5 +190,5 @@ class TestRecreation:
     def test_of_a_list_too_and_only_if_the_uid_differs(self) -> None:
         """FIELD-37."""
         processing = Processing(self.OLD, foo("b", 1, uid="u3"), split_recreated=True)
-        told = processing.replace(self.NEW, foo("b", 2, uid="u3"))
-        assert told == ["†a@1", "+a@2", "b@1→b@2"]
+        recorder = processing.replace(self.NEW, foo("b", 2, uid="u3"))
+        assert recorder == ["†a@1", "+a@2", "b@1→b@2"]

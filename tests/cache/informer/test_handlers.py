@@ -15,7 +15,7 @@ from clientgo.cache import (
 )
 from clientgo.cache.informer.handlers import handler_name
 from tests.cache.builders import Foo, foo
-from tests.cache.running import Told
+from tests.cache.running import RecordingHandler
 
 
 def labelled(obj: Foo) -> bool:
@@ -36,9 +36,9 @@ class TestTheBase:
 
     def test_takes_a_resync_for_an_update(self) -> None:
         """FIELD-11."""
-        told = Told()
-        told.on_resync(foo("a"), foo("a"))
-        assert told.notes == ["a@1→a@1"]
+        recorder = RecordingHandler()
+        recorder.on_resync(foo("a"), foo("a"))
+        assert recorder.notes == ["a@1→a@1"]
 
 
 class TestFunctions:
@@ -123,24 +123,24 @@ class TestAFilter:
         self, old: Foo, new: Foo, expected: list[str]
     ) -> None:
         """EVH-03."""
-        told = Told()
-        FilteringHandler(labelled, told).on_update(old, new)
-        assert told.notes == expected
+        recorder = RecordingHandler()
+        FilteringHandler(labelled, recorder).on_update(old, new)
+        assert recorder.notes == expected
 
     def test_keeps_the_flag_of_the_initial_list(self) -> None:
         """EVH-03."""
-        told = Told()
-        FilteringHandler(labelled, told).on_add(web("a"), True)
-        FilteringHandler(labelled, told).on_add(foo("b"), True)
-        assert told.notes == ["+a@1!"]
+        recorder = RecordingHandler()
+        FilteringHandler(labelled, recorder).on_add(web("a"), True)
+        FilteringHandler(labelled, recorder).on_add(foo("b"), True)
+        assert recorder.notes == ["+a@1!"]
 
     def test_judges_a_tombstone_by_its_object(self) -> None:
         """EVH-04."""
-        told = Told()
-        handler = FilteringHandler(labelled, told)
+        recorder = RecordingHandler()
+        handler = FilteringHandler(labelled, recorder)
         handler.on_delete(DeletedFinalStateUnknown("ns/a", web("a")))
         handler.on_delete(DeletedFinalStateUnknown("ns/b", foo("b")))
-        assert told.notes == ["†a@1"]
+        assert recorder.notes == ["†a@1"]
 
     def test_lets_a_tombstone_without_an_object_pass(self) -> None:
         """EVH-04: the object may have been accepted once."""
@@ -186,5 +186,5 @@ class TestNames:
 
     def test_of_any_other_is_its_class_and_making_it_never_fails(self) -> None:
         """EVH-07."""
-        assert handler_name(Told()) == "Told"
+        assert handler_name(RecordingHandler()) == "RecordingHandler"
         assert handler_name(Unspeakable()) == "Unspeakable"

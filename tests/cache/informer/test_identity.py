@@ -46,7 +46,7 @@ def test_each_resource_is_reported_by_its_first_informer(
 
 
 def test_a_released_name_turns_its_informers_off(name: InformerName) -> None:
-    """CMT-03: releasing it again harms nobody."""
+    """CMT-03: releasing it again has no effect."""
     foos = name.with_resource(FOOS)
     name.release()
     assert not foos.is_reserved()

@@ -1,4 +1,4 @@
-"""How a shared informer comes to its end, and what there is of it but its handlers."""
+"""How a shared informer ends, and what it survives."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clientgo.testing.fake_source import FakeSource
 from clientgo.wait import Backoff, BackoffManager
 from tests.background import Background
 from tests.cache.builders import Foo, foo, refs
-from tests.cache.running import PATIENCE, Told, no_delays, running
+from tests.cache.running import TIMEOUT, RecordingHandler, no_delays, running
 
 
 def test_one_store_with_indexes_serves_every_reader() -> None:
@@ -29,7 +29,7 @@ def test_one_store_with_indexes_serves_every_reader() -> None:
     )
 
     with running(informer) as stop:
-        wait_for_cache_sync(stop, informer, timeout=PATIENCE)
+        wait_for_cache_sync(stop, informer, timeout=TIMEOUT)
 
     assert refs(informer.indexer.list()) == ["a@1"]
     assert refs(informer.indexer.by_index("namespace", "ns")) == ["a@1"]
@@ -44,17 +44,17 @@ def test_watching_ends_first_then_handlers_finish_and_only_then_run_returns(
     )
     called, may_return = threading.Event(), threading.Event()
     handled: list[str] = []
-    told_to_stop = threading.Event()
+    asked_to_stop = threading.Event()
     before: list[tuple[bool, bool]] = []
 
     def slow(obj: Foo) -> None:
         called.set()
-        assert may_return.wait(PATIENCE)
+        assert may_return.wait(TIMEOUT)
         handled.append(obj.metadata.name)
 
     def stop_handlers() -> None:
         before.append((informer.is_stopped(), _reflects("foos")))
-        told_to_stop.set()
+        asked_to_stop.set()
         stop_processor()
 
     stop_processor = informer._processor.stop
@@ -62,12 +62,12 @@ def test_watching_ends_first_then_handlers_finish_and_only_then_run_returns(
     informer.add_event_handler(on_add=slow)
     stop = threading.Event()
     run = Background(lambda: informer.run(stop))
-    assert called.wait(PATIENCE)
+    assert called.wait(TIMEOUT)
     assert _reflects("foos")
 
     stop.set()
 
-    assert told_to_stop.wait(PATIENCE)
+    assert asked_to_stop.wait(TIMEOUT)
     assert before == [(True, False)]
     assert run.is_running
     may_return.set()
@@ -98,7 +98,7 @@ class TestABlockedHandler:
         informer.add_event_handler(on_add=blocks)
         stop = threading.Event()
         run = Background(lambda: informer.run(stop))
-        assert called.wait(PATIENCE)
+        assert called.wait(TIMEOUT)
         stop.set()
         clock.wait_for_waiters(1)
         clock.step(HANDLER_TIMEOUT)
@@ -110,7 +110,7 @@ class TestABlockedHandler:
         assert "the add of ns/a" in error.getMessage()
         (left,) = [t for t in threading.enumerate() if t.name.startswith("foos handler 1")]
         may_return.set()
-        left.join(PATIENCE)
+        left.join(TIMEOUT)
         assert not left.is_alive()
 
     def test_does_not_delay_its_removal_for_ever(self, caplog: pytest.LogCaptureFixture) -> None:
@@ -130,7 +130,7 @@ class TestABlockedHandler:
 
         registration = informer.add_event_handler(on_add=blocks)
         with running(informer):
-            assert called.wait(PATIENCE)
+            assert called.wait(TIMEOUT)
             removal = Background(lambda: informer.shut_down_event_handler(registration))
             clock.wait_for_waiters(1)
             clock.step(HANDLER_TIMEOUT)
@@ -140,7 +140,7 @@ class TestABlockedHandler:
 
 
 class TestSystemExit:
-    """No thread of an informer dies of it, and none ends without a line in the log."""
+    """It ends no thread of an informer silently."""
 
     def test_in_an_error_handler_does_not_end_the_reflector(
         self, caplog: pytest.LogCaptureFixture
@@ -159,7 +159,7 @@ class TestSystemExit:
         with running(informer) as stop:
             clock.wait_for_waiters(1)
             clock.step(RESTART_AFTER)
-            wait_for_cache_sync(stop, informer, timeout=PATIENCE).raise_for_unsynced()
+            wait_for_cache_sync(stop, informer, timeout=TIMEOUT).raise_for_unsynced()
         assert "foos reflector failed" in caplog.text
 
     def test_in_an_index_function_costs_only_the_object(
@@ -174,7 +174,7 @@ class TestSystemExit:
             FakeSource([foo("a"), foo("bad")]), Foo, indexers={"i": index}, delays=no_delays()
         )
         with running(informer) as stop:
-            wait_for_cache_sync(stop, informer, timeout=PATIENCE).raise_for_unsynced()
+            wait_for_cache_sync(stop, informer, timeout=TIMEOUT).raise_for_unsynced()
         assert refs(informer.indexer.list()) == ["a@1"]
         assert "ns/bad" in caplog.text
 
@@ -191,14 +191,14 @@ class TestSystemExit:
                 raise SystemExit("while changes are processed")
             process(batch, is_in_initial_list)
 
-        told = Told()
-        informer.add_event_handler(told)
+        recorder = RecordingHandler()
+        informer.add_event_handler(recorder)
         with running(informer) as stop:
-            wait_for_cache_sync(stop, informer, timeout=PATIENCE).raise_for_unsynced()
+            wait_for_cache_sync(stop, informer, timeout=TIMEOUT).raise_for_unsynced()
             source.wait_for_watch()
             monkeypatch.setattr(informer._deltas, "process", exits_once)
             source.add(foo("b"))
-            told.calls.wait_for(lambda notes: "+b@2" in notes)
+            recorder.calls.wait_for(lambda notes: "+b@2" in notes)
         assert refs(informer.indexer.list()) == ["a@1", "b@2"]
         assert "foos: processing changes failed; listing again" in caplog.text
 

@@ -14,7 +14,7 @@ from clientgo.testing import FakeClock
 from clientgo.testing.fake_source import FakeSource
 from tests.background import Background
 from tests.cache.builders import Foo, foo
-from tests.cache.running import PATIENCE, Noting, Told, running
+from tests.cache.running import TIMEOUT, Notes, RecordingHandler, running
 
 
 def detector(found: list[CacheMutatedError], clock: FakeClock) -> MutationDetector:
@@ -40,7 +40,7 @@ def change_spec(obj: Foo) -> None:
 
 
 @pytest.mark.parametrize("change", [change_label, change_spec])
-def test_a_changed_object_is_told_once_with_what_changed(
+def test_a_changed_object_is_reported_once_with_what_changed(
     found: list[CacheMutatedError], clock: FakeClock, change: Any
 ) -> None:
     """MTD-02, MTD-03."""
@@ -110,17 +110,17 @@ def test_an_informer_uses_it_if_the_environment_asks_for_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """MTD-01, MTD-03: without a callback the main thread is interrupted."""
-    interrupted = Noting()
+    interrupted = Notes()
     monkeypatch.setenv("KUBE_CACHE_MUTATION_DETECTOR", "true")
     monkeypatch.setattr("_thread.interrupt_main", lambda: interrupted("interrupted"))
-    clock, told = FakeClock(), Told()
+    clock, recorder = FakeClock(), RecordingHandler()
     informer = SharedIndexInformer(FakeSource([foo("a")]), Foo, clock=clock)
-    informer.add_event_handler(told)
+    informer.add_event_handler(recorder)
     with running(informer):
-        told.calls.wait_for_count(1)
+        recorder.calls.wait_for_count(1)
         (cached,) = informer.indexer.list()
         change_label(cached)
-        clock.wait_for(lambda: clock.next_deadline() == 1.0, PATIENCE)
+        clock.wait_for(lambda: clock.next_deadline() == 1.0, TIMEOUT)
         clock.step(1.0)
         interrupted.wait_for_count(1)
 

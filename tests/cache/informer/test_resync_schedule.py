@@ -60,6 +60,6 @@ def test_less_than_a_second_is_raised_to_one(caplog: pytest.LogCaptureFixture) -
     assert checked_period(0.0) == 0.0
 
 
-def test_a_period_that_is_no_number_is_refused() -> None:
+def test_a_period_that_is_not_a_number_is_refused() -> None:
     with pytest.raises(ValueError, match="NaN"):
         checked_period(math.nan)

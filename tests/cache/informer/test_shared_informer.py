@@ -29,7 +29,7 @@ from clientgo.testing.fake_source import FakeSource
 from tests.background import Background
 from tests.cache.builders import Foo, foo, ref, refs
 from tests.cache.metrics import RecordingProvider
-from tests.cache.running import PATIENCE, Noting, Told, no_delays, running
+from tests.cache.running import TIMEOUT, Notes, RecordingHandler, no_delays, running
 
 EXPIRED = WatchEvent("ERROR", Status(code=410, reason="Expired"))
 
@@ -50,13 +50,13 @@ def informer_of(source: FakeSource, **options: Any) -> SharedIndexInformer[Foo]:
 
 
 def relist(source: FakeSource) -> None:
-    """Let the informer list anew, as after an expired version."""
+    """Make the informer list again, as after an expired version."""
     source.expire_history()
     source.send(EXPIRED)
 
 
 def synced(stop: threading.Event, *what: Any) -> None:
-    wait_for_cache_sync(stop, *what, timeout=PATIENCE).raise_for_unsynced()
+    wait_for_cache_sync(stop, *what, timeout=TIMEOUT).raise_for_unsynced()
 
 
 class TestMaking:
@@ -64,7 +64,7 @@ class TestMaking:
         """INF-01, INF-07, INF-08."""
         before = threading.active_count()
         informer = informer_of(source)
-        informer.add_event_handler(Told())
+        informer.add_event_handler(RecordingHandler())
         assert threading.active_count() == before
         assert source.requests == []
         assert not informer.has_synced()
@@ -73,90 +73,90 @@ class TestMaking:
         assert informer.last_error() is None
         assert informer.statistics().reflector is None
 
-    def test_a_period_that_is_no_number_is_refused(self, source: FakeSource) -> None:
+    def test_a_period_that_is_not_a_number_is_refused(self, source: FakeSource) -> None:
         informer = informer_of(source)
         with pytest.raises(ValueError, match="NaN"):
-            informer.add_event_handler(Told(), resync_period=math.nan)
+            informer.add_event_handler(RecordingHandler(), resync_period=math.nan)
 
 
 class TestHandlers:
-    def test_are_told_of_the_initial_list_and_of_every_change(
+    def test_get_the_initial_list_and_every_change(
         self, source: FakeSource, queue: QueueChoice
     ) -> None:
         """INF-09, INF-11, INF-15."""
         source.add(foo("a"))
-        informer, told = informer_of(source, queue=queue), Told()
-        registration = informer.add_event_handler(told)
+        informer, recorder = informer_of(source, queue=queue), RecordingHandler()
+        registration = informer.add_event_handler(recorder)
         with running(informer) as stop:
             synced(stop, registration)
             source.wait_for_watch()
             source.add(foo("b"))
-            told.calls.wait_for_count(2)
+            recorder.calls.wait_for_count(2)
             source.update(foo("a"))
-            told.calls.wait_for_count(3)
+            recorder.calls.wait_for_count(3)
             source.delete(foo("b"))
-            told.calls.wait_for_count(4)
+            recorder.calls.wait_for_count(4)
             assert refs(informer.indexer.list()) == ["a@3"]
-        assert told.notes == ["+a@1!", "+b@2", "a@1→a@3", "-b@4"]
+        assert recorder.notes == ["+a@1!", "+b@2", "a@1→a@3", "-b@4"]
 
     def test_functions_can_be_handlers(self, source: FakeSource) -> None:
         """EVH-02."""
         source.add(foo("a"))
-        informer, added = informer_of(source), Noting()
+        informer, added = informer_of(source), Notes()
         informer.add_event_handler(on_add=added)
         with running(informer):
             added.wait_for_count(1)
 
-    @pytest.mark.parametrize("both", [{}, {"handler": Told(), "on_add": print}])
+    @pytest.mark.parametrize("both", [{}, {"handler": RecordingHandler(), "on_add": print}])
     def test_must_be_one_thing_or_the_other(self, source: FakeSource, both: dict[str, Any]) -> None:
         with pytest.raises(TypeError, match="either a handler, or functions"):
             informer_of(source).add_event_handler(**both)
 
-    def test_that_join_late_are_told_of_what_is_there_and_then_of_changes(
+    def test_that_are_added_late_get_the_existing_objects_and_then_changes(
         self, source: FakeSource, queue: QueueChoice
     ) -> None:
         """INF-09, INF-10, FIELD-09."""
         source.add(foo("a"))
-        informer, told = informer_of(source, queue=queue), Told()
+        informer, recorder = informer_of(source, queue=queue), RecordingHandler()
         with running(informer) as stop:
             synced(stop, informer)
             source.wait_for_watch()
-            synced(stop, informer.add_event_handler(told))
-            assert told.notes == ["+a@1!"]
+            synced(stop, informer.add_event_handler(recorder))
+            assert recorder.notes == ["+a@1!"]
             source.add(foo("b"))
-            told.calls.wait_for_count(2)
-        assert told.notes == ["+a@1!", "+b@2"]
+            recorder.calls.wait_for_count(2)
+        assert recorder.notes == ["+a@1!", "+b@2"]
 
     def test_of_the_same_kind_are_independent(self, source: FakeSource) -> None:
         """INF-12."""
         source.add(foo("a"))
-        informer, told = informer_of(source), Told()
-        first = informer.add_event_handler(told)
-        second = informer.add_event_handler(told)
+        informer, recorder = informer_of(source), RecordingHandler()
+        first = informer.add_event_handler(recorder)
+        second = informer.add_event_handler(recorder)
         with running(informer) as stop:
             synced(stop, first, second)
             informer.remove_event_handler(first)
             source.wait_for_watch()
             source.add(foo("b"))
-            told.calls.wait_for_count(3)
-            assert second.wait_until_idle(PATIENCE)
-        assert told.notes == ["+a@1!", "+a@1!", "+b@2"]
+            recorder.calls.wait_for_count(3)
+            assert second.wait_until_idle(TIMEOUT)
+        assert recorder.notes == ["+a@1!", "+a@1!", "+b@2"]
 
     def test_cannot_block_the_cache_or_each_other(self, source: FakeSource) -> None:
         """FIELD-08, LIS-01."""
-        informer, told, released = informer_of(source), Told(), threading.Event()
+        informer, recorder, released = informer_of(source), RecordingHandler(), threading.Event()
         informer.add_event_handler(on_add=lambda _: released.wait())
-        informer.add_event_handler(told)
+        informer.add_event_handler(recorder)
         with running(informer):
             for name in "abc":
                 source.add(foo(name))
-            told.calls.wait_for_count(3)
+            recorder.calls.wait_for_count(3)
             assert len(informer.indexer.list()) == 3
             released.set()
 
     def test_with_too_much_waiting_for_them_are_reported(self, source: FakeSource) -> None:
         """FIELD-36: in a callback that may add handlers."""
-        informer, joined, released = informer_of(source), Told(), threading.Event()
+        informer, joined, released = informer_of(source), RecordingHandler(), threading.Event()
         high_water = HighWater(2, lambda backlog: informer.add_event_handler(joined))
         informer.add_event_handler(on_add=lambda _: released.wait(), high_water=high_water)
         for name in "abc":
@@ -168,25 +168,25 @@ class TestHandlers:
     def test_that_fail_cost_only_the_object(self, source: FakeSource) -> None:
         """LIS-03, LIS-04."""
         source.add(foo("a"))
-        informer, told = informer_of(source), Told()
+        informer, recorder = informer_of(source), RecordingHandler()
 
         def fail(obj: Foo) -> None:
             raise ValueError(obj)
 
         failing = informer.add_event_handler(on_add=fail)
-        informer.add_event_handler(told)
+        informer.add_event_handler(recorder)
         with running(informer) as stop:
             synced(stop, failing)
-            told.calls.wait_for_count(1)
+            recorder.calls.wait_for_count(1)
         assert failing.statistics().failed == 1
 
 
 class TestRemovingAHandler:
-    def test_tells_it_nothing_more(self, source: FakeSource) -> None:
+    def test_stops_its_calls(self, source: FakeSource) -> None:
         """INF-13."""
         source.add(foo("a"))
-        informer, told, other = informer_of(source), Told(), Told()
-        registration = informer.add_event_handler(told)
+        informer, recorder, other = informer_of(source), RecordingHandler(), RecordingHandler()
+        registration = informer.add_event_handler(recorder)
         informer.add_event_handler(other)
         with running(informer) as stop:
             synced(stop, registration)
@@ -195,18 +195,18 @@ class TestRemovingAHandler:
             source.wait_for_watch()
             source.add(foo("b"))
             other.calls.wait_for_count(2)
-        assert told.notes == ["+a@1!"]
+        assert recorder.notes == ["+a@1!"]
 
     def test_of_another_informer_does_nothing(self, source: FakeSource) -> None:
         """INF-13."""
         source.add(foo("a"))
-        informer, told = informer_of(source), Told()
-        registration = informer.add_event_handler(told)
+        informer, recorder = informer_of(source), RecordingHandler()
+        registration = informer.add_event_handler(recorder)
         stranger = informer_of(source)
         stranger.remove_event_handler(registration)
         stranger.shut_down_event_handler(registration)
         with running(informer):
-            told.calls.wait_for_count(1)
+            recorder.calls.wait_for_count(1)
 
     def test_takes_registrations_only(self, source: FakeSource) -> None:
         """INF-13."""
@@ -215,11 +215,11 @@ class TestRemovingAHandler:
 
     def test_can_wait_for_the_call_in_progress(self, source: FakeSource) -> None:
         """INF-14."""
-        informer, began, released = informer_of(source), Noting(), threading.Event()
+        informer, began, released = informer_of(source), Notes(), threading.Event()
 
         def hold(obj: Foo) -> None:
             began(obj)
-            assert released.wait(PATIENCE)
+            assert released.wait(TIMEOUT)
 
         registration = informer.add_event_handler(on_add=hold)
         source.add(foo("a"))
@@ -235,11 +235,11 @@ class TestRemovingAHandler:
     def test_of_an_informer_that_never_ran_waits_for_nothing(self, source: FakeSource) -> None:
         """INF-14."""
         informer = informer_of(source)
-        informer.shut_down_event_handler(informer.add_event_handler(Told()))
+        informer.shut_down_event_handler(informer.add_event_handler(RecordingHandler()))
 
     def test_is_legal_in_its_own_callback(self, source: FakeSource) -> None:
         """FIELD-35, INF-14."""
-        informer, seen = informer_of(source), Noting()
+        informer, seen = informer_of(source), Notes()
 
         def remove_itself(obj: Foo) -> None:
             informer.shut_down_event_handler(registration)
@@ -254,7 +254,7 @@ class TestRemovingAHandler:
 
     def test_is_legal_while_the_informer_stops(self, source: FakeSource) -> None:
         """FIELD-35, pitfall 16."""
-        informer, seen = informer_of(source), Noting()
+        informer, seen = informer_of(source), Notes()
 
         def remove_once_stopped(obj: Foo) -> None:
             stop.set()
@@ -279,7 +279,7 @@ class TestRunning:
         informer.run(threading.Event())
         assert caplog.text.count("cannot be started again") == 2
 
-    def test_by_several_threads_at_once_makes_one_loop(self, source: FakeSource) -> None:
+    def test_by_several_threads_starts_one_loop(self, source: FakeSource) -> None:
         """FIELD-17."""
         informer, stop = informer_of(source), threading.Event()
         runs = [Background(lambda: informer.run(stop)) for _ in range(8)]
@@ -289,7 +289,7 @@ class TestRunning:
             run.result()
         assert [verb for verb, _ in source.requests] == ["watch"]
 
-    def test_with_a_stop_that_is_set_already_ends_at_once(self, source: FakeSource) -> None:
+    def test_with_a_stop_that_is_set_returns_immediately(self, source: FakeSource) -> None:
         """INF-02, INF-07."""
         informer, stop = informer_of(source), threading.Event()
         stop.set()
@@ -303,7 +303,7 @@ class TestRunning:
         source.add(foo("a"))
         with running(informer) as stop:
             informer.add_event_handler(on_add=lambda _: stop.set())
-            assert stop.wait(PATIENCE)
+            assert stop.wait(TIMEOUT)
         assert informer.is_stopped()
 
 
@@ -325,7 +325,7 @@ class TestAStoppedInformer:
     def test_takes_no_handlers_or_indexes(self, stopped: SharedIndexInformer[Foo]) -> None:
         """INF-04, IDX-14."""
         with pytest.raises(InformerStateError, match="would not be called"):
-            stopped.add_event_handler(Told())
+            stopped.add_event_handler(RecordingHandler())
         with pytest.raises(InformerStateError, match="no indexes"):
             stopped.add_indexers({"namespace": meta_namespace_index})
 
@@ -335,7 +335,7 @@ class TestSettings:
         """INF-05."""
         source.fail("list", ForbiddenError.of("no"))
         source.supports_watch_list = False
-        informer, overruled, errors = informer_of(source), Noting(), Noting()
+        informer, overruled, errors = informer_of(source), Notes(), Notes()
         informer.set_watch_error_handler(overruled)
         informer.set_watch_error_handler(errors)
         with running(informer):
@@ -367,20 +367,20 @@ class TestATransform:
     ) -> None:
         """INF-20, WLS-10."""
         source.add(foo("a"))
-        told = Told()
+        recorder = RecordingHandler()
 
         def append_t(obj: Foo) -> Foo:
             obj.metadata.resource_version += "t"
             return obj
 
         informer = informer_of(source, queue=queue, transform=append_t)
-        informer.add_event_handler(told)
+        informer.add_event_handler(recorder)
         with running(informer) as stop:
             synced(stop, informer)
             source.wait_for_watch()
             source.add(foo("b"))
-            told.calls.wait_for_count(2)
-        assert told.notes == ["+a@1t!", "+b@2t"]
+            recorder.calls.wait_for_count(2)
+        assert recorder.notes == ["+a@1t!", "+b@2t"]
 
     def test_that_fails_costs_only_the_object(
         self, source: FakeSource, caplog: pytest.LogCaptureFixture
@@ -388,7 +388,7 @@ class TestATransform:
         """INF-20, pitfall 21."""
         source.add(foo("bad"))
         source.add(foo("a"))
-        told = Told()
+        recorder = RecordingHandler()
 
         def refuse_bad(obj: Foo) -> Foo:
             if obj.metadata.name == "bad":
@@ -396,26 +396,26 @@ class TestATransform:
             return obj
 
         informer = informer_of(source, queue=REAL_FIFO, transform=refuse_bad)
-        informer.add_event_handler(told)
+        informer.add_event_handler(recorder)
         with running(informer):
-            told.calls.wait_for_count(1)
+            recorder.calls.wait_for_count(1)
             source.wait_for_watch()
             source.update(foo("bad"))
             source.add(foo("b"))
             source.delete(foo("bad"))
-            told.calls.wait_for_count(3)
-        assert told.notes == ["+a@2!", "+b@4", "-bad@5"]
+            recorder.calls.wait_for_count(3)
+        assert recorder.notes == ["+a@2!", "+b@4", "-bad@5"]
         assert informer.statistics().quarantined == 3
         assert "ns/bad: the transform failed: cannot be transformed" in caplog.text
 
 
 class TestARelist:
-    def test_tells_what_was_missed(self, source: FakeSource, queue: QueueChoice) -> None:
+    def test_delivers_what_was_missed(self, source: FakeSource, queue: QueueChoice) -> None:
         """INF-16, INF-18, FIELD-27."""
         source.add(foo("a"))
         source.add(foo("b"))
-        informer, told = informer_of(source, queue=queue), Told()
-        informer.add_event_handler(told)
+        informer, recorder = informer_of(source, queue=queue), RecordingHandler()
+        informer.add_event_handler(recorder)
         with running(informer) as stop:
             synced(stop, informer)
             source.wait_for_watch()
@@ -423,33 +423,36 @@ class TestARelist:
             source.update(foo("b"), unseen=True)
             source.add(foo("c"), unseen=True)
             relist(source)
-            told.calls.wait_for_count(5)
-        assert sorted(told.notes[2:]) == sorted(["†a@1", "b@2→b@4", "+c@5"])
+            recorder.calls.wait_for_count(5)
+        assert sorted(recorder.notes[2:]) == sorted(["†a@1", "b@2→b@4", "+c@5"])
 
-    def test_of_an_object_made_anew_can_be_told_as_deletion_and_addition(
+    def test_of_a_recreated_object_can_be_a_deletion_and_an_addition(
         self, source: FakeSource, queue: QueueChoice
     ) -> None:
         """FIELD-37, EVH-06."""
         source.add(foo("a", uid="u1"))
-        informer, told = informer_of(source, queue=queue, split_recreated=True), Told()
-        informer.add_event_handler(told)
+        informer, recorder = (
+            informer_of(source, queue=queue, split_recreated=True),
+            RecordingHandler(),
+        )
+        informer.add_event_handler(recorder)
         with running(informer) as stop:
             synced(stop, informer)
             source.wait_for_watch()
             source.delete(foo("a"), unseen=True)
             source.add(foo("a", uid="u2"), unseen=True)
             relist(source)
-            told.calls.wait_for_count(3)
-        assert told.notes == ["+a@1!", "†a@1", "+a@3"]
+            recorder.calls.wait_for_count(3)
+        assert recorder.notes == ["+a@1!", "†a@1", "+a@3"]
 
 
 class TestResync:
-    def test_tells_everything_again_from_the_cache(
+    def test_delivers_everything_again_from_the_cache(
         self, source: FakeSource, queue: QueueChoice
     ) -> None:
         """RSY-01, FIELD-11."""
         source.add(foo("a"))
-        clock, often, never, resynced = FakeClock(), Told(), Told(), Noting()
+        clock, often, never, resynced = FakeClock(), RecordingHandler(), RecordingHandler(), Notes()
         informer = informer_of(
             source, queue=queue, clock=clock, resync_period=10.0, stream_initial_list=False
         )
@@ -473,14 +476,14 @@ class TestResync:
     def test_can_be_asked_for_more_often_before_the_start(self, source: FakeSource) -> None:
         """RSY-03."""
         source.add(foo("a"))
-        clock, told = FakeClock(), Told()
+        clock, recorder = FakeClock(), RecordingHandler()
         informer = informer_of(source, clock=clock, resync_period=10.0, stream_initial_list=False)
-        informer.add_event_handler(told, resync_period=2.0)
+        informer.add_event_handler(recorder, resync_period=2.0)
         with running(informer) as stop:
             synced(stop, informer)
             clock.wait_for(lambda: clock.next_deadline() == 2.0)
             clock.step(2.0)
-            told.calls.wait_for_count(2)
+            recorder.calls.wait_for_count(2)
 
 
 class TestHealth:
@@ -488,7 +491,7 @@ class TestHealth:
         """FIELD-07, FIELD-28, FIELD-32, pitfall 12."""
         source.supports_watch_list = False
         source.fail("list", *[ForbiddenError.of("you may not")] * 1000)
-        informer, errors = informer_of(source, name="foos", on_error=lambda _: None), Noting()
+        informer, errors = informer_of(source, name="foos", on_error=lambda _: None), Notes()
         informer.set_watch_error_handler(errors)
         with running(informer) as stop:
             errors.wait_for_count(1)
@@ -500,11 +503,11 @@ class TestHealth:
 
     def test_is_read_from_every_part(self, source: FakeSource) -> None:
         source.add(foo("a"))
-        informer, told = informer_of(source, name="foos"), Told()
-        informer.add_event_handler(told)
+        informer, recorder = informer_of(source, name="foos"), RecordingHandler()
+        informer.add_event_handler(recorder)
         with running(informer) as stop:
             synced(stop, informer)
-            told.calls.wait_for_count(1)
+            recorder.calls.wait_for_count(1)
             source.wait_for_watch()
             assert informer.is_watching()
             statistics = informer.statistics()
@@ -515,20 +518,20 @@ class TestHealth:
         assert statistics.queue.pending == 0
         assert statistics.reflector is not None
         assert statistics.reflector.is_watching
-        assert statistics.handlers[0].name == "foos handler 1 (Told)"
+        assert statistics.handlers[0].name == "foos handler 1 (RecordingHandler)"
 
     def test_metrics_are_reported_under_its_name(self, source: FakeSource) -> None:
         """CMT-01, CMT-02."""
         provider = RecordingProvider()
         name = InformerName("test")
         identity = name.with_resource(GroupVersionResource("example.com", "v1", "foos"))
-        told = Told()
+        recorder = RecordingHandler()
         informer = informer_of(source, queue=REAL_FIFO, identity=identity, metrics=provider)
-        registration = informer.add_event_handler(told)
+        registration = informer.add_event_handler(recorder)
         with running(informer):
             source.add(foo("a"))
-            told.calls.wait_for_count(1)
-            assert registration.wait_until_idle(PATIENCE)
+            recorder.calls.wait_for_count(1)
+            assert registration.wait_until_idle(TIMEOUT)
         name.release()
         labels = ("test", "example.com", "v1", "foos")
         assert 1.0 in provider.values[(INFORMER_STORE_RESOURCE_VERSION.name, *labels)]
@@ -546,16 +549,16 @@ class TestHealth:
         assert not [key for key in provider.values if key[0].startswith("informer")]
 
 
-def test_everything_may_be_done_at_once(source: FakeSource) -> None:
+def test_all_methods_may_be_called_concurrently(source: FakeSource) -> None:
     """INF-21."""
     informer = informer_of(source)
-    told = Told()
-    informer.add_event_handler(told)
+    recorder = RecordingHandler()
+    informer.add_event_handler(recorder)
 
     def come_and_go() -> None:
         for _ in range(50):
             try:
-                registration = informer.add_event_handler(Told())
+                registration = informer.add_event_handler(RecordingHandler())
             except InformerStateError:
                 return
             informer.statistics()
@@ -565,10 +568,10 @@ def test_everything_may_be_done_at_once(source: FakeSource) -> None:
         visitors = [Background(come_and_go) for _ in range(8)]
         for number in range(500):
             source.add(foo(f"foo-{number}"))
-        told.calls.wait_for_count(500)
+        recorder.calls.wait_for_count(500)
         for visitor in visitors:
             visitor.result()
-    assert len(told.notes) == 500
+    assert len(recorder.notes) == 500
     assert len(informer.statistics().handlers) == 1
 
 

@@ -120,21 +120,19 @@ class TestAFailedWait:
         with pytest.raises(CacheSyncError):
             result.raise_for_unsynced()
 
-    def test_tells_equal_names_apart(self, stop: threading.Event) -> None:
+    def test_numbers_equal_names(self, stop: threading.Event) -> None:
         stop.set()
         result = wait_for_cache_sync(stop, checker("foos"), checker("foos", done=True))
         assert result.synced == {"foos": False, "foos (2)": True}
         assert not result
 
-    def test_a_result_without_failure_is_no_error(self) -> None:
+    def test_a_result_without_failure_is_not_an_error(self) -> None:
         """WTC-05."""
         assert SyncResult({"a": True}).as_error() is None
         SyncResult({}).raise_for_unsynced()
 
 
-def test_a_named_wait_is_told_in_the_log(
-    stop: threading.Event, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_named_wait_is_logged(stop: threading.Event, caplog: pytest.LogCaptureFixture) -> None:
     """WTC-02, WTC-03."""
     caplog.set_level(logging.INFO)
     wait_for_cache_sync(stop, checker("foos", done=True), name="controller")

@@ -102,7 +102,7 @@ def test_entries_are_processed_one_at_a_time(queue: Any) -> None:
     assert queue.statistics().in_flight == 0
 
 
-def test_a_process_function_that_pops_is_told_so(queue: Any) -> None:
+def test_a_process_function_that_pops_gets_an_error(queue: Any) -> None:
     queue.add(foo("a"))
     queue.add(foo("b"))
     with pytest.raises(RuntimeError, match="process function"):

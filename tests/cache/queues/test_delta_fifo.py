@@ -111,7 +111,7 @@ class TestReplace:
         queue.replace([foo("a", rv=3)], "3")
         assert drain(queue) == [["Deleted a@2", "Replaced a@3"]]
 
-    def test_lists_may_be_told_as_syncs(self) -> None:
+    def test_lists_may_be_delivered_as_syncs(self) -> None:
         """DFI-06."""
         queue = DeltaFIFO(emit_replaced=False)
         queue.replace([foo("a")], "1")

@@ -126,7 +126,7 @@ class TestAtomic:
         queue.resync()
         assert drain(queue) == [["SyncAll"]]
 
-    def test_a_bookmark_keeps_its_place_and_is_no_content(self) -> None:
+    def test_a_bookmark_keeps_its_place_and_is_not_content(self) -> None:
         """RFI-07."""
         queue = atomic()
         queue.bookmark("7")

@@ -8,7 +8,7 @@ from clientgo.testing import AutoClock, FakeClock
 from clientgo.testing.fake_source import FakeSource
 from clientgo.wait import Backoff, BackoffManager
 from tests.cache.builders import Foo, foo
-from tests.cache.running import Noting, running
+from tests.cache.running import Notes, running
 
 
 def test_the_pauses_double_up_to_half_a_minute_and_are_up_to_twice_as_long_by_chance() -> None:
@@ -42,7 +42,7 @@ def test_a_callers_delays_are_kept_to_exactly() -> None:
     source = FakeSource([foo("a")])
     source.supports_watch_list = False
     source.fail("list", *[OSError("down")] * 3)
-    failed_at = Noting()
+    failed_at = Notes()
     subject = Reflector(
         source,
         Indexer[Foo](),

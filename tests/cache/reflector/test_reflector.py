@@ -26,7 +26,7 @@ from clientgo.testing.fake_source import FakeSource, FakeStream
 from clientgo.wait import Backoff, BackoffManager
 from tests.cache.builders import Foo, foo
 from tests.cache.metrics import RecordingProvider
-from tests.cache.running import Noting, RecordingStore, no_delays, running
+from tests.cache.running import Notes, RecordingStore, no_delays, running
 
 EXPIRED = WatchEvent("ERROR", Status(code=410, reason="Expired"))
 FORBIDDEN = ForbiddenError.of("no")
@@ -52,8 +52,8 @@ def test_it_lists_and_then_watches(source: FakeSource, store: RecordingStore) ->
     with running(reflector(source, store)):
         source.wait_for_watch()
         source.add(foo("b"))
-        store.told.wait_for_count(2)
-    assert store.told.notes == ["replace a@1 at 1", "add b@2"]
+        store.calls.wait_for_count(2)
+    assert store.calls.notes == ["replace a@1 at 1", "add b@2"]
 
 
 def test_a_streamed_list_needs_no_list_request(store: RecordingStore) -> None:
@@ -62,8 +62,8 @@ def test_a_streamed_list_needs_no_list_request(store: RecordingStore) -> None:
     with running(reflector(source, store)):
         source.wait_for_watch()
         source.add(foo("b"))
-        store.told.wait_for_count(2)
-    assert store.told.notes == ["replace a@1 at 1", "add b@2"]
+        store.calls.wait_for_count(2)
+    assert store.calls.notes == ["replace a@1 at 1", "add b@2"]
     assert [verb for verb, _ in source.requests] == ["watch"]
 
 
@@ -89,8 +89,8 @@ def test_the_server_is_asked_to_end_watches_at_random_times(
 
 class TestStopping:
     def test_while_listing(self, store: RecordingStore) -> None:
-        """RFL-08: no request is made after it, and no error is told."""
-        listing, errors, requests = Noting(), Noting(), Noting()
+        """RFL-08: no request is made after it, and no error is reported."""
+        listing, errors, requests = Notes(), Notes(), Notes()
 
         def list_(options: Any, stop: threading.Event) -> ObjectList[Any]:
             listing("began")
@@ -103,13 +103,13 @@ class TestStopping:
         with running(reflector(source, store, on_error=errors)) as stop:
             listing.wait_for_count(1)
             stop.set()
-        assert (errors.notes, requests.notes, store.told.notes) == ([], [], [])
+        assert (errors.notes, requests.notes, store.calls.notes) == ([], [], [])
 
     def test_while_watching_ends_the_stream(
         self, source: FakeSource, store: RecordingStore
     ) -> None:
         """RFL-08, RFL-29."""
-        errors = Noting()
+        errors = Notes()
         with running(reflector(source, store, on_error=errors)):
             source.wait_for_watch()
         assert errors.notes == []
@@ -119,7 +119,7 @@ class TestStopping:
     def test_while_pausing(self, source: FakeSource, store: RecordingStore) -> None:
         """RFL-08, WLS-11."""
         source.fail("list", FORBIDDEN)
-        errors = Noting()
+        errors = Notes()
         for_ever = BackoffManager(Backoff(duration=3600.0))
         with running(reflector(source, store, on_error=errors, delays=for_ever)):
             errors.wait_for_count(1)
@@ -152,7 +152,7 @@ class TestAStoreThatTakesNoBatches:
 
     @staticmethod
     def _watched_by(
-        store: RecordingStore, events: list[WatchEvent[Any]], errors: Noting | None = None
+        store: RecordingStore, events: list[WatchEvent[Any]], errors: Notes | None = None
     ) -> list[Any]:
         """Read ``events`` in one go; return the versions of the watches that were opened."""
         streams = iter([FakeStream(), FakeStream(), FakeStream()])
@@ -169,25 +169,25 @@ class TestAStoreThatTakesNoBatches:
             return stream
 
         source = ListWatch(lambda *_: listed, watch, supports_watch_list=False)
-        subject = reflector(source, store, on_error=errors or Noting())
+        subject = reflector(source, store, on_error=errors or Notes())
         with running(subject) as stop:
-            store.told.wait_for(lambda notes: notes.count("replace a@1 at 10") == 2)
+            store.calls.wait_for(lambda notes: notes.count("replace a@1 at 10") == 2)
             assert not stop.is_set()
         return versions
 
     def test_gets_no_event_after_one_that_it_refused_but_a_list(
         self, store: RecordingStore
     ) -> None:
-        """RFL-25: the reflector goes on, and the rest of the batch comes with the list."""
+        """RFL-25: the reflector continues, and the rest of the batch comes with the list."""
         store.fails_on["update"] = ValueError("once")
-        errors = Noting()
+        errors = Notes()
         events = [
             WatchEvent("ADDED", foo("b", rv=11)),
             WatchEvent("MODIFIED", foo("b", rv=12)),
             WatchEvent("ADDED", foo("c", rv=13)),
         ]
         self._watched_by(store, events, errors)
-        assert store.told.notes[1:4] == ["add b@11", "update b@12", "replace a@1 at 10"]
+        assert store.calls.notes[1:4] == ["add b@11", "update b@12", "replace a@1 at 10"]
         assert [str(error) for error in errors.notes] == ["the store refused an event: once"]
 
     def test_gets_no_event_after_an_error_of_the_server(self, store: RecordingStore) -> None:
@@ -198,18 +198,18 @@ class TestAStoreThatTakesNoBatches:
             WatchEvent("ADDED", foo("c", rv=12)),
         ]
         self._watched_by(store, events)
-        assert store.told.notes[1:3] == ["add b@11", "replace a@1 at 10"]
+        assert store.calls.notes[1:3] == ["add b@11", "replace a@1 at 10"]
 
 
 class TestErrors:
-    def test_are_told_before_the_pause_and_the_list_is_tried_again(
+    def test_are_reported_before_the_pause_and_the_list_is_tried_again(
         self, source: FakeSource, store: RecordingStore
     ) -> None:
         """RFL-04, RFL-32."""
         source.fail("list", FORBIDDEN)
-        errors = Noting()
+        errors = Notes()
         with running(reflector(source, store, on_error=errors)):
-            store.told.wait_for_count(1)
+            store.calls.wait_for_count(1)
         assert [str(error) for error in errors.notes] == ["failed to list foos: no"]
 
     def test_a_failing_error_handler_disturbs_nothing(
@@ -222,42 +222,44 @@ class TestErrors:
             raise ValueError("in the handler")
 
         with running(reflector(source, store, on_error=fail)):
-            store.told.wait_for_count(1)
+            store.calls.wait_for_count(1)
 
     def test_are_logged_once_each_time_the_situation_changes(
         self, source: FakeSource, store: RecordingStore, caplog: pytest.LogCaptureFixture
     ) -> None:
         """RFL-32."""
         caplog.set_level(logging.INFO)
-        source.fail("list", FORBIDDEN, FORBIDDEN, FORBIDDEN, ConnectionRefusedError("nobody"))
+        source.fail("list", FORBIDDEN, FORBIDDEN, FORBIDDEN, ConnectionRefusedError("refused"))
         with running(reflector(source, store, name="foos")):
             source.wait_for_watch()
         assert [record.getMessage() for record in caplog.records] == [
             "foos: failed to list foos: no; trying again until it works",
-            "foos: failed to list foos: nobody; trying again until it works",
+            "foos: failed to list foos: refused; trying again until it works",
             "foos: it works again",
         ]
 
-    def test_an_expired_watch_is_not_told(self, source: FakeSource, store: RecordingStore) -> None:
+    def test_an_expired_watch_is_not_reported(
+        self, source: FakeSource, store: RecordingStore
+    ) -> None:
         """RFL-22."""
-        errors = Noting()
+        errors = Notes()
         with running(reflector(source, store, on_error=errors)):
             source.wait_for_watch()
             source.send(EXPIRED)
-            store.told.wait_for_count(2)
+            store.calls.wait_for_count(2)
         assert errors.notes == []
 
-    def test_a_refused_event_is_told_and_comes_with_the_next_list(
+    def test_a_refused_event_is_reported_and_comes_with_the_next_list(
         self, source: FakeSource, store: RecordingStore
     ) -> None:
         """RFL-25, FIELD-12."""
-        errors = Noting()
+        errors = Notes()
         store.fails_on["add"] = ValueError("once")
         with running(reflector(source, store, on_error=errors)):
             source.wait_for_watch()
             source.add(foo("b"))
-            store.told.wait_for_count(3)
-        assert store.told.notes[1:] == ["add b@2", "replace a@1 b@2 at 2"]
+            store.calls.wait_for_count(3)
+        assert store.calls.notes[1:] == ["add b@2", "replace a@1 b@2 at 2"]
         assert str(errors.notes[0]) == "the store refused an event: once"
 
     def test_the_server_says_how_long_to_leave_it_alone(
@@ -273,7 +275,7 @@ class TestErrors:
             clock.step(6.9)
             assert len(source.requests) == 1
             clock.step(0.1)
-            store.told.wait_for_count(1)
+            store.calls.wait_for_count(1)
 
 
 def test_a_slow_list_is_worth_a_line(
@@ -288,7 +290,7 @@ def test_a_slow_list_is_worth_a_line(
 
     source = ListWatch(list_slowly, lambda *_: FakeStream(), supports_watch_list=False)
     with running(reflector(source, store, name="foos", clock=clock)):
-        store.told.wait_for_count(1)
+        store.calls.wait_for_count(1)
     assert "foos: a list of 1 items took 11 s" in caplog.text
 
 
@@ -303,7 +305,7 @@ def test_what_does_not_decode_is_left_out_and_logged_once(
         source.send(WatchEvent("ADDED", broken))
         source.send(WatchEvent("MODIFIED", broken))
         source.add(foo("b"))
-        store.told.wait_for_count(2)
+        store.calls.wait_for_count(2)
     assert subject.statistics().quarantined == 2
     assert len(caplog.records) == 1
     assert "ns/x" in caplog.records[0].getMessage()
@@ -333,8 +335,8 @@ class TestResync:
             for _ in range(3):
                 clock.wait_for_waiters(1)
                 clock.step(10.0)
-            store.told.wait_for_count(3)
-        assert store.told.notes == ["replace a@1 at 1", "resync", "resync"]
+            store.calls.wait_for_count(3)
+        assert store.calls.notes == ["replace a@1 at 1", "resync", "resync"]
 
     def test_it_keeps_its_beat_over_lists(self, source: FakeSource, store: RecordingStore) -> None:
         """FIELD-10."""
@@ -347,13 +349,13 @@ class TestResync:
             source.send(EXPIRED)
             clock.wait_for_waiters(2)
             clock.step(1.0)
-            store.told.wait_for(lambda notes: "resync" in notes)
+            store.calls.wait_for(lambda notes: "resync" in notes)
 
-    def test_a_store_that_refuses_it_is_listed_anew(
+    def test_a_store_that_refuses_it_is_listed_again(
         self, source: FakeSource, store: RecordingStore
     ) -> None:
         """RFL-30."""
-        clock, errors = FakeClock(), Noting()
+        clock, errors = FakeClock(), Notes()
         store.fails_on["resync"] = ValueError("no")
         pauses = BackoffManager(Backoff(duration=1.0), clock=clock)
         subject = reflector(
@@ -365,8 +367,8 @@ class TestResync:
             clock.step(10.0)
             clock.wait_for_waiters(2)
             clock.step(1.0)
-            store.told.wait_for_count(3)
-        assert store.told.notes == ["replace a@1 at 1", "resync", "replace a@1 at 1"]
+            store.calls.wait_for_count(3)
+        assert store.calls.notes == ["replace a@1 at 1", "resync", "replace a@1 at 1"]
         assert str(errors.notes[0]) == "the store refused to resync: no"
 
 
@@ -382,8 +384,8 @@ def test_a_streamed_list_that_never_ends_is_given_up(
         for _ in range(int(DEADLINE / 10)):
             clock.wait_for_waiters(1)
             clock.step(10.0)
-        store.told.wait_for_count(1)
-    assert store.told.notes == ["replace a@1 at 5"]
+        store.calls.wait_for_count(1)
+    assert store.calls.notes == ["replace a@1 at 5"]
     assert "has not ended after 10 s" in caplog.records[0].getMessage()
 
 
@@ -391,7 +393,7 @@ class TestHealth:
     def test_a_refused_reflector_says_why(self, source: FakeSource, store: RecordingStore) -> None:
         """FIELD-32."""
         source.fail("list", *[FORBIDDEN] * 3)
-        errors = Noting()
+        errors = Notes()
         for_ever = BackoffManager(Backoff(duration=3600.0))
         subject = reflector(source, store, on_error=errors, delays=for_ever)
         with running(subject):
@@ -401,7 +403,7 @@ class TestHealth:
         assert str(statistics.last_error) == "failed to list foos: no"
         assert statistics.seconds_since_heard is None
 
-    def test_a_watching_one_says_how_far_it_is_and_when_it_last_heard(
+    def test_while_watching_they_show_the_version_and_the_age_of_the_last_event(
         self, source: FakeSource, store: RecordingStore
     ) -> None:
         """FIELD-32."""
@@ -412,7 +414,7 @@ class TestHealth:
             source.add(foo("b"))
             source.send(WatchEvent("ADDED", Unstructured(metadata=ObjectMeta(name="x"))))
             source.add(foo("c"))
-            store.told.wait_for_count(3)
+            store.calls.wait_for_count(3)
             clock.step(30.0)
             statistics = subject.statistics()
         assert (statistics.state, statistics.is_watching) == ("Watching", True)
@@ -425,7 +427,7 @@ class TestHealth:
     ) -> None:
         """RFL-31."""
         source.fail("list", *[ForbiddenError(Status(code=410, reason="Expired"))] * 2)
-        errors = Noting()
+        errors = Notes()
         for_ever = BackoffManager(Backoff(duration=3600.0))
         subject = reflector(source, store, on_error=errors, delays=for_ever)
         with running(subject):

@@ -124,7 +124,7 @@ class TestAList:
         assert isinstance(again, ListPage)
         assert (again.options.resource_version, again.options.limit) == ("10", 500)
 
-    def test_pages_are_told_as_one_list_with_the_version_of_the_first(self) -> None:
+    def test_pages_become_one_list_with_the_version_of_the_first(self) -> None:
         """RFL-15, PGR-02."""
         state = begin(LISTS, Memory())
         first = step(LISTS, state, page(foo("a"), version="10", more="next"))
@@ -185,11 +185,11 @@ class TestAList:
         assert isinstance(refused.error, StoreRefusedError)
         assert refused.memory.version == ""
 
-    def test_what_does_not_decode_is_quarantined_and_the_rest_is_told(self) -> None:
+    def test_what_does_not_decode_is_quarantined_and_the_rest_is_delivered(self) -> None:
         """FIELD-13."""
         broken = Undecodable("bad", b"{}", ObjectMeta(name="x"))
-        told = step(LISTS, begin(LISTS, Memory()), page(foo("a"), bad=(broken,)))
-        assert told.messages == [Quarantine(broken), Replace([foo("a")], "10")]
+        taken = step(LISTS, begin(LISTS, Memory()), page(foo("a"), bad=(broken,)))
+        assert taken.messages == [Quarantine(broken), Replace([foo("a")], "10")]
 
 
 class TestAWatch:
@@ -218,12 +218,12 @@ class TestAWatch:
         """RFL-18."""
         assert after(OpenWatch(SYNCED), Failed(EXPIRED, 0.0)) == Relist(SYNCED, EXPIRED)
 
-    def test_events_are_told_together_and_their_last_version_is_reached(self) -> None:
+    def test_events_are_delivered_together_and_their_last_version_is_reached(self) -> None:
         """RFL-24, RFL-27."""
         added, changed = event("ADDED", "a", 11), event("MODIFIED", "b", 12)
         gone = event("DELETED", "c", 13)
-        told = step(LISTS, WATCHING, received(added, changed, gone))
-        apply, reached = told.messages
+        taken = step(LISTS, WATCHING, received(added, changed, gone))
+        apply, reached = taken.messages
         assert isinstance(apply, Apply)
         assert apply.changes == [
             (DeltaType.ADDED, added.object),
@@ -231,7 +231,7 @@ class TestAWatch:
             (DeltaType.DELETED, gone.object),
         ]
         assert reached == Reached("13")
-        assert told.next == replace(WATCHING, memory=Memory(version="13"), accepted=3)
+        assert taken.next == replace(WATCHING, memory=Memory(version="13"), accepted=3)
 
     @pytest.mark.parametrize(
         ("versions", "reached"),
@@ -255,9 +255,9 @@ class TestAWatch:
 
     def test_a_bookmark_without_a_version_says_nothing(self) -> None:
         """RFL-27."""
-        told = step(LISTS, WATCHING, received(bookmark_event("", foo("a"))))
-        assert told.messages == []
-        assert told.next.memory.version == "10"
+        taken = step(LISTS, WATCHING, received(bookmark_event("", foo("a"))))
+        assert taken.messages == []
+        assert taken.next.memory.version == "10"
 
     def test_versions_that_are_not_numbers_are_followed_where_the_list_has_none_either(
         self,
@@ -275,10 +275,10 @@ class TestAWatch:
 
     def test_a_bookmark_keeps_its_place_among_the_events(self) -> None:
         """RFL-24."""
-        told = step(
+        taken = step(
             LISTS, WATCHING, received(event("ADDED", rv=11), bookmark(12), event("ADDED", rv=13))
         )
-        kinds = [type(message) for message in told.messages]
+        kinds = [type(message) for message in taken.messages]
         assert kinds == [Apply, Bookmark, Apply, Reached]
 
     def test_nothing_is_reached_by_the_initial_additions_of_a_watch_without_a_version(self) -> None:
@@ -291,9 +291,9 @@ class TestAWatch:
     def test_an_object_of_a_foreign_kind_is_skipped_and_reaches_nothing(self) -> None:
         """RFL-02."""
         stranger = WatchEvent("ADDED", Unstructured(metadata=ObjectMeta(name="x")))
-        told = step(LISTS, WATCHING, received(stranger))
-        assert told.messages == [Skip(stranger.object, "expected Foo, got Unstructured")]
-        assert told.next == WATCHING
+        taken = step(LISTS, WATCHING, received(stranger))
+        assert taken.messages == [Skip(stranger.object, "expected Foo, got Unstructured")]
+        assert taken.next == WATCHING
 
     def test_unstructured_objects_must_be_of_the_kind(self) -> None:
         """RFL-02."""
@@ -301,10 +301,10 @@ class TestAWatch:
         settings = replace(LISTS, expected=expected)
         right = Unstructured(api_version="example.com/v1", kind="Foo", metadata=foo("a").metadata)
         wrong = Unstructured(api_version="example.com/v1", kind="Bar", metadata=foo("b").metadata)
-        told = step(
+        taken = step(
             settings, WATCHING, received(WatchEvent("ADDED", right), WatchEvent("ADDED", wrong))
         )
-        kinds = [type(message) for message in told.messages]
+        kinds = [type(message) for message in taken.messages]
         assert kinds == [Skip, Apply, Reached]
 
     @pytest.mark.parametrize(
@@ -315,23 +315,23 @@ class TestAWatch:
         """RFL-03."""
         table = Unstructured(api_version=api_version, kind="Table", metadata=foo("t").metadata)
         settings = replace(LISTS, expected=Expected())
-        told = step(settings, WATCHING, received(WatchEvent("ADDED", table)))
-        assert isinstance(told.messages[0], Skip) is is_skipped
+        taken = step(settings, WATCHING, received(WatchEvent("ADDED", table)))
+        assert isinstance(taken.messages[0], Skip) is is_skipped
 
     def test_a_value_without_metadata_is_skipped(self) -> None:
         """RFL-26."""
         settings = replace(LISTS, expected=Expected())
-        told = step(settings, WATCHING, received(WatchEvent("ADDED", 7)))
-        assert told.messages == [Skip(7, "int has no object metadata")]
+        taken = step(settings, WATCHING, received(WatchEvent("ADDED", 7)))
+        assert taken.messages == [Skip(7, "int has no object metadata")]
 
-    def test_what_does_not_decode_is_quarantined_and_the_rest_is_told(self) -> None:
+    def test_what_does_not_decode_is_quarantined_and_the_rest_is_delivered(self) -> None:
         """FIELD-13."""
         broken = Undecodable("bad", b"{}", ObjectMeta(name="x"))
-        told = step(LISTS, WATCHING, received(WatchEvent("ADDED", broken), event("ADDED")))
-        kinds = [type(message) for message in told.messages]
+        taken = step(LISTS, WATCHING, received(WatchEvent("ADDED", broken), event("ADDED")))
+        kinds = [type(message) for message in taken.messages]
         assert kinds == [Quarantine, Apply, Reached]
 
-    def test_a_clean_end_leads_to_a_new_watch_at_once(self) -> None:
+    def test_a_clean_end_leads_to_a_new_watch_immediately(self) -> None:
         """RFL-19."""
         state = replace(WATCHING, accepted=1)
         assert after(state, Closed(0.5)) == OpenWatch(SYNCED)
@@ -354,15 +354,15 @@ class TestAWatch:
         rubbish = DecodeError("not json")
         assert after(WATCHING, Failed(rubbish, 9.0)) == Relist(SYNCED, rubbish)
 
-    def test_events_before_an_error_are_told(self) -> None:
+    def test_events_before_an_error_are_delivered(self) -> None:
         """RFL-21."""
         status = Status(code=410, reason="Expired")
-        told = step(LISTS, WATCHING, received(event("ADDED"), error(status)))
-        assert [type(message) for message in told.messages] == [Apply, Reached]
-        assert isinstance(told.next, Relist)
-        assert told.next.memory.version == "11"
+        taken = step(LISTS, WATCHING, received(event("ADDED"), error(status)))
+        assert [type(message) for message in taken.messages] == [Apply, Reached]
+        assert isinstance(taken.next, Relist)
+        assert taken.next.memory.version == "11"
 
-    def test_an_expired_version_is_no_news(self) -> None:
+    def test_an_expired_version_is_not_reported(self) -> None:
         """RFL-22."""
         state = after(WATCHING, received(error(Status(code=410, reason="Expired"))))
         assert isinstance(state, Relist)
@@ -374,7 +374,7 @@ class TestAWatch:
         assert isinstance(state, Backoff)
         assert state.then == OpenWatch(SYNCED)
 
-    def test_an_error_that_is_no_status_leads_to_a_list(self) -> None:
+    def test_an_error_that_is_not_a_status_leads_to_a_list(self) -> None:
         """RFL-21."""
         state = after(WATCHING, received(WatchEvent("ERROR", foo("a"))))
         assert isinstance(state, Relist)
@@ -382,8 +382,8 @@ class TestAWatch:
 
     def test_an_unknown_type_of_event_is_skipped_but_reaches_its_version(self) -> None:
         """RFL-24."""
-        told = step(LISTS, WATCHING, received(event("WEIRD")))
-        assert [type(message) for message in told.messages] == [Skip, Reached]
+        taken = step(LISTS, WATCHING, received(event("WEIRD")))
+        assert [type(message) for message in taken.messages] == [Skip, Reached]
 
     def test_a_refused_event_leads_to_a_list_from_the_version_before_it(self) -> None:
         """RFL-25, FIELD-12."""
@@ -404,14 +404,14 @@ class TestInternalErrors:
         """RFL-23."""
         assert isinstance(self.fail(SYNCED, 1.0, LISTS), Relist)
 
-    def test_within_the_window_the_watch_is_opened_again_at_once(self) -> None:
+    def test_within_the_window_the_watch_is_opened_again_immediately(self) -> None:
         """RFL-23: the limit is inclusive."""
         first = self.fail(SYNCED, 5.0)
         assert isinstance(first, OpenWatch)
         assert isinstance(self.fail(first.memory, 15.0), OpenWatch)
         assert isinstance(self.fail(first.memory, 15.1), Relist)
 
-    def test_the_window_begins_anew_once_it_was_exceeded(self) -> None:
+    def test_the_window_starts_again_once_it_was_exceeded(self) -> None:
         """RFL-23."""
         first = self.fail(SYNCED, 5.0)
         exceeded = self.fail(first.memory, 16.0)
@@ -458,11 +458,11 @@ class TestAStreamedList:
         unavailable = replace(SYNCED, unavailable=True)
         assert watch_options(OpenStream(unavailable)).resource_version == ""
 
-    def test_nothing_is_told_before_the_end_marker(self) -> None:
+    def test_nothing_is_delivered_before_the_end_marker(self) -> None:
         """WLS-03, WLS-04."""
-        told = step(STREAMS, self.STREAMING, received(event("ADDED"), bookmark(12)))
-        assert told.messages == []
-        assert told.next.memory.version == ""
+        taken = step(STREAMS, self.STREAMING, received(event("ADDED"), bookmark(12)))
+        assert taken.messages == []
+        assert taken.next.memory.version == ""
 
     def test_the_end_marker_replaces_everything_and_the_stream_becomes_the_watch(self) -> None:
         """WLS-05."""
@@ -471,7 +471,7 @@ class TestAStreamedList:
             received(event("ADDED", "a", 1), event("ADDED", "b", 2), event("ADDED", "c", 3)),
             STREAMS,
         )
-        told = step(
+        taken = step(
             STREAMS,
             filling,
             received(
@@ -482,19 +482,19 @@ class TestAStreamedList:
                 at=7.0,
             ),
         )
-        replaced, applied, reached = told.messages
+        replaced, applied, reached = taken.messages
         assert isinstance(replaced, Replace)
         assert ([ref(obj) for obj in replaced.objects], replaced.version) == (["a@4", "c@3"], "10")
         assert isinstance(applied, Apply)
         assert reached == Reached("11")
-        assert told.next == Watching(Memory(version="11"), since=7.0, accepted=1)
+        assert taken.next == Watching(Memory(version="11"), since=7.0, accepted=1)
 
     @pytest.mark.parametrize("refusal", [THROTTLED, ConnectionRefusedError()])
     def test_an_overloaded_or_absent_server_is_asked_again(self, refusal: Exception) -> None:
         """WLS-06."""
         assert after(self.OPEN, Failed(refusal, 0.0)) == Backoff(Memory(), self.OPEN, refusal)
 
-    def test_an_expired_version_is_given_up_at_once_but_only_once(self) -> None:
+    def test_an_expired_version_is_given_up_immediately_but_only_once(self) -> None:
         """WLS-06."""
         newest = after(OpenStream(SYNCED), Failed(EXPIRED, 0.0))
         assert newest == OpenStream(replace(SYNCED, unavailable=True))

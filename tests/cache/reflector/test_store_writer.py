@@ -19,7 +19,7 @@ CHANGES = [
 ]
 
 
-def test_a_plain_store_is_told_one_by_one() -> None:
+def test_a_plain_store_gets_changes_one_by_one() -> None:
     """RFL-24, RFL-33."""
     store = RecordingStore()
     writer = StoreWriter(store)
@@ -27,7 +27,7 @@ def test_a_plain_store_is_told_one_by_one() -> None:
     writer.deliver(Replace([foo("c")], "9"))
     for ignored in (Bookmark("10"), Reached("10"), Skip(7, "why")):
         writer.deliver(ignored)
-    assert store.told.notes == ["add a@1", "update a@2", "delete b@1", "replace c@1 at 9"]
+    assert store.calls.notes == ["add a@1", "update a@2", "delete b@1", "replace c@1 at 9"]
     assert not writer.takes_batches
 
 
@@ -65,5 +65,5 @@ def test_what_else_a_store_offers_is_used() -> None:
     writer = StoreWriter(store)
     writer.deliver(Bookmark("5"))
     writer.deliver(Reached("6"))
-    assert store.told.notes == ["bookmark 5", "reached 6"]
+    assert store.calls.notes == ["bookmark 5", "reached 6"]
     assert not writer.takes_batches

@@ -160,7 +160,7 @@ class TestTransformer:
 
 
 class TestBatches:
-    def test_each_change_tells_what_it_replaced(self) -> None:
+    def test_each_change_returns_what_it_replaced(self) -> None:
         """STO-07: one lock acquisition, in order."""
         store = indexer()
         first, second = foo("a", rv=1), foo("a", rv=2)
@@ -230,7 +230,7 @@ class TestBatches:
 
 
 class TestResourceVersion:
-    def test_it_is_that_of_the_last_write_whatever_it_is(self) -> None:
+    def test_it_is_that_of_the_last_write_without_comparison(self) -> None:
         """STO-08."""
         store = indexer()
         assert store.last_store_sync_resource_version() == ""
@@ -257,7 +257,7 @@ class TestResourceVersion:
         assert store.last_store_sync_resource_version() == "2"
 
     def test_a_gauge_follows_it(self) -> None:
-        """CMT-01: a version that is no number is skipped."""
+        """CMT-01: a version that is not a number is skipped."""
         gauge = Recorder()
         store: Indexer[Foo] = Indexer(version_gauge=gauge)
         store.replace([], "10")
@@ -269,7 +269,7 @@ class TestResourceVersion:
         Indexer[Foo](version_gauge=gauge, tracks_resource_version=False).bookmark("13")
         assert gauge.values == [10.0, 11.0, 12.0]
 
-    def test_it_is_not_told_where_it_means_nothing(self) -> None:
+    def test_it_is_empty_where_it_is_not_tracked(self) -> None:
         """STO-09."""
         store: Indexer[Foo] = Indexer(tracks_resource_version=False)
         store.replace([foo("a")], "10")
@@ -320,8 +320,8 @@ class TestIndexes:
 
         assert refs(store.by_index("groups", "x")) == ["b@1"]
         assert store.index_keys("groups", "y") == ["ns/a", "ns/b"]
-        assert store.by_index("groups", "nobody") == []
-        assert store.index_keys("groups", "nobody") == []
+        assert store.by_index("groups", "unknown") == []
+        assert store.index_keys("groups", "unknown") == []
 
     def test_a_probe_finds_each_object_that_shares_a_value_once(self) -> None:
         """IDX-02."""
@@ -405,7 +405,7 @@ class TestIndexes:
 
     @pytest.mark.parametrize("values", ["text", [1], None])
     def test_an_index_function_must_return_a_list_of_texts(self, values: Any) -> None:
-        """IDX-01: a mistake is told, not indexed letter by letter."""
+        """IDX-01: a mistake is an error, not indexed letter by letter."""
         store: Indexer[Foo] = Indexer(indexers={"odd": lambda obj: values})
         with pytest.raises(IndexFuncError) as caught:
             store.add(foo("a"))
@@ -514,7 +514,7 @@ class TestAddingIndexes:
 
 
 @pytest.mark.parametrize("meanwhile", ["an index is added", "the content is replaced"])
-def test_a_write_that_was_overtaken_is_indexed_anew(meanwhile: str) -> None:
+def test_a_write_that_was_overtaken_is_indexed_again(meanwhile: str) -> None:
     """STO-10, IDX-06, IDX-09: its values were computed for indexes that are no longer current."""
     store: Indexer[Foo] = Indexer()
     overtaken = False

@@ -84,7 +84,7 @@ def test_what_has_no_key_is_refused_with_the_reason(make: Any, write: str) -> No
     assert isinstance(caught.value.__cause__, NoMetadataError)
 
 
-def test_whatever_a_key_function_raises_is_the_cause() -> None:
+def test_the_error_of_a_key_function_is_the_cause() -> None:
     """KEY-05."""
 
     def broken(obj: Any) -> str:

@@ -34,7 +34,7 @@ def test_keys_are_what_the_caller_says() -> None:
     assert store.get("one") is None
 
 
-def test_a_batch_writes_in_order_and_tells_what_was_there() -> None:
+def test_a_batch_writes_in_order_and_returns_what_was_there() -> None:
     """STO-07: None removes."""
     store: ThreadSafeStore[Foo] = ThreadSafeStore()
     first, second = foo("a", rv=1), foo("a", rv=2)
@@ -77,7 +77,7 @@ def test_without_indexers_there_are_none() -> None:
 
 
 def test_what_is_replaced_is_a_copy_of_what_was_given() -> None:
-    """STO-05: the caller may go on with its mapping."""
+    """STO-05: the caller may change its mapping afterwards."""
     store: ThreadSafeStore[Foo] = ThreadSafeStore()
     items = {"k": foo("a")}
     store.replace(items, "1")

@@ -16,7 +16,7 @@ from clientgo.cache.informer.notifications import (
     deliver,
 )
 from tests.cache.builders import foo
-from tests.cache.running import Told
+from tests.cache.running import RecordingHandler
 
 
 def add(name: str, rv: int, *, initial: bool = False) -> Notification:
@@ -31,8 +31,8 @@ def delete(name: str, rv: int) -> Notification:
     return (Kind.DELETE, foo(name, rv), None)
 
 
-def told(backlog: Backlog) -> list[str]:
-    handler = Told()
+def recorder(backlog: Backlog) -> list[str]:
+    handler = RecordingHandler()
     for chunk in backlog.take():
         for notification in chunk.notifications:
             deliver(handler, notification)
@@ -43,7 +43,7 @@ def coalesced(*notifications: Notification) -> list[str]:
     backlog = CoalescingBacklog()
     for notification in notifications:
         backlog.append(Chunk([notification]))
-    return told(backlog)
+    return recorder(backlog)
 
 
 def test_without_coalescing_everything_is_kept_in_order() -> None:
@@ -52,7 +52,7 @@ def test_without_coalescing_everything_is_kept_in_order() -> None:
     backlog.append(Chunk([add("a", 1), update("a", 1, 2)]))
     backlog.append(Chunk([delete("a", 2)]))
     assert backlog.size == 3
-    assert told(backlog) == ["+a@1", "a@1→a@2", "-a@2"]
+    assert recorder(backlog) == ["+a@1", "a@1→a@2", "-a@2"]
     assert (backlog.size, bool(backlog)) == (0, False)
 
 
