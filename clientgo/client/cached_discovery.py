@@ -1,12 +1,10 @@
-"""Discovery that is asked often and asks rarely.
+"""Discovery with a cache.
 
-Promises one full discovery on first use, shared by all threads; a version whose discovery failed
-for a passing reason is asked for again when it is needed; a resource that is not known makes it
-look again, but not more often than every 30 seconds, so that a new CRD is found and a wrong name
-does not become a storm of requests.
+Promises: one full discovery on first use, shared by all threads. A version whose discovery failed
+temporarily is asked for again when it is needed. An unknown resource causes another discovery, at
+most every 30 seconds, so that a new CRD is found.
 
-Differs from client-go (``discovery/cached/memory``), which never looks again by itself and leaves
-it to its callers to throw everything away.
+Differs from client-go (`discovery/cached/memory`), whose callers must invalidate the cache.
 """
 
 from __future__ import annotations

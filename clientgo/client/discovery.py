@@ -1,11 +1,8 @@
-"""Asking a server what it serves.
+"""What a server serves.
 
-Promises everything that could be found out, together with what could not: an extension API server
-that is down hides only its own resources. Asks for the aggregated document, two requests in all,
-and falls back to one request for each version, made side by side.
-
-Nothing is cached; :class:`~clientgo.client.cached_discovery.CachedDiscovery` does that. Upstream:
-client-go ``discovery`` DiscoveryClient.
+Promises everything that could be found out, and what could not: an extension API server that is
+down hides only its own resources. Uses the aggregated documents (two requests), or one request for
+each version, sent concurrently. No cache. Source: client-go `discovery` DiscoveryClient.
 """
 
 from __future__ import annotations

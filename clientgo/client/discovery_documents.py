@@ -1,9 +1,7 @@
-"""What a server says about what it serves, in either of its two forms.
+"""The documents of discovery, in both forms.
 
-Promises the same values from the plain documents (a list of groups, then a list of resources for
-each version) and from the aggregated one (everything at once). Upstream: apimachinery ``meta/v1``
-APIGroup and APIResourceList, ``apidiscovery`` v2; client-go ``discovery``
-SplitGroupsAndResources.
+The plain documents (groups, then resources for each version) and the aggregated one give the same
+values. Source: apimachinery `meta/v1` APIGroup and APIResourceList, `apidiscovery` v2.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Objects of which only the header is wanted, from servers that may send more.
+"""Decoding the metadata of objects, also from servers that send more.
 
-Promises headers and nothing else in memory: a server that ignores what was accepted and sends
-whole objects is tolerated, their bodies are cut off. An answer that is no object at all, without
-so much as a uid, a name or a creation time, is refused. Upstream: client-go ``metadata`` Client.
+If a server ignores the `Accept` header and sends whole objects, their bodies are cut off. A
+response without a uid, a name or a creation time is no object and is refused. Source: client-go
+`metadata`.
 """
 
 from __future__ import annotations

@@ -1,15 +1,13 @@
 """Reading and writing the objects of one kind.
 
-Promises one method for each thing that the API does with an object; objects come back as the
-client's type, and may be given as that type, as an ``Unstructured``, a plain dict or a model of
-the ``kubernetes`` package; a type checker refuses an object of another declared type. What the
-type does not know is sent back untouched.
+Promises: one method for each API verb. Objects come back as the client's type; pass that type, an
+`Unstructured`, a plain dict or a model of the `kubernetes` package. A type checker refuses another
+declared type. Unknown fields are sent back unchanged.
 
-Does not retry conflicts: :func:`clientgo.wait.retry_on_conflict` does, with a fresh read. Nothing
-is cached: a lister reads the cache.
+Does not retry conflicts (:func:`clientgo.wait.retry_on_conflict` does), nor cache (listers do).
 
-Differs from client-go (``gentype``, ``dynamic``) in that one generic class serves typed,
-unstructured and metadata-only access.
+Differs from client-go (`gentype`, `dynamic`): one generic class for typed, unstructured and
+metadata-only access.
 """
 
 from __future__ import annotations

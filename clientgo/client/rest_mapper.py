@@ -1,9 +1,8 @@
-"""From what people write (``deploy``, ``foos.example.com``, a kind) to the resource that is meant.
+"""From what people write (`deploy`, `foos.example.com`, a kind) to a resource.
 
-Promises the resource that kubectl would take: of several with one name the core group's, then that
-of the group listed first, in its preferred version. Names may be plural, singular or short; a
-group, or a version and a group, may follow after dots. Upstream: client-go ``restmapper``,
-apimachinery ``api/meta`` PriorityRESTMapper, ``restmapper`` shortcutExpander.
+Promises the resource that kubectl would take: the core group's first, then that of the group listed
+first, in its preferred version. Names may be plural, singular or short; a group, or a version and a
+group, may follow after dots. Source: client-go `restmapper`, apimachinery `api/meta`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """The clock interface and the machine's own clock.
 
-Promises: `monotonic` never goes back and is the only time used for intervals; `time` is the wall
-clock, for timestamps that leave the process; every wait can be moved by a fake clock.
+Promises: `monotonic` never goes back and is used for all intervals; `time` is the wall clock, for
+timestamps; a fake clock can end every wait.
 
-Does not promise: resolution. Durations are float seconds; who compares instants that were added
-up from durations compares whole `nanoseconds`, so that 0.1 + 0.2 is due at 0.3.
+Durations are float seconds. Compare instants as whole `nanoseconds`, so that 0.1 + 0.2 is 0.3.
 
-Differs from client-go (k8s.io/utils/clock, `Clock` and `WithTicker`): there are no timer or
-ticker objects to select on. Threads wait on conditions and stop events, so those are what a
-clock can wait for.
+Differs from client-go (k8s.io/utils/clock): no timers or tickers. A clock waits for what threads
+wait for: conditions and stop events.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Doing things no faster than agreed.
+"""Rate limits.
 
 - `TokenBucket`: the arithmetic, with explicit times and reservations;
 - `RateLimiter`: what a client asks before each request. `TokenBucketRateLimiter` is the usual
-  one; `AlwaysRateLimiter` and `NeverRateLimiter` are for tests and for switching limits off;
+  one; `AlwaysRateLimiter` and `NeverRateLimiter` are for tests and for no limit;
 - `KeyedBackoff`: growing pauses, one for each id.
 
-The limiters that decide when a work item is retried are in `clientgo.workqueue`.
+The limiters for retries of work items are in `clientgo.workqueue`.
 """
 
 from clientgo.flowcontrol.keyed_backoff import KeyedBackoff

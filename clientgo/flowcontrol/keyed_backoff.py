@@ -1,12 +1,9 @@
 """Growing pauses, one for each id.
 
-Promises: the pause of an id doubles with every `next` up to the maximum, and starts over when
-the id has been left alone for more than twice the maximum. Thread-safe.
+The pause of an id doubles with every `next` up to the maximum, and starts again when the id was not
+used for twice the maximum. Call `collect_garbage` from time to time to forget ids. Thread-safe.
 
-Does not promise: to forget ids by itself. Call `collect_garbage` from time to time.
-
-Differs from client-go (util/flowcontrol, `Backoff`): instants are those of the clock's
-`monotonic()`, and the first pause is named `initial` rather than default.
+Source: client-go util/flowcontrol, `Backoff`; instants are those of the clock's `monotonic()`.
 """
 
 from __future__ import annotations

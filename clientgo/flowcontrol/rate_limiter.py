@@ -1,12 +1,10 @@
-"""Asking before each request whether it may go out.
+"""Limiting the rate of requests.
 
-Promises: `try_accept` never blocks; `accept` and `wait` block no longer than the bucket says, on
-the injected clock; concurrent callers are let through one by one at the agreed rate.
+`try_accept` never blocks; `accept` and `wait` block on the injected clock. Concurrent callers are
+spaced in the order of their reservations.
 
-Does not promise: first come, first served. Callers are spaced in the order of their reservations.
-
-Differs from client-go (util/flowcontrol): `wait` sleeps on the injected clock too, and takes a
-timeout and a stop event where a Go function takes a context.
+Differs from client-go (util/flowcontrol): `wait` takes a timeout and a stop event instead of a
+context.
 """
 
 from __future__ import annotations

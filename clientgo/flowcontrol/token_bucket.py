@@ -1,14 +1,10 @@
 """The arithmetic of a token bucket.
 
-Promises: a bucket starts full, refills continuously and never holds more than its burst;
-fractions of tokens are kept; a refusal changes nothing, so that polling does not slow the refill;
-reservations may run the bucket into debt, which spaces the callers evenly. Thread-safe.
+Promises: a bucket starts full, refills continuously and never holds more than its burst; a refusal
+changes nothing; reservations may take future tokens, which spaces callers evenly. Thread-safe.
 
-Does not promise: to know the time. Every call says when it happens, in seconds of any one clock;
-a time before that of an earlier call counts as the earlier one's.
-
-Differs from Go (golang.org/x/time/rate, `Limiter`): the limiter that sleeps is another class,
-`TokenBucketRateLimiter`.
+Every call says when it happens, in seconds of one clock; a time before that of an earlier call
+counts as the earlier one's. Source: golang.org/x/time/rate, `Limiter`, which also sleeps.
 """
 
 from __future__ import annotations

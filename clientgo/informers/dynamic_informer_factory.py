@@ -1,9 +1,8 @@
 """Informers of kinds that are not declared: whole objects, or their metadata only.
 
-Promises an informer for any resource, known or not: one that the server does not serve keeps
-trying to list, and says so. Two versions of a resource are two informers.
-
-Upstream: client-go ``dynamic/dynamicinformer`` and ``metadata/metadatainformer``.
+Any resource gets an informer; one that the server does not serve keeps trying to list, and logs
+it. Two versions of a resource are two informers. Source: client-go `dynamic/dynamicinformer` and
+`metadata/metadatainformer`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """What every informer factory does: one informer for each kind, started and stopped together.
 
-Promises: whoever asks for the same kind gets the same informer; ``start`` may be called again for
-what was asked for since; ``shutdown`` returns when every thread has ended. Thread-safe.
+Promises: callers that ask for the same kind share an informer; `start` may be called again for
+later informers; `shutdown` returns when every thread has ended. Thread-safe.
 
-Does not promise to restart an informer that has stopped; ``release`` makes room for a new one.
+A stopped informer does not start again; `release` makes room for a new one.
 
-Differs from client-go (``informers``, ``dynamicinformer``, ``metadatainformer``): its three
-factories have three sets of options, ours share this one; waiting never polls; ``shutdown`` stops
-the informers instead of waiting for somebody else to; a single informer can be stopped and
-replaced.
+Differs from client-go (`informers`, `dynamicinformer`, `metadatainformer`): three factories share
+one set of options, waiting does not poll, and `shutdown` stops the informers itself.
 """
 
 from __future__ import annotations

@@ -25,14 +25,14 @@ from clientgo.leaderelection.config import LeaderElectionConfig
 from clientgo.leaderelection.health import LeaderHealth, LeaseExpiredError
 from clientgo.leaderelection.leader_elector import LeaderElector, run_or_raise
 from clientgo.leaderelection.leadership import Leadership, LeadershipLostError
-from clientgo.leaderelection.lease_lock import (
+from clientgo.leaderelection.locks.lease_lock import (
     LeaseLock,
     lease_lock_from_config,
     unique_identity,
 )
-from clientgo.leaderelection.lock import Lock
-from clientgo.leaderelection.lock_kinds import UnknownLockError, new_resource_lock
-from clientgo.leaderelection.record import (
+from clientgo.leaderelection.locks.lock import Lock
+from clientgo.leaderelection.locks.lock_kinds import UnknownLockError, new_resource_lock
+from clientgo.leaderelection.locks.record import (
     LeaderElectionRecord,
     lease_spec_to_record,
     record_to_lease_spec,

@@ -1,11 +1,9 @@
-"""What an elector is told.
+"""The configuration of an elector.
 
-Promises: a configuration with which no election can work is refused with a ``ValueError`` that
-names the part, before anything is sent.
+Promises: values with which no election can work are refused with a `ValueError` that names them.
 
-Differs from client-go (``tools/leaderelection``, LeaderElectionConfig and LeaderCallbacks): a
-lease is released on stop unless told otherwise, which is safe here since the guarded work has
-ended by then; ``on_stopped_leading`` learns whether we ever led.
+Differs from client-go (`tools/leaderelection`, LeaderElectionConfig): a lease is released on stop
+by default, after the guarded work has ended; `on_stopped_leading` gets whether this process led.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ from dataclasses import dataclass
 
 from clientgo.leaderelection.health import LeaderHealth
 from clientgo.leaderelection.leadership import Leadership
-from clientgo.leaderelection.lock import Lock
+from clientgo.leaderelection.locks.lock import Lock
 from clientgo.leaderelection.timing import Timing
 
 

@@ -1,10 +1,9 @@
-"""A claim on a lock that a coordinator in the control plane gives to whom it likes.
+"""A claim on a lock that a coordinator in the control plane assigns.
 
-Promises to renew a lease that names us, and nothing else: one that is missing, has expired or
-names another is left to the coordinator, which also ends a term by naming a preferred holder.
+Renews a lease that names us, and nothing else: the coordinator handles a missing, expired or
+foreign one, and ends a term by naming a preferred holder.
 
-Differs from client-go (``tools/leaderelection``, tryCoordinatedRenew): a term that the
-coordinator ends is over at once, not when the renew deadline has passed.
+Differs from client-go (`tools/leaderelection`, tryCoordinatedRenew): such a term ends immediately.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Whether a leader still deserves the name, for a liveness probe.
+"""The health of a leader, for a liveness probe.
 
-Promises an error only for a process that believes to lead although its lease has expired: one
-that should be restarted. Does not promise that a healthy process leads.
-
-Source: tools/leaderelection, HealthzAdaptor.
+A check fails only for a process that considers itself leader although its lease has expired:
+restart it. Source: tools/leaderelection, HealthzAdaptor.
 """
 
 from __future__ import annotations

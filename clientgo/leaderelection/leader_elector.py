@@ -1,17 +1,13 @@
 """The elector: competes for a lock and runs the guarded work while it holds it.
 
-Promises: no two electors of one lock let their guarded work act at the same time, under the
-assumptions in docs/leader-election.md; a run ends when it is told to, when leadership is lost and
-when the guarded work ends, with the work stopped and, if possible, the lock released, in that
-order.
+Promises: no two electors of one lock let their work act at the same time, under the assumptions in
+docs/leader-election.md. A run ends when it is stopped, when leadership is lost and when the work
+ends: the work is stopped first, then the lock is released if possible.
 
-Does not promise to lead again after leadership was lost, or to end the process: both are the
-caller's choice. Call :meth:`LeaderElector.run` again, or exit.
+Does not lead again after a loss, nor end the process: call `run` again, or exit.
 
-Differs from client-go (``tools/leaderelection``, LeaderElector): a candidate that sees a leader
-fall silent tries again at the very moment its lease ends, and at once when it is given up, not up
-to two retry periods later; what ends a run is its result, and a failure of the guarded work is
-raised. How terms end is described in ``term.py``.
+Differs from client-go (`tools/leaderelection`, LeaderElector): a candidate tries at the moment a
+lease ends or is released, not up to two retry periods later; a failure of the work is raised.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Telling a program who leads, without holding up the election.
+"""Reporting who leads, without blocking the election.
 
-Promises: the callback gets each new leader once, in order, in a thread of its own; what it raises
-is logged. Does not promise that it keeps up: it may learn of a leader who is none any more.
-
-Differs from client-go, where every call has a goroutine of its own, so that two may change places.
+The callback gets each new leader once, in order, in its own thread; what it raises is logged. It
+may lag behind. In client-go each call has a goroutine, so two may change places.
 """
 
 from __future__ import annotations

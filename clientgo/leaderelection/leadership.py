@@ -1,14 +1,13 @@
 """Leadership as the guarded work sees it.
 
-Promises: :attr:`Leadership.stop` is set, and :meth:`Leadership.check` raises, before any other
-candidate can become leader, under the assumptions on clocks that :class:`Timing` states.
+Promises: :attr:`Leadership.stop` is set, and :meth:`Leadership.check` raises, before another
+candidate can lead, under the assumptions on clocks that :class:`Timing` states.
 
-Does not promise that a process which is suspended between a check and the write that follows it
-notices: nobody can. What must never be done twice carries :attr:`Leadership.transitions` along,
-and whoever carries it out refuses a number below the highest that it has seen (a fencing token).
+Does not help a process that is suspended between a check and its write. Send `transitions` with
+what must not be done twice, and let the receiver refuse a number below the highest that it has seen
+(a fencing token).
 
-Differs from client-go, where the work gets a context that is cancelled only when its thread gets
-to run, and no token.
+In client-go the work gets a context, which is cancelled when its goroutine runs, and no token.
 """
 
 from __future__ import annotations

@@ -1,18 +1,12 @@
 """One candidate's claim on a lock: what it has seen of it, and the next request to send.
 
-Promises: at most one candidate's write succeeds for each version of the record; a record that
-another holds is left alone until it has not changed for as long as it says, measured with our own
-clock from when *we* saw its last change. Nothing here has a thread.
+Promises: for each version of the record one candidate's write succeeds at most; another holder's
+record is left alone until it has not changed for its lease duration, measured by our clock since we
+saw the last change. No threads. A new candidate waits a whole lease even for a dead holder.
 
-Does not promise to get in at once where the holder is long dead: a candidate that has just come
-cannot know that, and waits a whole lease.
-
-Differs from client-go (``tools/leaderelection``, LeaderElector.tryAcquireOrRenew and release):
-getting a lease and keeping it are two things. Whoever keeps one and reads that it is not his any
-more has lost it at once, where client-go goes on until the renew deadline and may take it back,
-not noticing who led meanwhile. A lease that somebody deleted is not taken before the term that we
-saw in it would have ended, and its transitions go on. Only our own record is released, where
-client-go blanks whatever it finds.
+Differs from client-go (`tools/leaderelection`, tryAcquireOrRenew, release): a holder that reads a
+foreign record has lost immediately, where client-go may take the lease back. A deleted lease is not
+taken before the term that we saw would have ended. Only our own record is released.
 """
 
 from __future__ import annotations
@@ -26,8 +20,8 @@ from math import inf
 from typing import Final, Protocol
 
 from clientgo.clock import Clock, nanoseconds
-from clientgo.leaderelection.lock import Lock
-from clientgo.leaderelection.record import LeaderElectionRecord
+from clientgo.leaderelection.locks.lock import Lock
+from clientgo.leaderelection.locks.record import LeaderElectionRecord
 from clientgo.leaderelection.timing import Timing
 from clientgo.meta import NotFoundError
 from clientgo.metrics import Counter

@@ -1,12 +1,8 @@
-"""Noticing at once that a lease is free, instead of at the next look.
+"""Watching a lease, so that a candidate tries as soon as it is free.
 
-Promises: while a candidate waits, it is woken when the lease is given up or deleted. A watch that
-fails is opened again a retry period later; one that is forbidden is not, which is said once. The
-candidate looks from time to time in any case, so a watch that fails costs nothing but time.
-
-Does not promise that the lease can be had then: whoever is woken tries, as at every look.
-
-Differs from client-go (``tools/leaderelection``), whose candidates only look every few seconds.
+A waiting candidate wakes up when the lease is released or deleted. A watch that fails is opened
+again a retry period later; a forbidden one is logged once. The candidate also tries periodically,
+as in client-go, so a watch that fails costs only time.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ import threading
 from typing import Self
 
 from clientgo.clock import Clock
-from clientgo.leaderelection.lock import Lock, WatchableLock
+from clientgo.leaderelection.locks.lock import Lock, WatchableLock
 from clientgo.meta import ForbiddenError
 from clientgo.process import SupervisedThread
 from clientgo.wait import StopEvent, call_when_set

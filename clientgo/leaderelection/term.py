@@ -1,16 +1,13 @@
 """One term as leader: the guarded work, the renewals, and their end in the right order.
 
-Promises: the guarded work runs while the lease is renewed, and is told to stop when the program
-stops, when the lease is lost, or so long before it would expire that it can still end; an end of
-the work, by return or by exception, ends the term; the lease is renewed until the work has ended.
-A renewal that hangs holds up neither the work's stop nor the end of the term.
+Promises: the work runs while the lease is renewed. It is told to stop when the program stops, when
+the lease is lost, or early enough before it would expire. The lease is renewed until the work has
+ended, which ends the term. A renewal that hangs delays neither.
 
-Does not promise that work which does not look at its stop event ends. Whoever runs it learns of
-that by :class:`WorkStillRunningError`, and should end the process.
+Work that ignores its stop event raises :class:`WorkStillRunningError`: end the process then.
 
-Differs from client-go (``tools/leaderelection``, LeaderElector.renew): there the lease may be
-released before the work is told to stop, nobody waits for the work, and a leader whose work has
-died keeps the lease.
+Differs from client-go (`tools/leaderelection`, LeaderElector.renew), which may release the lease
+while the work runs, and keeps it when the work has died.
 """
 
 from __future__ import annotations

@@ -1,16 +1,10 @@
 """The durations of an election, and what follows from them.
 
-Promises: durations with which an election cannot work are refused when they are set; the guarded
-work is told to stop so early that ``stop_margin`` of the lease is left for it to end.
+Promises: durations that cannot work are refused; the guarded work is told to stop `stop_margin`
+before the lease ends. Between two looks at the clock it must take less than that.
 
-Does not promise that the guarded work uses the margin well: what it does between two looks at the
-clock must take less.
-
-Differs from client-go (``tools/leaderelection``, LeaderElectionConfig): there the work is told to
-stop ``retry_period + renew_deadline`` after the last renewal, even if the lease has expired by
-then. Here that is bounded by the lease, counted from when the renewal was *sent*. Fractions of a
-second, which a Lease cannot hold, are rounded up instead of off, and less than one second is
-refused.
+Differs from client-go (`tools/leaderelection`, LeaderElectionConfig), where the work may be stopped
+after its lease has expired. Fractions of a second, which a Lease cannot hold, are rounded up.
 """
 
 from __future__ import annotations

@@ -1,17 +1,16 @@
 """Metrics: which ones there are, and where they go.
 
-The rooms report to instruments; a `MetricsProvider` makes the instruments and decides where the
-numbers go. The default provider drops them. To export them to Prometheus under client-go's names,
-so that existing dashboards work::
+A `MetricsProvider` makes the instruments that components report to. The default provider drops the
+numbers. To export them to Prometheus under client-go's names::
 
     from clientgo.metrics import set_default_provider
     from clientgo.metrics.prometheus import PrometheusProvider
 
-    set_default_provider(PrometheusProvider())       # before queues and informers are built
+    set_default_provider(PrometheusProvider())       # before queues and informers are made
 
 or give a provider to one component: ``Queue(name="foos", metrics=PrometheusProvider())``. Only
 `clientgo.metrics.prometheus` needs the ``prometheus-client`` package (the ``metrics`` extra).
-`clientgo.metrics.names` holds the definition of every metric.
+`clientgo.metrics.names` defines every metric.
 """
 
 from clientgo.metrics.provider import (

@@ -1,14 +1,9 @@
-"""The metrics: names, labels and buckets as Kubernetes components export them.
+"""Names, labels and buckets of the metrics, as Kubernetes components export them.
 
-Promises: the same names, types, labels and bucket bounds as component-base registers for
-client-go, so that dashboards and alerts carry over.
+Promises what component-base registers for client-go, so that dashboards and alerts work.
 
-Does not promise: that every metric here is reported in every program. Reflector metrics bear
-their historic names (client-go removed them in 1.14, because their labels were generated names
-that lived for ever); ours are labelled by resource and removed with their reflector.
-
-Differs from client-go: `WORKQUEUE_DELAYED_ITEMS` is ours. Items that wait for a delay are
-invisible in every metric of client-go.
+Differs from client-go: reflector metrics (removed there in 1.14) are labelled by resource and
+removed with their reflector; `WORKQUEUE_DELAYED_ITEMS` and `THREAD_FAILURES` are ours.
 
 Source: k8s.io/component-base/metrics/prometheus.
 """

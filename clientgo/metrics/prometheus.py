@@ -1,13 +1,10 @@
 """Metrics in a prometheus-client registry.
 
-Promises: metrics appear under client-go's names; every provider of one registry shares its
-collectors, so that any number of queues and providers can live in one process; a series is
-exported until its last user has removed it.
+Promises: every provider of one registry shares its collectors; a series is exported until its last
+user has removed it. Serve the registry with `prometheus_client`'s own tools.
 
-Does not promise: an HTTP endpoint. Serve the registry with `prometheus_client`'s own tools.
-
-Differs from client-go (component-base metrics/prometheus): nothing happens on import, and the
-bucket bounds can be replaced, since client-go's end at ten seconds.
+Differs from client-go (component-base metrics/prometheus): nothing happens on import, and bucket
+bounds can be replaced, since client-go's end at ten seconds.
 """
 
 from __future__ import annotations

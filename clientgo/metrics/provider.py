@@ -1,15 +1,11 @@
-"""What a component reports to, without saying where it goes.
+"""What components report to.
 
-Promises: a component asks its provider for an instrument once, by metric and labels, and then
-only calls that instrument; `remove` takes its series out of what is exported.
+A component asks its provider for an instrument once, by metric and labels, and then calls only the
+instrument, with its own lock held: instruments must not block or call back. `remove` takes a series
+out of the export.
 
-Does not promise: that instruments may block or call back. They are called with the component's
-lock held.
-
-Differs from client-go (util/workqueue, `MetricsProvider`, and its siblings in tools/cache and
-tools/metrics): one provider interface serves every component, instead of one interface for each;
-the process-wide default may be replaced at any time, for components built afterwards, where
-client-go keeps whatever was registered first.
+Differs from client-go (util/workqueue, `MetricsProvider`): one interface for all components; the
+default may be replaced at any time, for components made afterwards.
 """
 
 from __future__ import annotations

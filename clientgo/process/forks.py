@@ -1,19 +1,15 @@
-"""What becomes of objects when the process forks.
+"""What happens to objects when the process forks.
 
-A fork copies the memory, but only the thread that forks: locks that other threads held stay
-locked, work that they did stops, and sockets are shared with the parent. So each object that
-has locks, threads or sockets says here what it does in the child:
+A fork copies only one thread: locks that other threads held stay locked, their work stops, and
+sockets are shared with the parent. So each object with locks, threads or sockets registers one of:
 
-- `renew_in_child`: it goes on there, with new locks and connections;
-- `refuse_in_child`: it belongs to the parent. Its locks are replaced by what raises
-  `ForkedProcessError`, so that a check costs nothing in the parent.
+- `renew_in_child`: it works there, with new locks and connections;
+- `refuse_in_child`: it belongs to the parent. Its locks are replaced by an object that raises
+  `ForkedProcessError`, so the check costs nothing in the parent.
 
-Promises: the functions run in the child before its first line of Python, in the order of
-registration; an object that is registered can still be freed.
-
-Does not promise anything for the locks of other libraries, such as prometheus-client.
-
-client-go has nothing like this: Go programs do not fork without exec.
+Promises: the registered functions run before the child's first line of Python, in the order of
+registration; a registered object can be freed. Locks of other libraries, such as prometheus-client,
+are not covered. Go programs do not fork without exec.
 """
 
 from __future__ import annotations

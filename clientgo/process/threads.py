@@ -1,12 +1,10 @@
 """Threads that do not end silently.
 
-Promises: if the target raises anything, `SystemExit` included, the thread logs it once with its
-name and with what follows, counts it, and calls `on_failure`.
-
-Does not promise to run the target again: the owner of the thread decides that in `on_failure`.
+Promises: if the target raises anything, `SystemExit` included, the thread logs it once with what
+follows, counts it, and calls `on_failure`. It does not run the target again.
 
 Differs from client-go (apimachinery pkg/util/runtime, `HandleCrash`): a crash does not end the
-process. Python itself prints a traceback to standard error, and nothing at all for `SystemExit`.
+process. Python itself reports nothing for `SystemExit`.
 """
 
 from __future__ import annotations

@@ -35,10 +35,10 @@ from clientgo.record.event_selectors import events_about
 from clientgo.record.event_watch import EventWatch, EventWatchStatistics
 from clientgo.record.recorder import NORMAL, WARNING, EventRecorder
 from clientgo.record.references import NoReferenceError, get_partial_reference, get_reference
-from clientgo.record.series_broadcaster import SeriesBroadcaster, SeriesStatistics
-from clientgo.record.series_cache import same_series, same_series_and_note
-from clientgo.record.series_recorder import SeriesRecorder
-from clientgo.record.series_writer import EventSeriesSink, SeriesSink
+from clientgo.record.series.series_broadcaster import SeriesBroadcaster, SeriesStatistics
+from clientgo.record.series.series_cache import same_series, same_series_and_note
+from clientgo.record.series.series_recorder import SeriesRecorder
+from clientgo.record.series.series_writer import EventSeriesSink, SeriesSink
 from clientgo.record.sink import EventSink, Sink
 
 __all__ = [

@@ -1,13 +1,11 @@
-"""Broadcasting: what the broadcasters of both event APIs have in common.
+"""What the broadcasters of both event APIs share.
 
-Promises: publishing never blocks; each watch gets the events published after it was started, in
-order, in a thread of its own. ``flush`` says when everything is handled, ``shutdown`` ends with its
-threads joined.
+Promises: publishing never blocks; each watch gets the events that were published after its start,
+in order, in its own thread. `flush` waits until everything is handled; `shutdown` joins the
+threads. A full queue drops events and counts them.
 
-Does not promise that everything is handled: a queue that is full drops, and counts, what comes.
-
-Differs from client-go (``watch`` Broadcaster, ``tools/record``) in ``flush`` and in that
-``shutdown`` waits for what was recorded before it, for a limited time.
+Differs from client-go (`watch` Broadcaster, `tools/record`): `flush`, and `shutdown` waits for
+earlier events, for a limited time.
 """
 
 from __future__ import annotations

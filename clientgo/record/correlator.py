@@ -1,16 +1,12 @@
-"""Correlation: a thousand things that happen become a few Event objects with counts.
+"""Correlation: many similar events become a few Event objects with counts.
 
-Promises, in this order: events of one group that differ only in their messages are combined once
-they are many; an event that was seen before counts up the one that exists; an object that talks
-too much is silenced for a while. Memory is bounded. Thread-safe.
+Promises, in this order: many events that differ only in their messages are combined; an event that
+was seen before increases a count; an object with too many events is silenced for a while. Memory
+is bounded. Thread-safe. An Event that expired on the server, or was evicted here, starts again.
 
-Does not promise to be right about the server: an Event that expired there, or a cache entry that
-was evicted here, starts a new Event.
-
-Differs from client-go (``tools/record``, EventCorrelator): which messages of a group keep an
-Event of their own is not random, it is the first ones; keys are tuples, so fields cannot run into
-each other; labels, annotations and the reporting fields of a combined event are kept; what is
-silenced and evicted is counted.
+Differs from client-go (`tools/record`, EventCorrelator): the first messages of a group keep an
+Event of their own, not random ones; keys are tuples; labels, annotations and reporting fields of a
+combined event are kept; silenced and evicted events are counted.
 """
 
 from __future__ import annotations

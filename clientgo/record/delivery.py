@@ -1,10 +1,9 @@
-"""Delivering one write to an API server: until it is answered, but not for ever.
+"""Sending one write to an API server, with a limited number of attempts.
 
-Promises: a refusal of the server is final, since it would refuse again; so is something that could
-not even be sent. Everything else is tried again, up to :data:`MAX_TRIES` times. What is lost is
-logged once, with its reason.
+A refusal by the server is final, and so is a request that cannot be sent. Everything else is tried
+again, up to :data:`MAX_TRIES` times. A lost write is logged once, with its reason.
 
-Upstream: ``tools/record`` recordToSink and recordEvent; ``tools/events`` attemptRecording.
+Source: `tools/record` recordToSink and recordEvent; `tools/events` attemptRecording.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """Field selectors for the events of an object.
 
-Promises the selector that an API server answers with exactly the events about an object, in either
-of the two groups that have events; what the reference leaves open is not asked for.
-
-Differs from client-go (``tools/events`` GetFieldSelector): it starts from a reference, which
-:func:`~clientgo.record.references.get_reference` makes of any object.
+The selector finds exactly the events about an object, in either API group. Fields that the
+reference leaves empty are not selected by. Source: `tools/events` GetFieldSelector.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
-"""A bounded queue of events and the threads that hand them to one handler.
+"""A bounded queue of events and the threads that pass them to one handler.
 
-Promises: offering an event never blocks; the handler gets events in the order offered, one at a
-time unless it asks for more threads; what did not fit is counted and said once, until there is
-room again.
+Promises: offering an event never blocks; the handler gets events in order, one at a time unless it
+asks for more threads; dropped events are counted, and logged once until there is room again.
+Closing with `discard` drops waiting events.
 
-Does not promise that an event which was taken is ever handled: closing with ``discard`` drops
-what still waits.
-
-Differs from client-go (``watch`` Broadcaster), which has a distributing goroutine and a second
-queue in front, and loses events of a slow watcher without a trace.
+Differs from client-go (`watch` Broadcaster), which loses events of a slow watcher silently.
 """
 
 from __future__ import annotations

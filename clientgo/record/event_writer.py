@@ -1,12 +1,8 @@
 """Writing core/v1 events to a sink.
 
-Promises: an event is written as the correlator says, once; while no answer comes it is tried
-again, and whatever waits behind it waits too, so that the order stays.
-
-Does not promise that an event arrives: after a refusal the next one like it comes with a higher
-count. What was given up is counted.
-
-Upstream: ``tools/record`` recordToSink.
+Promises: an event is written as the correlator says, once. While the server does not answer it is
+tried again, and later events wait, so the order stays. Events that are given up are counted; the
+next similar one has a higher count. Source: `tools/record` recordToSink.
 """
 
 from __future__ import annotations

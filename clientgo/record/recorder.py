@@ -1,11 +1,10 @@
-"""The recorder: what a controller calls to say that something happened to an object.
+"""The recorder: a controller reports with it what happened to an object.
 
-Promises: no call raises or blocks, whatever is passed; the object is only read, before the call
+Promises: no call raises or blocks, for any argument; the object is only read, before the call
 returns. An event that cannot be made is logged as an error, with what to correct.
 
-Differs from client-go (``tools/record``, EventRecorder) only in form: a message takes ``%``
-arguments as ``logging`` does, and events of cluster-scoped objects, which go to the namespace
-``default`` as there, need a right to write there.
+Differs from client-go (`tools/record`, EventRecorder): a message takes `%` arguments as `logging`
+does. Events of cluster-scoped objects go to the namespace `default`, as there.
 """
 
 from __future__ import annotations

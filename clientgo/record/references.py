@@ -1,11 +1,10 @@
-"""References: how one object names another, as an event names what it is about.
+"""References: how an event names the object that it is about.
 
-Promises a reference for any object that the library accepts; the object is only read. A list
-gives what it has: kind, version and resource version.
+Any object that the library accepts has a reference; the object is only read. A reference that is
+passed in is not changed.
 
-Differs from client-go (``tools/reference``): there is no scheme to ask for the kind of a type. A
-declared :class:`~clientgo.meta.Resource` knows its kind, any other object must carry it. A
-reference that is passed in is never written to.
+Differs from client-go (`tools/reference`): a declared :class:`~clientgo.meta.Resource` knows its
+kind, any other object must have it; there is no scheme to ask.
 """
 
 from __future__ import annotations

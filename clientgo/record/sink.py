@@ -1,11 +1,10 @@
 """Where events are written to.
 
-Promises one write a call, in the namespace of the event. Does not try again: the
-:class:`~clientgo.record.event_writer.EventWriter` does.
+One write for each call, in the event's namespace, without retries: the
+:class:`~clientgo.record.event_writer.EventWriter` does those.
 
-Differs from client-go (``tools/record`` EventSink, ``typed/core/v1`` EventSinkImpl) in the patch:
-only a number, a time and a text change, for which a merge patch does what the strategic one does
-there.
+Differs from client-go (`tools/record` EventSink): a merge patch suffices, because only a number, a
+time and a text change.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@
      in-cluster, URL                    ▼
                                   Transport ◄── HTTPTransport: connections, credentials, TLS
 
-Most programs use :mod:`clientgo.client`, which knows objects; this room knows paths and bytes.
+Most programs use :mod:`clientgo.client`, which has objects; this package has paths and bytes.
 Failures are :class:`~clientgo.meta.StatusError` where the server answered and
 :class:`TransportError` where it did not. The ``kubernetes`` package is imported only when
 :func:`load_config` needs it.

@@ -1,12 +1,9 @@
 """What can go wrong before the API server has answered.
 
-Promises that every failure of the network, of TLS or of a deadline is a :class:`TransportError`
-whose one-line text names the method, the URL and what to do. Each is also the built-in exception
-of its kind, so that code which knows nothing of HTTP (a reflector) can tell them apart:
-``ConnectionRefusedError``, ``ConnectionResetError``, ``TimeoutError``.
-
-An answer of the server, however unwelcome, is a :class:`clientgo.meta.StatusError` instead.
-Differs from client-go, where these are recognised by the text of a wrapped error.
+Each failure of the network, of TLS or of a deadline is a :class:`TransportError`; its text names
+the method, the URL and what to do. Each is also the built-in exception of its kind
+(`ConnectionRefusedError`, `ConnectionResetError`, `TimeoutError`), so code without HTTP, such as a
+reflector, can tell them apart. A response with an error is a :class:`clientgo.meta.StatusError`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A client of one API group and version: where requests are built and what they share.
+"""A client of one API group and version, which builds requests.
 
-Promises that everything that goes to one server through one configuration shares its connections;
-a rate limiter may be shared too. Upstream: client-go ``rest`` RESTClient, RESTClientFor.
+Clients of one server and configuration share connections, and may share a rate limiter. Source:
+client-go `rest` RESTClient, RESTClientFor.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Warnings that the API server attaches to its answers: deprecated versions, unknown fields.
+"""Warnings in API server responses: deprecated versions, unknown fields.
 
-Promises to find the warnings of an answer (HTTP ``Warning`` headers with code 299) and to hand
-each to a handler, any callable that takes the text. Upstream: client-go ``rest`` warnings.
+Finds the warnings (HTTP `Warning` headers with code 299) and passes each text to a handler. Source:
+client-go `rest` warnings.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """Loops, back-off and stopping: how every part of clientgo waits.
 
-A `stop: threading.Event` is what a context is in client-go. Blocking calls take it and return
-when it is set; whoever blocks on something else learns of it through `call_when_set`. Nothing
+A `stop: threading.Event` is what a context is in client-go. Blocking calls take it and return when
+it is set; code that blocks on something else registers a callback with `call_when_set`. Nothing
 polls.
 
 - `until`, `poll_until`, `delay_until`, `exponential_backoff`: loops on an injected clock;
 - `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
-- `on_error`, `retry_on_conflict`: try again while an error is worth it;
-- `call_when_set`, `setup_signal_handler`, `stop_on_signals`: learn of a stop, cause one;
+- `on_error`, `retry_on_conflict`: try again while an error is retriable;
+- `setup_signal_handler`, `stop_on_signals`: SIGINT and SIGTERM as stop events;
 - `wait_for_event`: wait for an event, but not beyond a stop;
 - `StopEvent`: the stop event of a component for its own parts.
 """

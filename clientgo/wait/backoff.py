@@ -1,15 +1,12 @@
 """Growing delays.
 
-Promises: the same sequence of delays as client-go for the same numbers, to the nanosecond when
-there is no jitter.
+Promises the delays of client-go for the same numbers, to the nanosecond if there is no jitter.
+`BackoffSteps` and `BackoffManager` are not thread-safe.
 
-Does not promise: thread-safety of `BackoffSteps` and `BackoffManager`. Each has one user.
-
-Differs from client-go (apimachinery pkg/util/wait, `Backoff`): there a Backoff is both the
-policy and the position in it, and is copied to start over. Here `Backoff` is an immutable value
-and `BackoffSteps` walks along it. `BackoffManager` starts over after a quiet interval by default
-(`Reset.WHEN_IDLE`); client-go measures that interval from the last start, so that an outage
-longer than it drops back to short delays in the middle (`Reset.AFTER_INTERVAL`).
+Differs from client-go (apimachinery pkg/util/wait, `Backoff`): a `Backoff` is an immutable value
+and `BackoffSteps` walks along it. By default `BackoffManager` starts again after a quiet interval
+(`Reset.WHEN_IDLE`); client-go measures from the last start, so a long outage drops back to short
+delays (`Reset.AFTER_INTERVAL`).
 """
 
 from __future__ import annotations

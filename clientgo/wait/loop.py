@@ -1,13 +1,12 @@
-"""Loops that call something again until it is done or they are stopped.
+"""Loops that call a function again until it is done or they are stopped.
 
-Promises: every loop sleeps on the injected clock and returns as soon as `stop` is set; nothing
-is called once `stop` is set or the time is up, except the first call of an immediate poll.
+Promises: every loop sleeps on the injected clock and returns as soon as `stop` is set. After a stop
+or timeout nothing is called, except the first call of an immediate poll.
 
-Does not promise: to interrupt a call that is running. Give it the same `stop`.
+Does not interrupt a running call: give it the same `stop`.
 
-Differs from client-go (apimachinery pkg/util/wait): a condition answers with its truth and
-fails by raising; what ends a poll early is a `WaitInterruptedError`. Exceptions pass through:
-there is no process-wide crash handler.
+Differs from client-go (apimachinery pkg/util/wait): a condition fails by raising, and a poll that
+ends early raises a `WaitInterruptedError`.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Trying again while an error is worth it.
+"""Trying again while an error is retriable.
 
-Promises: at most `backoff.steps` attempts; an error that is not worth a retry is raised at once
-and unchanged; when the attempts run out, the last error that was worth one is raised.
+Promises: at most `backoff.steps` attempts; any other error is raised immediately; when the attempts
+are used up, the last retriable error is raised.
 
-Does not promise: to make the attempts differ. After a conflict the function has to read the
-object again, or it will conflict again.
+The function must read the object again, or it will conflict again.
 
-Differs from client-go (util/retry): what did not succeed is never reported as success. An
-interruption that the function raises before any retriable error is raised, and so is the lack of
-any attempt; client-go returns nil in both cases.
+Differs from client-go (util/retry): no attempt at all, or an interruption before a retriable error,
+raises; client-go returns nil.
 """
 
 from __future__ import annotations

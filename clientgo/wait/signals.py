@@ -1,14 +1,12 @@
-"""Turning SIGINT and SIGTERM into a stop event.
+"""SIGINT and SIGTERM as a stop event.
 
-Promises: the first signal sets the event, so that the program drains; the second ends it at once
-with exit status 1. What :func:`stop_on_signals` replaced is there again after its block.
+Promises: the first signal sets the event, so that the program drains; the second exits immediately
+with status 1. :func:`stop_on_signals` restores the previous handlers. Python allows this in the
+main thread only.
 
-Does not promise: to work outside the main thread, which Python does not allow.
-
-Differs from client-go (sample-controller pkg/signals): a Python handler runs in the main thread,
-which it may interrupt while that holds the lock inside the event, and which may begin to wait for
-a lock just before it would have run the handler. So the handlers do nothing, and a thread reads
-from a socket which signals came.
+Differs from client-go (sample-controller pkg/signals): a Python handler may interrupt the main
+thread while that holds the event's lock. So the handlers do nothing, and a thread reads from a
+socket which signals came.
 """
 
 from __future__ import annotations

@@ -1,16 +1,13 @@
-"""Being told that a stop event is set, without polling it.
+"""Callbacks for stop events, without polling.
 
-Promises: a callback runs once, soon after its event is set, or at once in the caller if the event
-is set already. For a plain event it runs in a thread of ours, so never inside a signal handler;
-one such watcher serves all callbacks of one event and ends with it. A `StopEvent` runs its
-callbacks itself, in the thread that sets it. A cancelled registration keeps nothing alive.
+Promises: a callback runs once, soon after its event is set, or immediately in the caller if it is
+set already. One watcher thread serves all callbacks of a plain event; a `StopEvent` runs its
+callbacks in the thread that sets it. A cancelled registration keeps nothing alive.
 
-Does not promise: an order among callbacks of one event, or that a callback which is running when
-it is cancelled has finished. The watcher of an event that is never set lives as long as the
-process does; it is a daemon and uses no CPU.
+Does not promise an order among callbacks, nor that a cancelled callback which already runs has
+ended. The watcher of an event that is never set lives as long as the process, without CPU.
 
-Differs from client-go: a Go channel can be selected on together with anything else, a Python
-event cannot. This is the one place that bridges the two; everything that blocks on a condition
+In Go a channel can be selected on together with others. Here, code that blocks on a condition
 registers a callback that notifies it.
 """
 

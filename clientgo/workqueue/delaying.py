@@ -1,16 +1,13 @@
 """A work queue that can add an item later.
 
-Promises: an item is added once its delay has passed, in the order in which delays end; of several
-delays of one item the one that ends first counts; a shutdown discards what still waits. Nothing
-that waits costs a timer or a thread of its own, and the memory goes when the waiting is over.
+Promises: items are added in the order in which their delays end; of several delays of one item the
+first to end counts; a shutdown discards waiting items. A waiting item needs no timer or thread.
 
-Does not promise: that a plain `add` ends the wait. The item comes out now and again when its
-delay has passed, as in client-go, unless the queue is made with `add_cancels_delay`.
+Does not promise that a plain `add` ends the delay: the item comes out twice, as in client-go,
+unless the queue is made with `add_cancels_delay`.
 
-Differs from client-go (util/workqueue, `delayingType`): the waiting thread shares the queue's
-lock instead of being fed through a channel of 1000 entries, so `add_after` never blocks; it is
-started by the first delay and ends, with everything else, at every kind of shutdown; and the
-layers of the queue inherit, so that what client-go injects as an inner queue is here an ordering.
+Differs from client-go (util/workqueue, `delayingType`): one thread, started by the first delay,
+waits on the queue's own lock, so `add_after` never blocks.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
-"""Items in the order of an instant that each of them has.
+"""Items, each with an instant, in the order of the instants.
 
-Promises: one instant for each item, the earliest of those that it was given; equal instants come
-up in the order in which they were given; an emptied heap holds no memory.
+Promises: an item keeps the earliest instant that it was given; equal instants keep their order; an
+empty heap holds no memory. Not thread-safe: the queue's lock guards it.
 
-Does not promise: thread-safety. It lives under its queue's lock.
-
-Differs from client-go (util/workqueue, `waitForPriorityQueue`): an entry that changes is not
-moved within the heap. A new one is added, and the stale one is dropped when it comes up, or when
-stale ones are in the majority.
+Differs from client-go (util/workqueue, `waitForPriorityQueue`): a changed entry is added again, and
+the old one is dropped when it comes up, or when old ones are the majority.
 """
 
 from __future__ import annotations

@@ -1,15 +1,12 @@
-"""What a named queue reports.
+"""The metrics of a named queue.
 
-Promises: client-go's seven metrics with client-go's meanings, and one of ours for items that wait
-for a delay; the series are removed when the queue has shut down and is empty.
+Promises: client-go's seven metrics and one for delayed items. The series are removed when the
+queue has shut down and is empty. A queue without a name has none.
 
-Does not promise: anything for a queue without a name. Its numbers would have no label.
+Differs from client-go (util/workqueue, `defaultQueueMetrics`): the thread that refreshes the ages
+of processed items ends with the queue.
 
-Differs from client-go (util/workqueue, `defaultQueueMetrics`): the ages of items in hand are
-refreshed by a thread that ends with the queue, however it is shut down; client-go keeps the
-series of dead queues for ever.
-
-Everything here is called with the queue's lock held, except `join`.
+The queue calls everything here with its lock held, except `join`.
 """
 
 from __future__ import annotations

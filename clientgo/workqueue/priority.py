@@ -1,17 +1,13 @@
 """A work queue whose items have priorities.
 
-Promises: of the items that are ready, the one with the highest priority comes out first; waiting
-counts as priority (`ageing`), so every item comes out in the end, however many important ones
-keep coming; items of one priority are first in, first out. An item keeps its priority while the
-queue knows it (listed, in hand or delayed), so also when it is retried.
+Promises: the ready item with the highest priority comes out first. Waiting counts as priority
+(`ageing`), so every item comes out in the end. Items of one priority are first in, first out. An
+item keeps its priority while the queue knows it, also when it is retried.
 
-Does not promise: a strict order of priorities. That would starve the lowest.
+client-go has no such queue; controller-runtime's (pkg/controller/priorityqueue) has no ageing.
 
-Differs from client-go, which has no such queue. controller-runtime has one (pkg/controller/
-priorityqueue) without ageing.
-
-How ageing works: an item of priority p takes its turn as if it had been added p times `ageing`
-seconds earlier than it was. Nothing has to be moved as time goes by.
+An item of priority p is ordered as if it had been added p times `ageing` seconds earlier. So
+nothing has to be moved as time passes.
 """
 
 from __future__ import annotations

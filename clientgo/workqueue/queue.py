@@ -1,27 +1,24 @@
-"""The work queue: an ordered set of items that need work, and who works on them.
+"""The work queue: an ordered set of items that need work, and which of them are being processed.
 
-Promises: items come out in the order in which they were added, once however often they were
-added meanwhile; an item is never in two hands at once; an item that is added while in hand comes
-out again after its `done`, at the tail; what was accepted before a shutdown is still handed out.
+Promises: items come out in the order in which they were added, once for any number of adds; no
+item is processed by two workers at once; an item that is added while it is processed comes out
+again after its `done`, at the end; what was accepted before a shutdown is still returned by `get`.
 
-Does not promise: one hand-out per add (adds collapse: read the state, do not count events), or an
-order among items that are added while they are in hand.
+Does not promise one `get` for each add: read the state, do not count events.
 
-Differs from client-go (util/workqueue, `Typed`): there an item can be in the sets *dirty* and
-*processing*; here it has one of the three states that those two sets can express. A `done` for an
-item that nobody holds is ignored with a warning, where client-go can hand the item out twice.
-`shut_down_with_drain(until_empty=True)` also waits for the items that are still listed.
+Differs from client-go (util/workqueue, `Typed`): an item has one of three states instead of being
+in the sets *dirty* and *processing*. A `done` of an item that is not processed is ignored with a
+warning. `shut_down_with_drain(until_empty=True)` also waits for items that are still listed.
 
-On the lock. The garbage collector and signal handlers may run any code inside a critical section,
+On the lock: the garbage collector and signal handlers may run any code inside a critical section,
 also code that adds to the same queue. So `add`, `add_after` and `done` never wait for the lock:
-while it is taken, by whatever thread, they leave their operation in a list, and each holder looks
-at the list after it has released the lock. `add`, `get` and `done` acquire it explicitly, because
-`with` makes each of them a fifth slower. (A KeyboardInterrupt that arrives in the main thread while
-it is in `acquire` itself leaves the lock held; `setup_signal_handler` raises none.)
+while it is taken, by any thread, they leave their operation in a list, and each holder looks at
+the list after it has released the lock. `add`, `get` and `done` acquire it explicitly, because
+`with` makes them a fifth slower. (A KeyboardInterrupt that arrives in the main thread during
+`acquire` leaves the lock held; `setup_signal_handler` raises none.)
 
-Getters are woken one by one: an add wakes a getter only if none is on its way, and each getter
-that finds more items than it takes wakes the next. So a burst of adds costs a few thread
-switches, not one for each add.
+An add wakes a getter only if no other is already waking up, and a getter that leaves items wakes
+the next. So a burst of adds costs a few thread switches.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
 """When to try an item again.
 
-Promises: the delays of client-go's limiters for the same numbers; every limiter is thread-safe by
-itself and never blocks.
+Promises the delays of client-go's limiters for the same numbers. Every limiter is thread-safe and
+never blocks.
 
-Does not promise: to remember failures for ever. An item that has not failed again for a long time
-(`forget_after`) is forgotten, so that items which are never forgotten explicitly, because they
-were deleted, do not pile up.
-
-Differs from client-go (util/workqueue, default_rate_limiters.go): the expiry; `BucketRateLimiter`
-can hand an item its running reservation again (`reuse`), so that an item which fails again and
-again does not queue up tokens that nobody uses.
+Differs from client-go (util/workqueue, default_rate_limiters.go): failures are forgotten
+`forget_after` seconds after the last one, so that deleted items do not accumulate; with `reuse`, a
+`BucketRateLimiter` gives an item its pending reservation again.
 """
 
 from __future__ import annotations

@@ -1,13 +1,9 @@
 """A work queue that spaces out retries.
 
-Promises: `add_rate_limited` adds an item after the delay that the limiter gives it, `forget`
-tells the limiter that the item is well again.
+`add_rate_limited` adds an item after the delay that the limiter gives it; `forget` resets the
+limiter for an item. It does not remove the item from the queue, nor replace `done`.
 
-Does not promise: that `forget` takes the item out of the queue, or replaces `done`. It only
-concerns the limiter.
-
-Differs from client-go (util/workqueue, `rateLimitingType`): the limiter is the default
-controller limiter unless another is given.
+Differs from client-go (util/workqueue, `rateLimitingType`): there is a default limiter.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""Worker threads for a queue: the loop that every controller writes, written once.
+"""Worker threads for a queue: the loop that every controller needs.
 
-Promises: each key is handled by one worker at a time; a key whose handling raises is tried again
-with the queue's back-off, and logged when its situation changes; after a stop no further key is
-handled, unless `drain` asks for it; `run_workers` returns when every worker has ended.
+Promises: one worker at a time handles a key; a key whose handling raises is tried again with the
+queue's back-off, and logged when its situation changes; after a stop no further key is handled,
+unless `drain` asks for it; `run_workers` returns when every worker has ended.
 
-Does not promise to interrupt a handler that runs, or to limit how often a key is retried: a
-handler that wants no retry returns.
+Does not interrupt a running handler, nor limit retries: a handler that wants none returns.
 
-client-go has no such function: controllers copy the loop (`processNextWorkItem`) from the sample.
-`sample_controller.controller` shows it by hand.
+In client-go controllers copy this loop (`processNextWorkItem`) from the sample.
 """
 
 from __future__ import annotations

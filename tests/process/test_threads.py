@@ -17,8 +17,8 @@ THEN = "nothing is done any more; restart this process"
 
 KEEP_WHAT_IS_RAISED = {
     "workqueue/workers.py",
-    "workqueue/parallelize.py",
-    "operator/webhooks/call_limiter.py",
+    "workqueue/client_go/parallelize.py",
+    "operator/webhooks/endpoint.py",
     "operator/context.py",
 }
 """Files whose threads pass everything that is raised, SystemExit included, to another thread."""

@@ -7,7 +7,7 @@ from clientgo.api.events_v1 import Event
 from clientgo.clock import Clock
 from clientgo.meta import ObjectMeta
 from clientgo.record import same_series_and_note
-from clientgo.record.series_cache import SeriesCache
+from clientgo.record.series.series_cache import SeriesCache
 from clientgo.testing import AutoClock
 
 

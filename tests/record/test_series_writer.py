@@ -10,8 +10,8 @@ import pytest
 
 from clientgo.api.events_v1 import Event
 from clientgo.meta import AlreadyExistsError, ForbiddenError, NotFoundError, deep_copy
-from clientgo.record.series_cache import SeriesCache
-from clientgo.record.series_writer import SeriesWriter
+from clientgo.record.series.series_cache import SeriesCache
+from clientgo.record.series.series_writer import SeriesWriter
 from clientgo.testing import AutoClock
 from tests.record.test_series_cache import series_event
 

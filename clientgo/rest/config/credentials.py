@@ -1,8 +1,7 @@
-"""Who we are, for a server that may want a fresh answer each time.
+"""The identity of requests.
 
-Promises that credentials are asked for at every request, so that tokens and certificates may
-change while a process runs and its watches are open; and that no text form shows a secret.
-Upstream: client-go ``transport`` (BearerToken, BearerTokenFile, ExecProvider).
+Credentials are asked for at every request, so tokens and certificates may change while a process
+runs. No text form shows a secret. Source: client-go `transport`.
 """
 
 from __future__ import annotations

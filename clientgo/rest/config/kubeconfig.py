@@ -1,9 +1,8 @@
 """Reading kubeconfig files far enough to say what is wrong with them.
 
-Promises that a file which cannot lead to a server is a :class:`ConfigError` that names the file,
-the place in it and the remedy, where the ``kubernetes`` package would speak of a missing key. What
-the credentials in it mean is that package's business. Several files are merged as kubectl does:
-the first that says something wins.
+A file that does not lead to a server raises a :class:`ConfigError` with the file, the place in it
+and what to do. The `kubernetes` package interprets the credentials. Several files are merged as
+kubectl does: the first one that sets a value wins.
 """
 
 from __future__ import annotations

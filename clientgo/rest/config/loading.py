@@ -1,13 +1,9 @@
-"""Finding out how to reach the API server.
+"""Finding the API server and the credentials for it.
 
-Promises one :class:`RestConfig`, or one :class:`ConfigError` that says what to do. Kubeconfigs,
-exec plugins, the pod's service account and the refresh of tokens are understood by the
-``kubernetes`` package, which is imported only here and only when it is needed: that takes half a
-second.
-
-A kubeconfig passed explicitly comes first, then ``$KUBECONFIG``, the pod's service account, and
-``~/.kube/config``. Upstream: client-go ``tools/clientcmd`` BuildConfigFromFlags, ``rest``
-InClusterConfig.
+Returns one :class:`RestConfig`, or raises a :class:`ConfigError` that says what to do. A kubeconfig
+that is passed comes first, then `$KUBECONFIG`, the pod's service account and `~/.kube/config`. Only
+this module imports the `kubernetes` package (for exec plugins and token refresh), and only when it
+needs it: that takes half a second. Source: client-go `tools/clientcmd`, `rest` InClusterConfig.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""How we introduce ourselves: ``program/version (os/arch) kubernetes/commit``.
+"""The User-Agent header: `program/version (os/arch) kubernetes/commit`.
 
-Server logs and metrics are read by this text, so it has the form that operators know.
-Upstream: client-go ``rest`` DefaultKubernetesUserAgent, AddUserAgent.
+Server logs and metrics use this form. Source: client-go `rest` DefaultKubernetesUserAgent.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""From an unwelcome answer to a typed error.
+"""From an error response to a typed error.
 
-Promises a :class:`~clientgo.meta.StatusError` of the right class for every answer outside
-200-206, whose text says in one line what the server said, to which request, and what to do.
-Upstream: client-go ``rest`` Request.transformResponse, apimachinery NewGenericServerResponse.
+Every response outside 200-206 becomes a :class:`~clientgo.meta.StatusError` of the right class,
+whose text says in one line what the server said, to which request, and what to do. Source:
+client-go `rest` Request.transformResponse.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """What clients report: requests, retries, latency, throttling and sizes, by verb and host.
 
-Promises instruments under client-go's names and label values, one set for each host. Upstream:
-client-go ``tools/metrics``.
+Names and labels are client-go's (`tools/metrics`); one set of instruments for each host.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Waiting for the client's own rate limiter, and saying so.
+"""Logging of waits for the client's own rate limiter.
 
-Promises that nobody wonders why a program is slow: a wait of more than 50 ms is logged at DEBUG
-with its reason, one of more than a second also at INFO, but not more often than every ten seconds
-(with DEBUG on: every second). Upstream: client-go ``rest`` Request.tryThrottleWithInfo.
+A wait of more than 50 ms is logged at DEBUG with its reason, one of more than a second also at
+INFO, at most every ten seconds (with DEBUG on: every second). Source: client-go `rest`
+Request.tryThrottleWithInfo.
 """
 
 from __future__ import annotations

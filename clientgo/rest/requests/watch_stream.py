@@ -1,15 +1,13 @@
-"""Reading a watch: from the bytes of one long answer to batches of events.
+"""Reading a watch: from the bytes of one long response to batches of events.
 
-Promises that :meth:`HTTPWatchStream.read` returns, in order and as soon as they are there, all
-events that one read of the connection brought in; lines may be split anywhere; blank lines are
-skipped; an object that does not decode is an event like the others, with an
-:class:`~clientgo.meta.Undecodable`. A connection that falls silent beyond its deadline, breaks, or
-ends in the middle of a line is a :class:`~clientgo.rest.errors.TransportError`; a line that is no
-event at all is a :class:`~clientgo.meta.DecodeError`, raised after the events before it were
-handed out, because going on would leave a gap. The connection is closed on every way out.
+Promises: :meth:`HTTPWatchStream.read` returns, in order, all events that one read of the connection
+brought. Lines may be split anywhere; blank lines are skipped; an object that does not decode is an
+event with an :class:`~clientgo.meta.Undecodable`. A silent, broken or truncated connection raises a
+:class:`~clientgo.rest.errors.TransportError`; a line that is no event raises a
+:class:`~clientgo.meta.DecodeError` after the events before it. Either way the connection is closed.
 
-Differs from client-go (apimachinery ``watch`` StreamWatcher, ``rest/watch`` Decoder), which hands
-events out one by one through a channel and reports a broken connection as a clean end.
+Differs from client-go (apimachinery `watch` StreamWatcher), which reports a broken connection as a
+clean end.
 """
 
 from __future__ import annotations

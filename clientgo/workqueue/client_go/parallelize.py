@@ -1,12 +1,10 @@
-"""Doing a known number of pieces of work in several threads.
+"""A known number of pieces of work, done in several threads.
 
-Promises: each piece is done once, in chunks of neighbours; the call returns when every thread has
-ended; after a stop, or after a piece has raised, no further piece is begun.
+Promises: each piece is done once; the call returns when every thread has ended; after a stop, or
+after a piece has raised, no further piece begins. There is no order among pieces.
 
-Does not promise: an order among pieces, or a speed-up of pure Python code under the GIL.
-
-Differs from client-go (util/workqueue, `ParallelizeUntil`): a piece that raises does not end the
-process; the first exception is raised to the caller. No workers at all is an error.
+Differs from client-go (util/workqueue, `ParallelizeUntil`): the first exception is raised to the
+caller instead of ending the process.
 """
 
 from __future__ import annotations

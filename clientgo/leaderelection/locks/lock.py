@@ -1,10 +1,7 @@
-"""The lock that candidates compete for.
+"""The protocol of a lock that candidates compete for; use `LeaseLock`.
 
-Promises nothing itself; it says what an elector asks of a lock. ``LeaseLock`` is the one to use;
-tests bring their own.
-
-Differs from client-go (``tools/leaderelection/resourcelock``, Interface) in that every request is
-told how long it may take, since there is no context that would end it.
+Differs from client-go (`tools/leaderelection/resourcelock`, Interface): each request has a
+timeout, since there is no context that would end it.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ import threading
 from collections.abc import Iterator
 from typing import Protocol, runtime_checkable
 
-from clientgo.leaderelection.record import LeaderElectionRecord
+from clientgo.leaderelection.locks.record import LeaderElectionRecord
 
 
 class Lock(Protocol):

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clientgo.client import Client
-from clientgo.leaderelection.lease_lock import LeaseLock
+from clientgo.leaderelection.locks.lease_lock import LeaseLock
 from clientgo.record import EventRecorder
 
 LEASES: Final = "leases"

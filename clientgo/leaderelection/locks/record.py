@@ -1,14 +1,11 @@
-"""What a lease says about its leader, and how that is written into a Lease.
+"""What a lease says about its leader, and its form in a Lease.
 
-Promises: a record survives the way into a ``LeaseSpec`` and back without loss, to the microsecond
-in which a Lease keeps time; two records are equal if and only if their leases say the same.
+Promises: a record survives the way into a `LeaseSpec` and back, to the microsecond; records are
+equal if their leases are. The times come from clocks of other machines: a change shows that the
+holder lives, but they are never compared with our clock.
 
-Does not promise that the times mean anything here. They come from the clocks of other machines:
-people read them, and a change of them shows that the holder lives, but they are never compared
-with a clock of ours.
-
-Differs from client-go (``tools/leaderelection/resourcelock``, LeaderElectionRecord), whose times
-lose their fractions when two records are compared, so that renewals within one second look alike.
+Differs from client-go (`tools/leaderelection/resourcelock`, LeaderElectionRecord): fractions of a
+second count, so renewals within one second differ.
 """
 
 from __future__ import annotations

@@ -1,15 +1,11 @@
-"""The lock as a Lease object, ``coordination.k8s.io/v1``.
+"""The lock as a Lease object, `coordination.k8s.io/v1`.
 
-Promises: an update is made of the version that this lock read or wrote last, so that the server
-refuses it if anybody else wrote meanwhile; what others put on the Lease stays there; a request
-ends within its timeout, all its retries included.
+Promises: an update is based on the version that this lock read or wrote last, so the server refuses
+it after another write; foreign fields of the Lease stay; a request with its retries ends within its
+timeout. Not thread-safe, except for the watch.
 
-Does not promise thread-safety, but for the watch: an elector sends requests from one thread at a
-time.
-
-Differs from client-go (``tools/leaderelection/resourcelock``, LeaseLock): the limit of a request
-is also sent to the server. A lock made by :func:`lease_lock_from_config` is not held back by a
-client-side rate limit: a burst of other requests must not cost the lease.
+Differs from client-go (`tools/leaderelection/resourcelock`, LeaseLock): the timeout is also sent to
+the server, and :func:`lease_lock_from_config` ignores client-side rate limits.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ import msgspec
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.client import Client
-from clientgo.leaderelection.record import (
+from clientgo.leaderelection.locks.record import (
     LeaderElectionRecord,
     lease_spec_to_record,
     record_to_lease_spec,

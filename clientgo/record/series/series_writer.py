@@ -1,10 +1,8 @@
-"""Writing the events of events.k8s.io/v1, and keeping their series up to date on the server.
+"""Writing events of events.k8s.io/v1, and keeping their series up to date on the server.
 
-Promises: an event is created, its series patched in, and created anew where the server no longer
-has it; a series is rewritten while it goes on, so that it does not expire, and once more when it
-has ended.
-
-Upstream: ``tools/events`` recordEvent, finishSeries, refreshExistingEventSeries.
+An event is created, its series patched in, and created again if the server no longer has it. A
+series is written again while it goes on, so that it does not expire, and once when it has ended.
+Source: `tools/events` recordEvent, finishSeries, refreshExistingEventSeries.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ from clientgo.api.events_v1 import Event
 from clientgo.clock import Clock
 from clientgo.meta import AlreadyExistsError, NotFoundError
 from clientgo.record.delivery import Outcome, attempt, deliver
-from clientgo.record.series_cache import SeriesCache, Snapshot
+from clientgo.record.series.series_cache import SeriesCache, Snapshot
 
 if TYPE_CHECKING:
     from clientgo.client import Client

@@ -1,10 +1,7 @@
-"""The recorder of events.k8s.io/v1: says what was done to an object, and because of which other.
+"""The recorder of events.k8s.io/v1: what was done to an object, and because of which other.
 
-Promises what :class:`~clientgo.record.recorder.EventRecorder` does: no call raises or blocks. An
-object that the event relates to and that cannot be referred to is left out; one that it regards
-must be.
-
-Upstream: ``tools/events`` EventRecorder.
+Promises what :class:`~clientgo.record.recorder.EventRecorder` does. A related object without a
+reference is left out; the regarded one must have one. Source: `tools/events` EventRecorder.
 """
 
 from __future__ import annotations

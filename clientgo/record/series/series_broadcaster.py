@@ -1,14 +1,10 @@
 """The broadcaster of events.k8s.io/v1, whose repetitions make a series.
 
-Promises what :class:`~clientgo.record.broadcaster.Broadcaster` does. Several threads write, so
-that an event without an answer does not hold up the others, and one keeps the series on the server
-up to date.
+Promises what :class:`~clientgo.record.broadcaster.Broadcaster` does. Several threads write, in any
+order, and one keeps the series on the server up to date.
 
-Does not promise the order in which events are written.
-
-Differs from client-go (``tools/events``) in that an event is compared with the earlier ones when it
-is recorded, so that there is one queue, with room for ``queue_size`` writes, instead of three, the
-first of which holds 25.
+Differs from client-go (`tools/events`): an event is compared with earlier ones when it is recorded,
+so there is one queue, with room for `queue_size` writes, instead of three.
 """
 
 from __future__ import annotations
@@ -26,9 +22,9 @@ from clientgo.process import SupervisedThread
 from clientgo.record.broadcaster import Broadcaster
 from clientgo.record.delivery import RETRY_INTERVAL
 from clientgo.record.event_watch import EventWatch
-from clientgo.record.series_cache import SeriesCache, same_series
-from clientgo.record.series_recorder import SeriesRecorder
-from clientgo.record.series_writer import SeriesSink, SeriesWriter
+from clientgo.record.series.series_cache import SeriesCache, same_series
+from clientgo.record.series.series_recorder import SeriesRecorder
+from clientgo.record.series.series_writer import SeriesSink, SeriesWriter
 
 FINISH_EVERY: Final = 360.0
 """Seconds between looks for series that have ended."""

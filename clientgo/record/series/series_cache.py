@@ -1,14 +1,11 @@
-"""Series: what happens again is counted in one Event object (events.k8s.io/v1).
+"""Series: repetitions are counted in one Event object (events.k8s.io/v1).
 
-Promises: the first event of a kind is written, the second turns it into a series, all further ones
-only count here until the series is refreshed or ends. Memory is bounded. Thread-safe; the lock is
-never held while something is written.
+Promises: the first event of a kind is written, the second makes it a series, later ones only count
+here until the series is refreshed or ends. Memory is bounded. Thread-safe; the lock is not held
+during writes. Counts on the server are as of the last refresh.
 
-Does not promise that counts on the server are up to date: they are as of the last refresh.
-
-Differs from client-go (``tools/events``): the resource version of the object is no part of what
-makes events alike, since with it an object that changes would never have a series; what does not
-fit the cache is evicted and counted.
+Differs from client-go (`tools/events`): events are alike even if the object's resource version
+differs, or a changing object would never have a series; evictions are counted.
 """
 
 from __future__ import annotations

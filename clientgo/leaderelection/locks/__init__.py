@@ -1,0 +1,1 @@
+"""What candidates compete for, and what is written into it."""
