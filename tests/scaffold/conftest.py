@@ -23,7 +23,7 @@ def in_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator
 
 
 def forget_modules(folder: Path) -> None:
-    """Have what was imported from below a folder imported anew, as by a new process."""
+    """Forget what was imported from below a folder, as in a new process."""
     for name, module in list(sys.modules.items()):
         if str(getattr(module, "__file__", None) or "").startswith(str(folder)):
             del sys.modules[name]

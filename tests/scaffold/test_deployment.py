@@ -87,7 +87,7 @@ def test_a_certificate_is_mounted_if_cert_manager_makes_it() -> None:
     assert {"name": "webhook", "containerPort": 9443} in own["containers"][0]["ports"]
 
 
-def test_metrics_are_there_for_prometheus_and_nobody_else() -> None:
+def test_only_prometheus_may_read_metrics() -> None:
     """OP-GEN-18"""
     manifests = monitoring_manifests(project(), open_ports=(8081,))
 
@@ -96,9 +96,9 @@ def test_metrics_are_there_for_prometheus_and_nobody_else() -> None:
     (monitor,) = of_kind(manifests, "ServiceMonitor")
     assert monitor["spec"]["selector"]["matchLabels"] == service["metadata"]["labels"]
     (policy,) = of_kind(manifests, "NetworkPolicy")
-    prometheus, everybody = policy["spec"]["ingress"]
+    prometheus, everywhere = policy["spec"]["ingress"]
     assert prometheus["ports"] == [{"protocol": "TCP", "port": 8080}]
     assert prometheus["from"][0]["namespaceSelector"]["matchLabels"] == {"metrics": "enabled"}
-    assert everybody == {"ports": [{"protocol": "TCP", "port": 8081}]}
+    assert everywhere == {"ports": [{"protocol": "TCP", "port": 8081}]}
     (reader,) = of_kind(manifests, "ClusterRole")
     assert reader["rules"] == [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]

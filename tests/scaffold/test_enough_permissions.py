@@ -61,6 +61,6 @@ def test_an_operator_asks_for_nothing_that_it_is_not_granted(
             lambda actions: sum(a.verb is Verb.PATCH and not a.subresource for a in actions) >= 2
         )
 
-    reviews = "authorization.k8s.io"  # about oneself, which everybody may ask for
+    reviews = "authorization.k8s.io"  # about the user itself, allowed for all users
     about = [a for a in world.asked.actions() if a.resource.group != reviews]
     assert {str(a) for a in about if not _is_granted(a, rules)} == set()

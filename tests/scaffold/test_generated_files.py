@@ -23,7 +23,7 @@ def test_a_second_time_nothing_is_written(tmp_path: Path) -> None:
     assert _write(tmp_path, _wanted()) == []
 
 
-def test_what_nobody_edited_is_brought_up_to_date(tmp_path: Path) -> None:
+def test_an_unedited_file_is_updated(tmp_path: Path) -> None:
     """OP-GEN-20"""
     _write(tmp_path, _wanted("old"))
 
@@ -45,7 +45,7 @@ def test_what_was_edited_is_kept_unless_one_insists(tmp_path: Path) -> None:
     assert file.read_text() == _wanted("b")["crd/a.yaml"]
 
 
-def test_a_file_without_the_first_line_belongs_to_whoever_removed_it(tmp_path: Path) -> None:
+def test_a_file_without_the_first_line_belongs_to_its_editor(tmp_path: Path) -> None:
     """OP-GEN-20"""
     _write(tmp_path, _wanted())
     file = tmp_path / "crd/a.yaml"
@@ -55,7 +55,7 @@ def test_a_file_without_the_first_line_belongs_to_whoever_removed_it(tmp_path: P
     assert list(differences(tmp_path, _wanted("b"), PARTS)) == []
 
 
-def test_a_file_of_what_there_is_no_more_is_removed_if_nobody_edited_it(tmp_path: Path) -> None:
+def test_a_left_over_file_is_removed_unless_it_was_edited(tmp_path: Path) -> None:
     """OP-GEN-20"""
     _write(tmp_path, _wanted())
     (tmp_path / "crd/mine.yaml").write_text("kind: Mine\n")

@@ -79,7 +79,7 @@ def deployed(demo: Path, cluster: Cluster) -> Cluster:
     forget_modules(demo)
     assert main(["operator", "gen", "all"]) == 0
     assert cluster.run("deploy", "--image", "example.com/demo:2") == 0
-    # There is no pod that would answer the webhooks; in its own namespace nobody asks it.
+    # There is no pod that would answer the webhooks; its own namespace is left out.
     cluster.namespace = "demo-system"
     return cluster
 
@@ -178,7 +178,7 @@ def test_the_operator_stays_until_it_has_cleaned_up(deployed: Cluster) -> None:
     assert not deployed.has(Deployment, "demo", "demo-system")
 
 
-def test_objects_that_nobody_cleans_up_are_named_and_the_operator_is_left(
+def test_objects_that_are_not_cleaned_up_are_named_and_the_operator_is_left(
     deployed: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """OP-FIN-13, OP-GEN-22"""

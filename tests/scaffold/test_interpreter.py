@@ -20,7 +20,7 @@ def test_the_interpreter_is_named_so_that_nothing_is_fetched() -> None:
 
 
 @pytest.mark.parametrize(("finds", "path"), [(True, False), (False, True)])
-def test_a_folder_that_python_was_told_of_is_told_again(
+def test_an_import_path_is_kept_for_the_project(
     monkeypatch: pytest.MonkeyPatch, finds: bool, path: bool
 ) -> None:
     """OP-GEN-23"""

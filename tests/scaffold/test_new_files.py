@@ -143,7 +143,7 @@ def test_what_was_written_into_main_stays_when_a_part_is_added(project: Project)
     assert "BackupReconciler" in main.read_text()
 
 
-def test_where_main_is_another_one_is_told_what_to_add(project: Project) -> None:
+def test_if_main_was_changed_the_lines_to_add_are_printed(project: Project) -> None:
     """OP-GEN-20"""
     main = project.root / "my_demo/main.py"
     main.write_text("mine")

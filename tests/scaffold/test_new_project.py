@@ -49,7 +49,7 @@ def test_make_run_reconciles_the_samples_on_a_server_in_memory(project: Path) ->
     assert said.rstrip().endswith("reconciled.")
 
 
-def test_the_tests_that_a_project_is_born_with_pass(project: Path) -> None:
+def test_the_tests_of_a_new_project_pass(project: Path) -> None:
     """OP-GEN-23"""
     said = _shell("make test", project)
 

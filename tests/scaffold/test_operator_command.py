@@ -127,7 +127,7 @@ _WITHOUT_NETWORK = """
 import socket, sys, threading
 class NoSocket(socket.socket):
     def __init__(self, *_, **__):
-        raise AssertionError("somebody opens a socket")
+        raise AssertionError("a socket is opened")
 socket.socket = NoSocket
 before = set(threading.enumerate())
 import demo.main, demo.controllers.demo, demo.webhooks.demo, demo.api.demo_v1alpha1

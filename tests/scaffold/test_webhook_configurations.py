@@ -102,7 +102,7 @@ def test_webhooks_that_refuse_what_they_cannot_judge_leave_the_operators_namespa
     assert by_name["vnote.example.com"]["namespaceSelector"] == {"matchLabels": {"c": "d"}}
 
 
-def test_cert_manager_is_told_where_to_write_its_authority() -> None:
+def test_annotations_say_where_cert_manager_writes_its_authority() -> None:
     """OP-CRT-03"""
     annotations = inject_annotation("shopkeeper-serving-cert", "shops")
     for configuration in _configurations(annotations=annotations):

@@ -115,7 +115,7 @@ def test_a_header_of_more_than_a_mebibyte_is_refused(
     assert len(serving.calls) == calls
 
 
-def test_a_header_that_trickles_in_is_hung_up_on(
+def test_a_slow_header_ends_the_connection(
     serving: Serving, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-MGR-24"""
@@ -126,9 +126,7 @@ def test_a_header_that_trickles_in_is_hung_up_on(
         assert read_to_end(sock) == b""
 
 
-def test_an_idle_connection_is_hung_up_on(
-    serving: Serving, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_idle_connection_is_closed(serving: Serving, monkeypatch: pytest.MonkeyPatch) -> None:
     """OP-MGR-24"""
     assert connection.IDLE_TIMEOUT == 90.0  # type: ignore[attr-defined]
     with connect(serving.address) as sock:
@@ -164,7 +162,7 @@ def test_http_2_is_not_offered(serving: Serving) -> None:
         assert sock.selected_alpn_protocol() is None
 
 
-def test_plain_text_on_the_port_disturbs_nobody(serving: Serving) -> None:
+def test_plain_text_on_the_port_does_not_affect_other_clients(serving: Serving) -> None:
     with socket.create_connection(serving.address, timeout=30) as sock:
         sock.sendall(b"GET / HTTP/1.1\r\n\r\n")
         with contextlib.suppress(ConnectionError):
@@ -174,7 +172,7 @@ def test_plain_text_on_the_port_disturbs_nobody(serving: Serving) -> None:
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
 
 
-def test_a_client_that_does_not_shake_hands_holds_nobody_up(serving: Serving) -> None:
+def test_a_client_without_a_handshake_does_not_delay_others(serving: Serving) -> None:
     with socket.create_connection(serving.address), connect(serving.address) as sock:
         sock.sendall(request())
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
@@ -243,7 +241,7 @@ def test_a_request_that_is_none_of_the_servers_is_refused(
         assert read_to_end(sock).startswith(f"HTTP/1.1 {status}".encode())
 
 
-def test_a_client_that_asks_first_is_told_to_go_on(serving: Serving) -> None:
+def test_a_client_that_expects_100_continue_gets_it(serving: Serving) -> None:
     with connect(serving.address) as sock:
         head, _, body = request(b"12345", "Expect: 100-continue\r\n").rpartition(b"\r\n\r\n")
         sock.sendall(head + b"\r\n\r\n")

@@ -64,7 +64,7 @@ def test_a_failure_is_logged_when_it_begins_and_when_it_is_over(
     assert statuses == [500, 500, 200]
     assert [record.getMessage() for record in caplog.records] == [
         "readyz: check caches fails: secret reason",
-        "readyz: check caches is well again",
+        "readyz: check caches passes again",
     ]
 
 
@@ -87,7 +87,7 @@ def test_excluding_what_is_not_there_is_remarked() -> None:
     )
 
 
-def test_a_single_check_can_be_asked() -> None:
+def test_a_single_check_can_be_run() -> None:
     made = checks(caches=failing, workers=lambda: None)
 
     assert page(made, "workers") == (200, "ok")

@@ -10,7 +10,7 @@ from clientgo.serving import Request
 from clientgo.serving.metrics import metrics_handler
 
 
-def test_it_shows_what_a_provider_was_told() -> None:
+def test_it_shows_the_metrics_of_a_provider() -> None:
     registry = CollectorRegistry()
     PrometheusProvider(registry).counter(WORKQUEUE_ADDS, name="foos").inc()
 

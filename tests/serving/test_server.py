@@ -63,7 +63,7 @@ def test_a_head_request_gets_no_body(server: Server) -> None:
     assert get(server, "/healthz", "HEAD") == (200, "")
 
 
-def test_a_handler_that_fails_tells_the_log_and_not_the_client(
+def test_the_error_of_a_handler_is_logged_and_not_sent(
     server: Server, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert get(server, "/broken") == (500, "internal server error\n")
@@ -142,9 +142,7 @@ def test_a_header_of_more_than_a_mebibyte_is_refused(server: Server) -> None:
         assert b"431" in sock.recv(100)
 
 
-def test_a_header_that_trickles_in_is_hung_up_on(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_header_ends_the_connection(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """OP-MGR-24: the time is that of the whole header, not of each byte."""
     monkeypatch.setattr(connection, "HEADER_TIMEOUT", 0.2)
     with connection_to(server) as sock:

@@ -54,7 +54,7 @@ def test_a_certificate_is_due_after_two_thirds_of_its_life() -> None:
     assert validity.is_over(NOW + 900)
 
 
-def test_nothing_is_made_anew_before_it_is_due() -> None:
+def test_nothing_is_renewed_before_it_is_due() -> None:
     """OP-CRT-02"""
     made = OwnCertificates.make(NAMES, NOW)
 

@@ -112,8 +112,8 @@ def test_an_operator_serves_webhooks_with_certificates_that_it_made(
 def test_the_first_certificates_of_a_conversion_wait_for_no_leader(
     api: EmbeddedAPIServer, tmp_path: Path
 ) -> None:
-    """OP-CRT-02, OP-CNV-07, OP-MGR-04: caches wait for conversions, a leader for the caches, and so
-    nobody may wait for a leader; two replicas that begin at once go on with the same."""
+    """OP-CRT-02, OP-CNV-07, OP-MGR-04: caches wait for conversions and a leader for the caches, so
+    the certificates must not wait for a leader; two replicas use the same."""
     with Client(api.url) as client:
         hold_lease(client)
         first, second = (replica(api, tmp_path / name, FromAlpha) for name in "12")

@@ -142,11 +142,11 @@ def test_only_the_leader_writes_and_the_others_take_what_it_wrote(
     assert before["tls.crt"] == (follower.server.options.directory / "tls.crt").read_bytes()
 
 
-def test_where_a_leader_would_wait_for_them_anybody_makes_the_first_certificates(
+def test_if_a_leader_needs_the_webhooks_any_replica_makes_the_first_certificates(
     clock: FakeClock, tmp_path: Path
 ) -> None:
-    """OP-CRT-02: and has them trusted, even if whoever made them could not any more; what is
-    trusted already is the leader's to change."""
+    """OP-CRT-02: and writes the caBundle, even if the replica that made them has failed; only the
+    leader changes an existing one."""
     client = FakeClient()
     one, other = (
         Replica(client, clock, tmp_path / name, leads=False, may_begin=True) for name in "12"
@@ -251,7 +251,7 @@ def test_an_authority_is_announced_before_anybody_shows_a_certificate_of_it(
 @pytest.mark.parametrize(
     "spoilt", [{"tls.crt": b"nonsense"}, {"ca.crt": b"nonsense"}, {"ca.key": b""}]
 )
-def test_a_secret_that_somebody_has_spoilt_is_made_good(
+def test_a_secret_with_bad_contents_is_repaired(
     client: Client, replica: Callable[..., Replica], spoilt: dict[str, bytes]
 ) -> None:
     """OP-CRT-02"""
@@ -269,7 +269,7 @@ def test_a_secret_that_somebody_has_spoilt_is_made_good(
     assert (directory / "tls.crt").read_bytes() == data["tls.crt"]
 
 
-def test_a_secret_that_somebody_has_made_is_filled_and_what_is_in_it_kept(
+def test_an_existing_secret_is_filled_and_its_other_contents_are_kept(
     client: Client, replica: Callable[..., Replica]
 ) -> None:
     """OP-CRT-02"""
@@ -321,7 +321,7 @@ def test_a_server_that_cannot_be_reached_is_said_and_asked_again(
     clock: FakeClock, replica: Callable[..., Replica], caplog: pytest.LogCaptureFixture
 ) -> None:
     """OP-CRT-02"""
-    nobody = SelfSignedCertificates(
+    keeper = SelfSignedCertificates(
         Client("http://127.0.0.1:1"),
         SECRET,
         names=NAMES,
@@ -332,7 +332,7 @@ def test_a_server_that_cannot_be_reached_is_said_and_asked_again(
     )
     stop = threading.Event()
     with caplog.at_level(logging.WARNING, "clientgo.operator.certificates"):
-        running = Background(lambda: nobody.run(stop))
+        running = Background(lambda: keeper.run(stop))
         clock.wait_for_waiters(1)
     assert "cannot be kept" in caplog.text
     assert "tried again in 10 s" in caplog.text
@@ -340,7 +340,7 @@ def test_a_server_that_cannot_be_reached_is_said_and_asked_again(
     running.result()
 
 
-def test_without_the_package_that_makes_certificates_it_is_told_at_once(
+def test_without_the_package_that_makes_certificates_it_is_refused(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-CRT-02"""

@@ -203,7 +203,7 @@ def test_a_raw_handler_gets_the_request_and_answers_for_itself() -> None:
     assert verdict.patch == [{"op": "add", "path": "/spec/replicas", "value": 9}]
 
 
-def test_a_raw_handler_that_returns_nothing_is_a_bug_that_is_told() -> None:
+def test_a_raw_handler_that_returns_nothing_is_reported_as_a_bug() -> None:
     """OP-WHK-07"""
 
     @mutate_raw("/x", name="x.demo.example.com", groups=[""], versions=["v1"], resources=["pods"])
@@ -216,7 +216,7 @@ def test_a_raw_handler_that_returns_nothing_is_a_bug_that_is_told() -> None:
     assert "must return an AdmissionResponse, not None" in verdict.status.message
 
 
-def test_a_dry_run_is_told_to_the_handler() -> None:
+def test_the_handler_knows_of_a_dry_run() -> None:
     """OP-WHK-14"""
     seen: list[bool] = []
 

@@ -73,7 +73,7 @@ def test_the_function_sees_the_context_variables_of_its_caller() -> None:
     assert CallLimiter().call(name.get, 1.0, "/x") == "jane"
 
 
-def test_a_thread_that_cannot_be_had_is_told_and_keeps_no_place(
+def test_a_thread_that_cannot_start_is_an_error_and_does_not_count(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """OP-WHK-08"""

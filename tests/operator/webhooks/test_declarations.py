@@ -287,7 +287,7 @@ def test_a_webhook_that_fails_closed_can_leave_the_namespace_of_the_operator_out
     assert manifest.namespace_selector == chosen
 
 
-def test_a_webhook_that_fails_open_disturbs_nobody_in_the_namespace_of_the_operator() -> None:
+def test_a_webhook_that_fails_open_includes_the_namespace_of_the_operator() -> None:
     """OP-WHK-19"""
     manifest = manifest_of(validate(Foo, failure_policy="Ignore")(lambda *_: None))
 

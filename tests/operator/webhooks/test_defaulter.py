@@ -57,12 +57,12 @@ def test_a_new_object_may_be_returned() -> None:
     """OP-WHK-03"""
 
     @default(Foo)
-    def anew(obj: Foo, ctx: AdmissionContext) -> Foo:
+    def replace(obj: Foo, ctx: AdmissionContext) -> Foo:
         return Foo(metadata=obj.metadata, spec=FooSpec(replicas=7))
 
     came = foo(image="nginx", unknown={"kept": [1]})
 
-    verdict = Asked(anew).ask(review("CREATE", came))
+    verdict = Asked(replace).ask(review("CREATE", came))
 
     assert verdict.applied_to(came)["spec"] == {"replicas": 7, "unknown": {"kept": [1]}}
 
@@ -169,7 +169,7 @@ def test_a_defaulter_may_refuse() -> None:
 
 
 @pytest.mark.parametrize("nonsense", [42, {"spec": {}}, FooStatus()])
-def test_a_handler_that_returns_something_else_is_a_bug_that_is_told(nonsense: Any) -> None:
+def test_a_handler_that_returns_something_else_is_reported_as_a_bug(nonsense: Any) -> None:
     """OP-WHK-07"""
 
     @default(Foo)

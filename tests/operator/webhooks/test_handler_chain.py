@@ -60,7 +60,7 @@ def test_the_chain_ends_with_the_first_that_refuses() -> None:
     assert (verdict.allowed, verdict.status.message, asked) == (False, "b refuses", ["a", "b"])
 
 
-def test_a_chain_in_which_nobody_changes_anything_has_no_patch() -> None:
+def test_a_chain_without_changes_has_no_patch() -> None:
     """OP-WHK-10"""
     verdict = Asked(first, second, path="/mutate").ask(
         review("CREATE", foo(replicas=1, image="image-for-1"))

@@ -220,7 +220,7 @@ def test_tls_before_1_2_is_refused(server: WebhookServer) -> None:
         assert sock.version() == "TLSv1.2"
 
 
-def test_versions_that_cannot_be_converted_are_told_at_the_start(tmp_path: Path) -> None:
+def test_versions_that_cannot_be_converted_are_refused_at_the_start(tmp_path: Path) -> None:
     """OP-CNV-02"""
     webhooks = Webhooks()
     webhooks.register(FromAlpha)

@@ -149,14 +149,14 @@ def test_an_error_of_the_api_is_passed_on_word_for_word() -> None:
 
 
 @pytest.mark.parametrize("nonsense", ["a text", [1], 7])
-def test_a_validator_that_returns_something_else_is_a_bug_that_is_told(nonsense: Any) -> None:
+def test_a_validator_that_returns_something_else_is_reported_as_a_bug(nonsense: Any) -> None:
     """OP-WHK-07"""
     verdict = Asked(validator(lambda: nonsense)).ask(review("CREATE", foo()))
 
     assert (verdict.allowed, verdict.code) == (False, 500)
 
 
-def test_the_context_tells_about_the_request() -> None:
+def test_the_context_describes_the_request() -> None:
     """OP-WHK-11"""
     seen: list[Any] = []
 

@@ -104,7 +104,7 @@ def test_a_spoke_that_says_less_than_the_hub_is_tried_from_its_side_alone() -> N
         roundtrip(Converter())
 
 
-def test_what_is_no_converter_is_told() -> None:
+def test_an_object_that_is_not_a_converter_is_refused() -> None:
     """OP-CNV-05"""
     with pytest.raises(DeclarationError, match="not declared with @conversion"):
         roundtrip(object())
@@ -130,7 +130,7 @@ def test_the_same_numbers_give_the_same_object() -> None:
     assert random_object(WideV1, random.Random(3)) == random_object(WideV1, random.Random(3))
 
 
-def test_a_pattern_is_told_to_be_too_much() -> None:
+def test_a_type_with_a_pattern_is_refused() -> None:
     """OP-CNV-05"""
     with pytest.raises(TypeError, match="pattern"):
         random_object(Patterned, random.Random(1))

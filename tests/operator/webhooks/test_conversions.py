@@ -52,7 +52,7 @@ def test_an_object_that_has_the_version_is_returned_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(("has", "wants"), [("v1", "v7"), ("v7", "v1")])
-def test_a_version_that_nobody_declared_is_an_error(has: str, wants: str) -> None:
+def test_an_undeclared_version_is_an_error(has: str, wants: str) -> None:
     """OP-CNV-04"""
     with pytest.raises(ConversionError, match="no version 'v7' here; there are v1, v1alpha1"):
         conversions().convert(job(has), wants)
@@ -92,7 +92,7 @@ def test_unknown_fields_are_kept_in_an_annotation_where_that_is_asked_for() -> N
 
 
 @pytest.mark.parametrize("text", ["no json", "[1]"])
-def test_an_annotation_that_somebody_has_spoilt_is_an_error(text: str) -> None:
+def test_an_annotation_that_is_not_json_is_an_error(text: str) -> None:
     """OP-CNV-06"""
     spoke = job("v1beta1", minute="5")
     spoke["metadata"]["annotations"] = {UNKNOWN: text}
@@ -145,7 +145,7 @@ def test_other_metadata_may_not_be_changed_by_a_conversion() -> None:
         KindConversions([converter(JobV1Alpha1, JobV1, renamed)]).convert(job("v1alpha1"), "v1")
 
 
-def test_a_converter_that_returns_something_else_is_told() -> None:
+def test_a_converter_that_returns_something_else_is_an_error() -> None:
     with pytest.raises(TypeError, match="must return a JobV1"):
         KindConversions([converter(JobV1Alpha1, JobV1, lambda obj: obj)]).convert(
             job("v1alpha1"), "v1"
