@@ -14,11 +14,13 @@ import threading
 import uuid
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
+from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
 from clientgo.operator.durations import Duration, seconds
@@ -26,16 +28,30 @@ from clientgo.operator.errors import CancelledError
 from clientgo.operator.outcome import ALL_READY, DependentsOutcome
 from clientgo.operator.run_fields import BoundLogger
 from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
-
-if TYPE_CHECKING:
-    from clientgo.operator.client.cached_client import CachedClient
-    from clientgo.operator.controller import Controller
+from clientgo.record import SeriesRecorder
 
 P = TypeVar("P")
 S = TypeVar("S")
 T = TypeVar("T")
 
 _log = logging.getLogger("clientgo.operator.reconcile")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunScope:
+    """What every run of one controller can reach; everything in it is thread-safe.
+
+    ``controller`` is the controller's name. ``secondaries(kind, key, primary, source)`` reads the
+    caches of the sources.
+    """
+
+    controller: str
+    primary: APIResource
+    client: CachedClient
+    recorder: SeriesRecorder
+    clock: Clock
+    values: Mapping[str, Any]
+    secondaries: Callable[[Any, ObjectName, Any, str | None], list[Any]]
 
 
 class Context(Generic[P]):
@@ -48,9 +64,9 @@ class Context(Generic[P]):
 
     __slots__ = (
         "_client",
-        "_controller",
         "_id",
         "_run",
+        "_scope",
         "cancelled",
         "deadline",
         "deleted",
@@ -62,13 +78,13 @@ class Context(Generic[P]):
 
     def __init__(
         self,
-        controller: Controller[Any],
+        scope: RunScope,
         run: Run,
         *,
         cancelled: threading.Event,
         deadline: float | None = None,
     ) -> None:
-        self._controller = controller
+        self._scope = scope
         self._run = run
         self._id = ""
         self._client: CachedClient | None = None
@@ -95,7 +111,7 @@ class Context(Generic[P]):
     @property
     def primary(self) -> APIResource:
         """The kind of the primary."""
-        return self._controller.primary
+        return self._scope.primary
 
     @property
     def rerun_pending(self) -> bool:
@@ -105,7 +121,7 @@ class Context(Generic[P]):
     @property
     def values(self) -> Mapping[str, Any]:
         """What the program gave its manager for all reconcilers."""
-        return self._controller.services.values
+        return self._scope.values
 
     # What it can reach
 
@@ -117,7 +133,7 @@ class Context(Generic[P]):
         :class:`~clientgo.operator.errors.CancelledError`.
         """
         if self._client is None:
-            self._client = self._controller.client.until(self.cancelled)
+            self._client = self._scope.client.until(self.cancelled)
         return self._client
 
     @property
@@ -128,7 +144,7 @@ class Context(Generic[P]):
     @property
     def events(self) -> ObjectEvents:
         """Records Events, about the primary unless told otherwise. Never blocks or raises."""
-        return ObjectEvents(self._controller.recorder, self.obj)
+        return ObjectEvents(self._scope.recorder, self.obj)
 
     def secondary(
         self, kind: type[S], *, name: str | None = None, source: str | None = None
@@ -151,7 +167,7 @@ class Context(Generic[P]):
 
     def secondaries(self, kind: type[S], *, source: str | None = None) -> list[S]:
         """The secondaries of a kind, from its source's cache, in the order of their names."""
-        found: list[S] = self._controller.secondaries(kind, self.key, self.obj, source)
+        found: list[S] = self._scope.secondaries(kind, self.key, self.obj, source)
         return found
 
     def own(self, obj: S, *, controller: bool = True, block: bool = True) -> S:
@@ -168,7 +184,7 @@ class Context(Generic[P]):
     @property
     def clock(self) -> Clock:
         """The manager's clock, as :func:`~clientgo.operator.status.set_condition` takes one."""
-        return self._controller.services.clock
+        return self._scope.clock
 
     def now(self) -> datetime:
         """The time, by the manager's clock, in UTC."""
@@ -199,6 +215,6 @@ class Context(Generic[P]):
             except BaseException as error:  # noqa: BLE001 - told to whoever asks the future
                 future.set_exception(error)
 
-        name = f"{self._controller.name}-helper"
+        name = f"{self._scope.controller}-helper"
         threading.Thread(target=work, name=name, daemon=True).start()
         return future

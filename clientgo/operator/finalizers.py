@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from clientgo.meta import APIResource, metadata_of
+from clientgo.operator.context import Context
 from clientgo.operator.errors import DeclarationError
-
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
 
 P = TypeVar("P")
 

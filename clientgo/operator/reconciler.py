@@ -13,15 +13,13 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
+from clientgo.operator.context import Context
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.finalizers import Finalizers
-
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
-    from clientgo.operator.mappers import Key
-    from clientgo.operator.result import Result
+from clientgo.operator.mappers import Key
+from clientgo.operator.result import Result
 
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)

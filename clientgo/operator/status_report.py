@@ -15,18 +15,16 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal, Protocol
 
 from clientgo.meta import Model, is_conflict
 from clientgo.meta.markers import Format
 from clientgo.meta.timestamps import format_time, parse_time
 from clientgo.operator.client.object_events import PROCESSING_ERROR, RESOURCE_EXISTS, shortened
+from clientgo.operator.context import Context
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import AlreadyOwnedError
 from clientgo.operator.status import has_status_fields, status_of
-
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 

@@ -11,7 +11,7 @@ import pytest
 from clientgo.api.core_v1 import Namespace
 from clientgo.meta import ForbiddenError, ObjectMeta, ObjectName
 from clientgo.operator import ALL, Context, Result, watch
-from clientgo.operator import namespace_changes as changes
+from clientgo.operator.controller import namespace_changes as changes
 from clientgo.operator.errors import CacheSyncTimeoutError, ConfigError
 from clientgo.operator.mappers import by_name
 from clientgo.operator.sources import inbound

@@ -6,7 +6,7 @@ import logging
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -306,7 +306,7 @@ def test_a_source_that_was_stopped_can_be_started_again(polling: Callable[..., P
         with poll.world.running():
             outside.questions(1)
             with pytest.raises(AlreadyStartedError):
-                poll.controller._start_source(poll.source)
+                poll.source.start(cast("Any", None), cast("Any", None))
             poll.controller.remove_source("poll")
             drain(poll)
             poll.controller.add_source(poll.source)

@@ -14,8 +14,12 @@ from clientgo.metrics.prometheus import PrometheusProvider
 from clientgo.operator import CacheScope, Context, Predicate, watch
 from clientgo.operator.cache.scope import EVERYWHERE
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, GenericEvent, UpdateEvent
-from clientgo.operator.controller_metrics import ControllerMetrics
-from clientgo.operator.event_router import MAPPER_RETRIES, MAPPER_RETRY_DELAY, EventRouter
+from clientgo.operator.controller.event_router import (
+    MAPPER_RETRIES,
+    MAPPER_RETRY_DELAY,
+    EventRouter,
+)
+from clientgo.operator.controller.metrics import ControllerMetrics
 from clientgo.operator.mappers import MapContext, by_name
 from clientgo.operator.predicates import generation_changed
 from clientgo.operator.runs import Timers

@@ -18,7 +18,7 @@ from clientgo.clock import Clock
 from clientgo.meta import APIResource
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.context import Context
-from clientgo.operator.declaration import Declaration
+from clientgo.operator.controller.declaration import Declaration
 from clientgo.operator.dependents.declared_dependents import (
     Node,
     connect,

@@ -38,8 +38,8 @@ from clientgo.operator.client.connection import client_of
 from clientgo.operator.client.event_recorder import EventOutlet
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
-from clientgo.operator.controller_config import ControllerSettings
-from clientgo.operator.declaration import Declaration, declaration_of
+from clientgo.operator.controller.config import ControllerSettings
+from clientgo.operator.controller.declaration import Declaration, declaration_of
 from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import (
     AlreadyStartedError,

@@ -15,8 +15,8 @@ from typing import Any, Final
 from clientgo.meta import APIResource
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.controller import Controller
-from clientgo.operator.controller_config import ControllerConfig, changed_config
-from clientgo.operator.declaration import Declaration
+from clientgo.operator.controller.config import ControllerConfig, changed_config
+from clientgo.operator.controller.declaration import Declaration
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.manager.config import ManagerConfig
 

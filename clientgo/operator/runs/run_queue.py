@@ -62,13 +62,14 @@ class RunQueue:
         work: Work,
         settings: RunSettings,
         *,
+        stopping: threading.Event | None = None,
         on_crash: Callable[[BaseException], object] | None = None,
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
         self.name = name
         self.settings = settings
-        self.cancelled = threading.Event()
+        self.cancelled = stopping or threading.Event()
         """Set when the queue stops: runs should end."""
         self._work = work
         self._on_crash = on_crash

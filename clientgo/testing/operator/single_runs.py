@@ -25,9 +25,9 @@ from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.scope import EVERYWHERE
 from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.controller import Controller
-from clientgo.operator.controller_config import changed_config
-from clientgo.operator.cycle import Cycle
-from clientgo.operator.declaration import Declaration, declaration_of
+from clientgo.operator.controller.config import changed_config
+from clientgo.operator.controller.cycle import Cycle
+from clientgo.operator.controller.declaration import Declaration, declaration_of
 from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.reconciler import Shape, shape_of
@@ -170,7 +170,7 @@ class _Bench:
 
     def _pass(self, key: ObjectName, state: ObjectState) -> None:
         """Pass by pass, as a queue would, until none follows at once."""
-        cycle = Cycle(self._controller)
+        cycle = Cycle(self._controller.parts)
         for _ in range(MOST_PASSES):
             state.begin(self._clock.monotonic())
             cycle(Run(key, state, self._clock))

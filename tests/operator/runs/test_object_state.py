@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.meta import ConflictError, NotFoundError
 from clientgo.operator import RateLimit, retry
-from clientgo.operator.controller_config import ControllerConfig
+from clientgo.operator.controller.config import ControllerConfig
 from clientgo.operator.errors import DependentErrors, Retry, TerminalError
 from clientgo.operator.retry import ExponentialRetry, RetryState
 from clientgo.operator.runs import (

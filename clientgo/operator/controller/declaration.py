@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
-from clientgo.operator.controller_config import (
+from clientgo.operator.controller.config import (
     ControllerConfig,
     ControllerSettings,
     changed_config,

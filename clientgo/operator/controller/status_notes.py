@@ -7,13 +7,11 @@ together with what the reconciler says; and that a reporter which fails does no 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from clientgo.operator.controller_config import ControllerConfig
+from clientgo.operator.context import Context
+from clientgo.operator.controller.config import ControllerConfig
 from clientgo.operator.status import GenerationObserver, check_new_status, status_type_of
-
-if TYPE_CHECKING:
-    from clientgo.operator.context import Context
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 

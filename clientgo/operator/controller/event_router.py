@@ -23,7 +23,7 @@ from clientgo.operator.change_events import (
     CreateEvent,
     UpdateEvent,
 )
-from clientgo.operator.controller_metrics import ControllerMetrics
+from clientgo.operator.controller.metrics import ControllerMetrics
 from clientgo.operator.mappers import MapContext, Mapper, mapped_keys
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.run_fields import RunFields, logging_about
@@ -38,6 +38,9 @@ UnlessEcho: TypeAlias = Callable[
 ]
 """Calls the first function unless a run for that key has just written this state of an object, and
 then the second."""
+
+OnEcho: TypeAlias = Callable[[ObjectName, ChangeEvent], object]
+"""Handles an event that passed, of a state that a run for that key has just written."""
 
 _log = logging.getLogger("clientgo.operator.source")
 
@@ -59,7 +62,7 @@ class EventRouter:
         mapper: Mapper | None = None,
         predicate: Predicate | None = None,
         unless_echo: UnlessEcho | None = None,
-        on_echo: Callable[[ObjectName, ChangeEvent], object] | None = None,
+        on_echo: OnEcho | None = None,
     ) -> None:
         self._source = source
         self._controller = controller

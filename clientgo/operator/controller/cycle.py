@@ -19,7 +19,7 @@ Red Hat's operator best practices describe.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
 from clientgo.meta.resource_version import parse_resource_version
@@ -31,21 +31,19 @@ from clientgo.operator.client.object_writes import (
     write_status,
 )
 from clientgo.operator.context import Context
+from clientgo.operator.controller.failures import STATUS_RETRY, Failures, InvalidObjectError
+from clientgo.operator.controller.parts import ControllerParts
 from clientgo.operator.errors import (
     CancelledError,
     FinalizerErrors,
     OperatorError,
     TerminalError,
 )
-from clientgo.operator.failures import STATUS_RETRY, Failures, InvalidObjectError
 from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.result import Result, Write
 from clientgo.operator.run_fields import RunFields, enter, leave
 from clientgo.operator.runs import RetryInfo, Run
 from clientgo.rest import TransportError
-
-if TYPE_CHECKING:
-    from clientgo.operator.controller import Controller
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 
@@ -56,20 +54,19 @@ MOST_INITIALISATIONS: Final = 3
 class Cycle:
     """The work of a controller's run queue; one instance serves all its workers."""
 
-    def __init__(self, controller: Controller[Any]) -> None:
-        self._controller = controller
-        self._shape = controller.shape
-        self._kind = controller.kind
-        self._clock = controller.services.clock
-        self._metrics = controller.metrics
-        self._failures = Failures(controller)
+    def __init__(self, parts: ControllerParts) -> None:
+        self._parts = parts
+        self._shape = parts.shape
+        self._clock = parts.clock
+        self._metrics = parts.metrics
+        self._failures = Failures(parts)
 
     def __call__(self, run: Run) -> None:
         """Run once; raises only what must stop the controller."""
-        controller, started = self._controller, self._clock.monotonic()
-        cancelled, deadline = controller.deadlines.begin(run, started)
-        ctx: Context[Any] = Context(controller, run, cancelled=cancelled, deadline=deadline)
-        log = RunFields(controller.name, controller.primary, run.key, lambda: ctx.reconcile_id)
+        parts, started = self._parts, self._clock.monotonic()
+        cancelled, deadline = parts.deadlines.begin(run, started)
+        ctx: Context[Any] = Context(parts, run, cancelled=cancelled, deadline=deadline)
+        log = RunFields(parts.controller, parts.primary, run.key, lambda: ctx.reconcile_id)
         token = enter(log)
         ended = "error"
         self._metrics.run_began(run.key)
@@ -78,17 +75,17 @@ class Cycle:
         finally:
             leave(token)
             now = self._clock.monotonic()
-            controller.deadlines.end(run)
+            parts.deadlines.end(run)
             self._metrics.run_ended(run.key, ended, now - started)
 
     def _pass(self, ctx: Context[Any], run: Run, log: RunFields) -> str:
         """Returns how it ended, as the metrics call it."""
         if self._shape.reconcile_key is not None:
             return self._by_key(ctx, run)
-        shared = self._controller.read_primary(run.key)
+        shared = self._parts.cache.get(run.key)
         if shared is None:
             return self._deleted(ctx, run, log)
-        obj = shared if self._controller.shares_cached else deep_copy(shared)
+        obj = shared if self._parts.cache.shares else deep_copy(shared)
         ctx.obj = log.obj = obj
         ctx.retry = _identify(run, shared)
         deleting = bool(metadata_of(shared).deletion_timestamp)
@@ -126,7 +123,7 @@ class Cycle:
 
     def _by_key(self, ctx: Context[Any], run: Run) -> str:
         assert self._shape.reconcile_key is not None
-        shared = self._controller.read_primary(run.key)
+        shared = self._parts.cache.get(run.key)
         ctx.obj = shared
         ctx.retry = run.identify("") if shared is None else _identify(run, shared)
         try:
@@ -146,10 +143,10 @@ class Cycle:
 
     def _reconcile(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Result | None:
         """What the run ends in; None if the pass is over and another follows."""
-        controller = self._controller
-        missing = [name for name in controller.finalizers if not has_finalizer(shared, name)]
+        parts = self._parts
+        missing = [name for name in parts.finalizers if not has_finalizer(shared, name)]
         if missing:
-            add_finalizers_now(controller.client, shared, missing)
+            add_finalizers_now(parts.client, shared, missing)
             run.again()
             return None
         self._validate(obj)
@@ -180,10 +177,10 @@ class Cycle:
             return False
         if run.initialised(generation) > MOST_INITIALISATIONS:
             raise TerminalError(
-                f"{self._controller.name}: initialise does not settle: it changed the object "
+                f"{self._parts.controller}: initialise does not settle: it changed the object "
                 f"{MOST_INITIALISATIONS + 1} times in a row; it must return False for what it made"
             )
-        written = write_result(self._controller.client, shared, Result.resource(obj))
+        written = write_result(self._parts.client, shared, Result.resource(obj))
         if written is shared:
             return False
         run.again()
@@ -192,8 +189,8 @@ class Cycle:
     def _write(self, ctx: Context[Any], run: Run, shared: Any, result: Result) -> None:
         """What the result says, with what the framework notes in the status: in one request with
         the reconciler's, or in one of its own, without which the run is no failure."""
-        controller, generation = self._controller, metadata_of(shared).generation
-        client, notes, before = controller.client, controller.notes, self._base(shared, result)
+        generation = metadata_of(shared).generation
+        client, notes, before = self._parts.client, self._parts.notes, self._base(shared, result)
         if result.write in (Write.STATUS, Write.BOTH):
             notes.succeeded(ctx, result.obj, generation)
             write_result(client, before, result)
@@ -219,7 +216,7 @@ class Cycle:
         version = metadata_of(result.obj).resource_version
         if version == metadata_of(shared).resource_version:
             return shared
-        newest = self._controller.read_primary(ObjectName.of(shared))
+        newest = self._parts.cache.get(ObjectName.of(shared))
         is_base = newest is not None and metadata_of(newest).resource_version == version
         return newest if is_base else shared
 
@@ -227,8 +224,8 @@ class Cycle:
 
     def _clean_up(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Result | None:
         """What the run ends in; None if nothing is left to do."""
-        controller = self._controller
-        ours = [name for name in controller.finalizers if has_finalizer(shared, name)]
+        parts = self._parts
+        ours = [name for name in parts.finalizers if has_finalizer(shared, name)]
         if not ours:
             run.gone()
             return None
@@ -237,7 +234,7 @@ class Cycle:
         errors: dict[str, Exception] = {}
         for finalizer in ours:
             try:
-                result = self._checked_clean_up(ctx, controller.clean_up(finalizer, ctx, obj))
+                result = self._checked_clean_up(ctx, parts.clean_up(finalizer, ctx, obj))
             except Exception as error:  # noqa: BLE001 - the other finalizers are none the worse
                 errors[finalizer] = error
                 continue
@@ -246,9 +243,9 @@ class Cycle:
             else:
                 done.append(finalizer)
         if kept is not None and not errors:
-            write_result(controller.client, shared, kept)
+            write_result(parts.client, shared, kept)
         if done:
-            remove_finalizers_now(controller.client, shared, done)
+            remove_finalizers_now(parts.client, shared, done)
         if errors:
             raise next(iter(errors.values())) if len(errors) == 1 else FinalizerErrors(errors)
         if kept is None:
@@ -264,20 +261,22 @@ class Cycle:
             return Result.done()
         if not isinstance(returned, Result):
             raise TerminalError(
-                f"{self._controller.name}: a reconciler returns a Result or None, not {returned!r}"
+                f"{self._parts.controller}: a reconciler returns a Result or None, not {returned!r}"
             ) from TypeError(type(returned).__name__)
         if returned.write is not Write.NOTHING and ObjectName.of(returned.obj) != ctx.key:
             raise TerminalError(
-                f"{self._controller.name}: the result for {ctx.key} would write "
+                f"{self._parts.controller}: the result for {ctx.key} would write "
                 f"{ObjectName.of(returned.obj)}; write other objects with ctx.client"
             )
-        if returned.write in (Write.STATUS, Write.BOTH) and not self._controller.has_status:
+        if returned.write in (Write.STATUS, Write.BOTH) and not self._parts.has_status:
             raise TerminalError(
-                f"{self._controller.name}: {self._controller.primary.kind} has no status "
+                f"{self._parts.controller}: {self._parts.primary.kind} has no status "
                 "subresource; declare a field called status, or return Result.resource"
             )
         if returned.write is not Write.NOTHING and ctx.deleted:
-            raise TerminalError(f"{self._controller.name}: {ctx.key} is gone and cannot be written")
+            raise TerminalError(
+                f"{self._parts.controller}: {ctx.key} is gone and cannot be written"
+            )
         return returned
 
     def _checked_clean_up(self, ctx: Context[Any], returned: Any) -> Result:
@@ -285,7 +284,7 @@ class Cycle:
         asks = result.write is not Write.NOTHING or result.delay is not None
         if asks and not result.keeps_finalizer:
             raise OperatorError(
-                f"{self._controller.name}: cleanup is done with {ctx.key}, so nothing can be "
+                f"{self._parts.controller}: cleanup is done with {ctx.key}, so nothing can be "
                 "written or waited for; add .keep_finalizer() to the result"
             )
         return result

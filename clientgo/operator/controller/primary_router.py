@@ -12,17 +12,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
 
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.client.differences import changed_fields
-from clientgo.operator.event_router import EventRouter
-from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT
-
-if TYPE_CHECKING:
-    from clientgo.operator.controller import Controller
+from clientgo.operator.controller.event_router import EventRouter, OnEcho
+from clientgo.operator.controller.metrics import ControllerMetrics
+from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT, RunQueue
 
 _log = logging.getLogger("clientgo.operator.controller")
 
@@ -35,32 +32,34 @@ class PrimaryRouter:
 
     def __init__(
         self,
-        controller: Controller[Any],
-        new_router: Callable[[Callable[[ObjectName, ChangeEvent], object]], EventRouter],
+        queue: RunQueue,
+        metrics: ControllerMetrics,
+        new_router: Callable[[OnEcho], EventRouter],
+        *,
+        by_key: bool,
+        on_deleted: bool,
     ) -> None:
-        self._controller = controller
+        self._queue = queue
+        self._metrics = metrics
+        self._by_key = by_key
+        self._on_deleted = on_deleted
         self._router = new_router(self.woke_itself)
 
     def emit(self, event: ChangeEvent) -> None:
-        controller, key = self._controller, ObjectName.of(event.obj)
-        if isinstance(event, DeleteEvent):
-            if controller.shape.reconcile_key is not None:
-                self._router.emit(event)
-            elif controller.config.on_deleted and self._router.passes(event):
-                controller.queue.deleted(key, event.obj)
-            else:
-                controller.queue.forget(key)
-            return
-        self._router.emit(event)
+        if not isinstance(event, DeleteEvent) or self._by_key:
+            self._router.emit(event)
+        elif self._on_deleted and self._router.passes(event):
+            self._queue.deleted(ObjectName.of(event.obj), event.obj)
+        else:
+            self._queue.forget(ObjectName.of(event.obj))
 
     def woke_itself(self, key: ObjectName, event: ChangeEvent) -> None:
         """Handle an event that passed the predicates and that a run of the object caused."""
-        controller = self._controller
         version = parse_resource_version(metadata_of(event.obj).resource_version)
-        runs, wait = controller.queue.wrote_itself(key, version)
+        runs, wait = self._queue.wrote_itself(key, version)
         if not wait:
             return
-        controller.metrics.woke_itself()
+        self._metrics.woke_itself()
         if runs == SELF_WAKES_WITHOUT_WAIT:
             changed = (
                 ", ".join(changed_fields(event.old, event.new))
@@ -71,7 +70,7 @@ class PrimaryRouter:
                 "%s: %s wakes itself: the last %d runs had no other cause than the write of the "
                 "run before, which changed %s; the next runs wait %g s and longer. Write only "
                 "what differs, or add a predicate that ignores the field",
-                controller.name,
+                self._queue.name,
                 key,
                 runs,
                 changed,

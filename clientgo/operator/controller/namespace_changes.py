@@ -15,15 +15,15 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
+from clientgo.operator.controller.parts import ControllerParts
+from clientgo.operator.controller.sources import ControllerSources
 from clientgo.operator.finalizers import has_finalizer
-
-if TYPE_CHECKING:
-    from clientgo.operator.controller import Controller
+from clientgo.operator.runs import RunQueue
 
 DRAIN_LIMIT: Final = 120.0
 """Real seconds that the finalizers of a namespace are waited for."""
@@ -32,53 +32,55 @@ _log = logging.getLogger("clientgo.operator.controller")
 
 
 class NamespaceChanges:
-    """Those of one controller. Thread-safe."""
+    """Changes the namespaces of one controller. Thread-safe."""
 
-    def __init__(self, controller: Controller[Any]) -> None:
-        self._controller = controller
+    def __init__(self, parts: ControllerParts, queue: RunQueue, sources: ControllerSources) -> None:
+        self._parts = parts
+        self._queue = queue
+        self._sources = sources
         self._lock = threading.Lock()
 
     def change(self, wanted: NamespaceSet, *, drain: bool) -> None:
         """See :meth:`~clientgo.operator.controller.Controller.change_namespaces`."""
-        controller = self._controller
         with self._lock:
-            before = controller.namespaces
+            before = self._sources.namespaces
             if wanted == before:
                 return
             if drain:
                 self._drain(wanted)
-            paused_already = controller.queue.statistics().paused
-            controller.queue.pause()
+            paused_already = self._queue.statistics().paused
+            self._queue.pause()
             try:
                 self._change(before, wanted)
             finally:
                 if not paused_already:
-                    controller.queue.resume()
-        _log.info("%s: watches %s now", controller.name, ", ".join(sorted(wanted)) or "everything")
+                    self._queue.resume()
+        _log.info(
+            "%s: watches %s now", self._parts.controller, ", ".join(sorted(wanted)) or "everything"
+        )
 
     def _change(self, before: NamespaceSet, wanted: NamespaceSet) -> None:
-        controller = self._controller
         # The new ones first: then a failure costs nothing of what is known of the old ones.
         together = wanted if EVERYWHERE in (before, wanted) else before | wanted
         try:
-            controller.follow(together)
-            controller.wait_synced(float(controller.config.cache_sync_timeout))
+            self._sources.follow(together)
+            self._sources.wait_synced(self._parts.config.cache_sync_timeout)
         except BaseException:
-            controller.follow(before)
+            self._sources.follow(before)
             raise
         if together != wanted:
-            controller.follow(wanted)
+            self._sources.follow(wanted)
         if wanted != EVERYWHERE:
-            controller.queue.forget_if(lambda key: key.namespace not in wanted)
+            self._queue.forget_if(lambda key: key.namespace not in wanted)
 
     def _drain(self, wanted: NamespaceSet) -> None:
         """Wait until no primary that is left behind has a finalizer of the controller's."""
-        controller, finalizer = self._controller, self._controller.finalizer
+        finalizer = self._parts.finalizer
         if finalizer is None or wanted == EVERYWHERE:
             return
         changed = threading.Event()
-        cache = controller.primary_cache
-        subscription = cache.subscribe(_Calling(changed.set), controller.namespaces)
+        cache = self._parts.cache
+        subscription = cache.subscribe(_Handler(changed.set), self._sources.namespaces)
         deadline = time.monotonic() + DRAIN_LIMIT
         try:
             while True:
@@ -93,7 +95,7 @@ class NamespaceChanges:
                 if not changed.wait(max(deadline - time.monotonic(), 0.0)):
                     _log.warning(
                         "%s: leaves %d objects with its finalizer behind, %s among them",
-                        controller.name,
+                        self._parts.controller,
                         len(held),
                         held[0],
                     )
@@ -102,7 +104,7 @@ class NamespaceChanges:
             cache.unsubscribe(subscription)
 
 
-class _Calling(ResourceEventHandler[Any]):
+class _Handler(ResourceEventHandler[Any]):
     """Calls a function whatever happens."""
 
     def __init__(self, function: Callable[[], object]) -> None:

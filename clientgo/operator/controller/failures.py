@@ -17,13 +17,14 @@ practices (ManageError).
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from clientgo.meta import NotFoundError, StatusError, deep_copy, is_conflict, metadata_of
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.client.object_events import CLEANUP_ABANDONED
 from clientgo.operator.client.object_writes import remove_finalizers_now, write_status
 from clientgo.operator.context import Context
+from clientgo.operator.controller.parts import ControllerParts
 from clientgo.operator.errors import (
     CancelledError,
     OperatorError,
@@ -34,9 +35,6 @@ from clientgo.operator.errors import (
 from clientgo.operator.result import ErrorResult
 from clientgo.operator.runs import FailedRun, Run, Timer, retry_after
 from clientgo.rest import TransportError
-
-if TYPE_CHECKING:
-    from clientgo.operator.controller import Controller
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 
@@ -52,9 +50,9 @@ class Failures:
     """Deals with the failed runs of one controller. ``obj`` is the object in hand, ``shared`` the
     same as it was read; both None if there is none."""
 
-    def __init__(self, controller: Controller[Any]) -> None:
-        self._controller = controller
-        self._clock = controller.services.clock
+    def __init__(self, parts: ControllerParts) -> None:
+        self._parts = parts
+        self._clock = parts.clock
 
     def deal_with(
         self,
@@ -67,24 +65,24 @@ class Failures:
         deleting: bool = False,
     ) -> None:
         """Raises ``error`` itself if it must stop the manager."""
-        controller = self._controller
+        parts = self._parts
         error = self._timed_out(ctx, error)
-        if isinstance(error, CancelledError) and controller.queue.cancelled.is_set():
+        if isinstance(error, CancelledError) and parts.stopping.is_set():
             _log.debug("%s: the run was cut short by the stop: %s", run.key, error)
             return
-        if not controller.config.recover and not _is_expected(error):
+        if not parts.config.recover and not _is_expected(error):
             raise error
         if deleting and self._gave_up(ctx, run, error, shared):
             return
         answer = ErrorResult.default()
-        if controller.shape.on_error is not None and obj is not None and not deleting:
+        if parts.shape.on_error is not None and obj is not None and not deleting:
             answer = self._ask_on_error(ctx, obj, error)
         told = self._tell(ctx, run, error, shared, answer)
         retry = self._plan(run, error, shared, answer)
         if not told and retry is None:
             run.again_after(STATUS_RETRY)
         delay = None if retry is None else max(retry.due - self._clock.monotonic(), 0.0)
-        controller.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
+        parts.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
         if ctx.deleted and retry is None:
             run.gone()
         self._log(run, error, delay, before=ctx.retry.last_error)
@@ -94,8 +92,8 @@ class Failures:
         if ctx.time_is_up() and isinstance(error, CancelledError):
             timed_out = ReconcileTimeoutError(
                 f"the run of {ctx.key} took longer than the "
-                f"{self._controller.config.reconcile_timeout} s that controller "
-                f"{self._controller.name} allows"
+                f"{self._parts.config.reconcile_timeout} s that controller "
+                f"{self._parts.controller} allows"
             )
             timed_out.__cause__ = error
             return timed_out
@@ -103,30 +101,30 @@ class Failures:
 
     def _gave_up(self, ctx: Context[Any], run: Run, error: Exception, shared: Any) -> bool:
         """Whether the clean-up has failed for too long; the finalizers are off then."""
-        controller, patience = self._controller, self._controller.config.give_up_after
-        if patience is None:
+        parts, timeout = self._parts, self._parts.config.give_up_after
+        if timeout is None:
             return False
         deleted_at = parse_time(metadata_of(shared).deletion_timestamp)
-        left = deleted_at + float(patience) - self._clock.time()
+        left = deleted_at + float(timeout) - self._clock.time()
         if left > 0:
             run.again_after(left)
             return False
         try:
-            remove_finalizers_now(controller.client, shared, controller.finalizers)
+            remove_finalizers_now(parts.client, shared, parts.finalizers)
         except (StatusError, TransportError) as failure:
             _log.warning("%s: the finalizers could not be removed: %s", run.key, failure)
             return False
         note = f"The clean-up kept failing and was given up; something may be left: {error}"
         ctx.events.warning(CLEANUP_ABANDONED, note)
-        controller.metrics.abandoned()
+        parts.metrics.abandoned()
         _log.error("%s: the clean-up was given up: %s", run.key, error, exc_info=error)
         run.gone()
         return True
 
     def _ask_on_error(self, ctx: Context[Any], obj: Any, error: Exception) -> ErrorResult:
-        assert self._controller.shape.on_error is not None
+        assert self._parts.shape.on_error is not None
         try:
-            return self._controller.shape.on_error(ctx, obj, error) or ErrorResult.default()
+            return self._parts.shape.on_error(ctx, obj, error) or ErrorResult.default()
         except Exception:  # noqa: BLE001 - the first error is the one that matters
             _log.exception("%s: on_error itself failed", ctx.key)
             return ErrorResult.default()
@@ -140,14 +138,14 @@ class Failures:
         """
         if shared is None:
             return True
-        notes, invalid = self._controller.notes, isinstance(error, InvalidObjectError)
+        notes, invalid = self._parts.notes, isinstance(error, InvalidObjectError)
         generation = metadata_of(shared).generation
         wanted = deep_copy(shared) if answer.obj is None else answer.obj
         if not (invalid and run.is_reported_invalid(generation)):
             notes.failed(ctx, wanted, error)
         try:
             # Whatever happened to the object meanwhile, this is how its last run ended.
-            write_status(self._controller.client, shared, wanted, optimistic=False)
+            write_status(self._parts.client, shared, wanted, optimistic=False)
         except NotFoundError:
             _log.debug("%s: is gone, and its status with it", run.key)
         except (StatusError, TransportError) as failure:
@@ -163,7 +161,7 @@ class Failures:
             FailedRun(error, answer.retries, answer.delay, retry_after(error), shared),
             0 if shared is None else metadata_of(shared).generation,
         )
-        self._controller.metrics.failed(
+        self._parts.metrics.failed(
             terminal=isinstance(error, TerminalError) or not answer.retries,
             bug=not _is_expected(error),
             timeout=isinstance(error, ReconcileTimeoutError),

@@ -1,0 +1,24 @@
+"""A controller: its declaration, its sources, and one run from key to outcome.
+
+::
+
+    sources ──► event router ──► runs ──► cycle ──► reconciler ──► write
+                                            └── raised ──► failures
+"""
+
+from __future__ import annotations
+
+from clientgo.operator.controller.config import ControllerConfig
+from clientgo.operator.controller.controller import Controller, ControllerHealth
+from clientgo.operator.controller.declaration import Declaration, declaration_of
+from clientgo.operator.controller.sources import PRIMARY, SourceHealth
+
+__all__ = [
+    "PRIMARY",
+    "Controller",
+    "ControllerConfig",
+    "ControllerHealth",
+    "Declaration",
+    "SourceHealth",
+    "declaration_of",
+]

@@ -1,0 +1,319 @@
+"""The sources of one controller: declared, started, followed to other namespaces, and read."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from clientgo.meta import APIResource, ObjectName, deep_copy
+from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.cache.scope import NamespaceSet
+from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.controller.config import ControllerConfig
+from clientgo.operator.controller.declaration import Declaration
+from clientgo.operator.controller.event_router import EventRouter, OnEcho, UnlessEcho
+from clientgo.operator.controller.metrics import ControllerMetrics
+from clientgo.operator.controller.primary_router import PrimaryRouter
+from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, DeclarationError
+from clientgo.operator.mappers import MapContext, Mapper, by_name, mapped_keys
+from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
+from clientgo.operator.reconciler import Shape
+from clientgo.operator.runs import RunQueue, Timers
+from clientgo.operator.services import Services
+from clientgo.operator.sources.kind_source import KindSource
+from clientgo.operator.sources.source import Source, SourceContext
+
+PRIMARY: Final = "primary"
+"""The name of the source of the primaries themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceHealth:
+    """A source at one instant; ``trouble`` is what is wrong with it, None if nothing is.
+
+    ``namespaces`` is where it looks, the set of ``""`` alone for everywhere, None for a source that
+    knows none.
+    """
+
+    name: str
+    synced: bool
+    namespaces: NamespaceSet | None
+    trouble: str | None
+
+
+class ControllerSources:
+    """Thread-safe. ``declare`` comes first."""
+
+    def __init__(
+        self,
+        config: ControllerConfig,
+        declaration: Declaration,
+        services: Services,
+        client: CachedClient,
+        namespaces: NamespaceSet,
+    ) -> None:
+        self.namespaces = namespaces
+        """Where the primaries are; the set of ``""`` alone is everywhere."""
+        self.started = False
+        self._config = config
+        self._name = config.name
+        self._declaration = declaration
+        self._primary: APIResource = api_resource(declaration.primary)
+        self._services = services
+        self._client = client
+        self._context = MapContext(self._primary, services.client)
+        self._lock = threading.RLock()
+        self._sources: dict[str, tuple[Source, EventRouter | PrimaryRouter]] = {}
+        self._stop = threading.Event()
+
+    def declare(
+        self,
+        shape: Shape,
+        queue: RunQueue,
+        metrics: ControllerMetrics,
+        timers: Timers,
+        *,
+        finalizers: bool,
+    ) -> None:
+        """Make the sources that the declaration and the reconciler name, for a queue.
+
+        Raises :class:`~clientgo.operator.errors.DeclarationError` for what cannot work.
+        """
+        self._queue, self._metrics, self._timers = queue, metrics, timers
+        declaration = self._declaration
+        primary = KindSource(
+            declaration.primary,
+            mapper=by_name(),
+            predicate=self._primary_predicate(finalizers),
+            follow_namespaces=True,
+            project=declaration.projection,
+            name=PRIMARY,
+        )
+        router = PrimaryRouter(
+            queue,
+            metrics,
+            lambda on_echo: self._new_router(primary, by_name(), on_echo),
+            by_key=shape.reconcile_key is not None,
+            on_deleted=self._config.on_deleted,
+        )
+        self._add_locked(primary, router)
+        reads = [
+            KindSource(
+                kind, mapper=None, follow_namespaces=True, name=f"reads-{api_resource(kind).plural}"
+            )
+            for kind in declaration.reads
+        ]
+        own = [s.unstarted() if isinstance(s, KindSource) else s for s in declaration.sources]
+        extra: Iterable[Source] = () if shape.sources is None else shape.sources(self._services)
+        for source in (*own, *reads, *extra):
+            self._add_locked(source, self._router_of(source))
+
+    def all(self) -> list[Source]:
+        with self._lock:
+            return [source for source, _ in self._sources.values()]
+
+    def add(self, source: Source) -> None:
+        """Watch one more source, immediately if the controller runs."""
+        with self._lock:
+            self._add_locked(source, self._router_of(source))
+            if self.started:
+                self._start(source)
+
+    def remove(self, name: str) -> None:
+        """Watch a source no longer. Raises ``KeyError``, and ``ValueError`` for the primary."""
+        if name == PRIMARY:
+            raise ValueError(f"{self._name}: the source of the primaries cannot be removed")
+        with self._lock:
+            source, router = self._sources.pop(name)
+        source.stop()
+        router.stop()
+
+    # Running
+
+    def start(self, stop: threading.Event | None = None) -> None:
+        """Start every source, those first that the others wait for.
+
+        Blocks only for these, and not beyond ``stop``.
+        """
+        with self._lock:
+            self.started = True
+            sources = [source for source, _ in self._sources.values()]
+        first = [source for source in sources if source.before_others]
+        for source in first:
+            self._start(source)
+        for source in first:
+            source.wait_synced(self._config.cache_sync_timeout, stop)
+        for source in sources:
+            if source not in first:
+                self._start(source)
+
+    def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> None:
+        """Block until all sources have delivered the objects that exist, or ``stop`` is set.
+
+        Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError` after so many seconds of
+        real time, naming each that has not, and ``CancelledError`` at the stop.
+        """
+        deadline = time.monotonic() + timeout
+        late = [
+            source
+            for source in self.all()
+            if not source.wait_synced(max(deadline - time.monotonic(), 0.0), stop)
+        ]
+        if stop is not None and stop.is_set():
+            raise CancelledError(f"controller {self._name}: stopped before its sources were synced")
+        if late:
+            reasons = "; ".join(f"{s.name}: {s.healthy() or 'still waiting'}" for s in late)
+            raise CacheSyncTimeoutError(
+                f"controller {self._name}: not synced after {timeout:g} s: {reasons}"
+            )
+
+    def stop(self) -> None:
+        """Stop all sources; blocks until no event is delivered any more."""
+        self._stop.set()
+        with self._lock:
+            sources = list(self._sources.values())
+            self.started = False
+        for source, router in sources:
+            source.stop()
+            router.stop()
+
+    def follow(self, namespaces: NamespaceSet) -> None:
+        """Give the sources that follow the controller these namespaces; does not wait."""
+        self.namespaces = namespaces
+        for source in self.all():
+            source.change_namespaces(namespaces)
+
+    def health(self) -> tuple[SourceHealth, ...]:
+        return tuple(map(self._health_of, self.all()))
+
+    # Reading
+
+    def secondaries(
+        self, kind: Any, key: ObjectName, primary: Any, source_name: str | None
+    ) -> list[Any]:
+        """See :meth:`~clientgo.operator.context.Context.secondaries`."""
+        source = self._source_of(kind, source_name)
+        if not isinstance(source, KindSource):
+            return list(source.secondaries(key))
+        if source.cache is None:
+            return []  # it begins later
+        if source.locate is not None:
+            located = sorted(set(source.locate(primary)))
+            found = [source.cache.get(name) for name in located]
+            return [deep_copy(obj) for obj in found if obj is not None and source.selects(obj)]
+        index = f"primaries of {self._name} by {source.name}"
+        source.cache.indexes.ensure(index, self._primaries_of(source))
+        return [deep_copy(obj) for obj in source.cache.select("", (index, str(key)))]
+
+    def _source_of(self, kind: Any, name: str | None) -> Source:
+        if name is not None:
+            with self._lock:
+                return self._sources[name][0]
+        found = [
+            source
+            for source in self.all()
+            if source.kind is kind and source.name != PRIMARY and not _only_reads(source)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            names = ", ".join(source.name for source in found)
+            raise LookupError(f"{self._name} has several sources of {kind}: {names}; pass source=")
+        raise LookupError(
+            f"{self._name} has no source of {getattr(kind, '__name__', kind)}; declare it with "
+            "owns(...) or watches(...)"
+        )
+
+    def _primaries_of(self, source: KindSource) -> Any:
+        def primaries(obj: Any) -> list[str]:
+            if source.mapper is None or not source.selects(obj):
+                return []
+            return [str(key) for key in mapped_keys(source.mapper, self._context, (obj,))]
+
+        return primaries
+
+    # Inside
+
+    def _add_locked(self, source: Source, router: EventRouter | PrimaryRouter) -> None:
+        if source.name in self._sources:
+            raise DeclarationError(
+                f"controller {self._name} has two sources called {source.name!r}; name one of them"
+            )
+        if isinstance(source, KindSource):
+            reader = source.reader(self._name, self._primary, self.namespaces)
+            cache = self._services.cache.declare(source.kind, source.project, reader)
+            cache.scope.within(reader.namespaces, cache.name)
+        self._sources[source.name] = source, router
+
+    def _router_of(self, source: object) -> EventRouter:
+        if not isinstance(source, Source):
+            raise DeclarationError(
+                f"controller {self._name}: {source!r} is no source; subclass Source"
+            )
+        return self._new_router(source, source.mapper)
+
+    def _new_router(
+        self, source: Source, mapper: Mapper | None, on_echo: OnEcho | None = None
+    ) -> EventRouter:
+        predicate, unless_echo = source.predicate, None
+        if isinstance(source, KindSource):
+            unless_echo = self._echoes_of(source)
+            if source.name != PRIMARY:
+                predicate = self._declaration.predicate_of(source)
+        return EventRouter(
+            source.name,
+            self._name,
+            self._queue,
+            self._context,
+            lambda: self.namespaces,
+            self._metrics,
+            self._timers,
+            self._services.clock,
+            mapper=mapper,
+            predicate=predicate,
+            unless_echo=unless_echo,
+            on_echo=on_echo,
+        )
+
+    def _echoes_of(self, source: KindSource) -> UnlessEcho:
+        own_writes = self._services.cache.declare(source.kind, source.project).own_writes
+        return lambda obj, key, act, echoed: own_writes.unless_echo(
+            obj, (self._name, key), act, echoed
+        )
+
+    def _primary_predicate(self, finalizers: bool) -> Predicate | None:
+        parts: list[Predicate] = []
+        if self._config.default_filter and self._config.generation_aware:
+            parts.append(worth_a_reconcile(minds_finalizers=finalizers))
+        if self._config.labels:
+            parts.append(label_selector(self._config.labels))
+        parts += self._declaration.primary_predicates
+        parts += self._declaration.predicates
+        return all_of(*parts) if parts else None
+
+    def _start(self, source: Source) -> None:
+        context = SourceContext(
+            controller=self._name,
+            primary=self._primary,
+            namespaces=self.namespaces,
+            cache=self._services.cache,
+            client=self._client,
+            clock=self._services.clock,
+            stop=self._stop,
+        )
+        source.start(context, self._sources[source.name][1])
+
+    def _health_of(self, source: Source) -> SourceHealth:
+        namespaces = None
+        if isinstance(source, KindSource):
+            namespaces = source.namespaces_within(self.namespaces)
+        if not self.started:
+            return SourceHealth(source.name, False, namespaces, None)
+        return SourceHealth(source.name, source.wait_synced(0.0), namespaces, source.healthy())
+
+
+def _only_reads(source: Source) -> bool:
+    return isinstance(source, KindSource) and source.mapper is None
