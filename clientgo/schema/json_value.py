@@ -8,7 +8,10 @@ Does not promise: other values than dict, list, str, int, float, bool and None.
 from __future__ import annotations
 
 import enum
+import math
 from typing import Any, Final
+
+_MAX_JSON_INTEGER: Final = 2**53 - 1
 
 
 class _Missing(enum.Enum):
@@ -42,6 +45,19 @@ def is_number(value: Any) -> bool:
 def is_whole(value: float) -> bool:
     """Return True if a number has no fraction."""
     return isinstance(value, int) or value.is_integer()
+
+
+def is_json_integer(value: float) -> bool:
+    """Return True if a number counts as an integer for a schema.
+
+    A float does up to 2**53, with a small tolerance, as ``swag.IsFloat64AJSONInteger`` upstream.
+    """
+    if isinstance(value, int):
+        return True
+    if not abs(value) <= _MAX_JSON_INTEGER:
+        return False
+    whole = math.trunc(value)
+    return value == whole or (whole != 0 and abs(value - whole) / abs(value + whole) < 1e-9)
 
 
 def json_equal(left: Any, right: Any) -> bool:

@@ -240,6 +240,35 @@ INVALID: dict[str, tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = {
         7,
         [("spec.v", "Invalid", "Invalid value: 7: spec.v in body should be a multiple of 3")],
     ),
+    "a multiple of a fraction of an integer": (
+        {"type": "number", "multipleOf": 0.1},
+        1,
+        [
+            (
+                "spec.v",
+                "Invalid",
+                "Invalid value: 0: factor MultipleOf declared for spec.v must be positive: 0",
+            )
+        ],
+    ),
+    "a multiple of a fraction": ({"type": "number", "multipleOf": 0.1}, 0.5, []),
+    "an integer that is too large": (
+        {"type": "integer"},
+        1e30,
+        [
+            (
+                "spec.v",
+                "TypeInvalid",
+                'Invalid value: "number": spec.v in body must be of type integer: "number"',
+            ),
+            (
+                "<nil>",
+                "Invalid",
+                'Invalid value: "": Checked value must be of type integer (default format) in '
+                "spec.v",
+            ),
+        ],
+    ),
     "no multiple of anything": (
         {"type": "number", "multipleOf": 1e-300},
         1e300,

@@ -12,13 +12,19 @@ value. Here one walk looks at the type of the value first, and then at the keywo
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
-from clientgo.schema.json_value import MISSING, is_number, is_whole, json_equal, type_name
+from clientgo.schema.json_value import (
+    MISSING,
+    is_json_integer,
+    is_number,
+    is_whole,
+    json_equal,
+    type_name,
+)
 from clientgo.schema.values.list_types import OldItems
 from clientgo.text import go_format
 from clientgo.text.formats import format_check
@@ -70,7 +76,7 @@ def _check_type(value: Any, schema: JSONSchema, path: str, errors: list[FieldErr
     actual = type_name(value)
     if actual in types or (actual == "integer" and "number" in types):
         return
-    if actual == "number" and "integer" in types and is_whole(value):
+    if actual == "number" and "integer" in types and is_json_integer(value):
         return
     expected = ",".join(types)
     if type(value) in _VALUE_FORMATS and _enforced_format(schema):
@@ -121,8 +127,8 @@ def _check_number(value: float, schema: JSONSchema, path: str, errors: list[Fiel
         separator = " with " if _enforced_format(schema) else " "
         detail = f"Checked value must be of type {schema.type}{separator}{kind} in {path}"
         errors.append(FieldError.invalid("", "", detail))
-    if (problem := _multiple_problem(value, schema.multiple_of)) is not None:
-        errors.append(FieldError.invalid(path, value, f"{path} in body {problem}"))
+    if schema.multiple_of is not None:
+        _check_multiple(value, schema.multiple_of, path, errors)
     if schema.maximum is not None and (
         value > schema.maximum or (schema.exclusive_maximum and value == schema.maximum)
     ):
@@ -153,17 +159,21 @@ def _fits_range(value: float, schema: JSONSchema) -> bool:
     return True
 
 
-def _multiple_problem(value: float, factor: float | None) -> str | None:
-    if factor is None:
-        return None
-    if factor <= 0:
-        return f"factor MultipleOf must be positive: {go_format.number(factor)}"
-    if isinstance(value, int) and is_whole(factor):
+def _check_multiple(value: float, factor: float, path: str, errors: list[FieldError]) -> None:
+    if isinstance(value, int):
+        factor = int(factor)  # as upstream, which makes 0.1 a 0
+    if factor < 0 or (factor == 0 and isinstance(value, int)):
+        shown = go_format.number(factor)
+        detail = f"factor MultipleOf declared for {path} must be positive: {shown}"
+        errors.append(FieldError.invalid(path, factor, detail))
+        return
+    if isinstance(value, int):
         fits = value % int(factor) == 0
     else:
-        quotient = value / factor
-        fits = math.isfinite(quotient) and math.isclose(quotient, round(quotient), rel_tol=1e-9)
-    return None if fits else f"should be a multiple of {_limit_text(factor, value)}"
+        fits = factor > 0 and is_json_integer(1 / factor * value if factor < 1 else value / factor)
+    if not fits:
+        detail = f"{path} in body should be a multiple of {_limit_text(factor, value)}"
+        errors.append(FieldError.invalid(path, value, detail))
 
 
 def _check_object(
