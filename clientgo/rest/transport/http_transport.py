@@ -50,7 +50,7 @@ class HTTPAnswer(Answer):
     operating system.
     """
 
-    __slots__ = ("_body", "_in_flight", "_response")
+    __slots__ = ("_body", "_in_flight", "_raw", "_response")
 
     def __init__(
         self, method: str, url: str, response: urllib3.BaseHTTPResponse, in_flight: InFlight
@@ -58,7 +58,9 @@ class HTTPAnswer(Answer):
         super().__init__(method, url, response.status, response.headers)
         self._response = response
         self._in_flight = in_flight
-        self._body = Body(_raw(response), gzip=response.headers.get("Content-Encoding") == "gzip")
+        assert in_flight.response is not None
+        self._raw = in_flight.response
+        self._body = Body(self._raw, gzip=response.headers.get("Content-Encoding") == "gzip")
 
     def read_pieces(self, timeout: float | None = None) -> list[bytes]:
         try:
@@ -80,7 +82,7 @@ class HTTPAnswer(Answer):
         if not self._in_flight.release():
             return
         if self._body.ended and not self._in_flight.aborted:
-            _raw(self._response).close()
+            self._raw.close()
         else:
             self._response.close()
         self._response.release_conn()
@@ -188,12 +190,6 @@ class HTTPTransport:
                 self._pools = _make_pools(self._config, identity)
                 self._pools_key = key
             return self._pools
-
-
-def _raw(response: urllib3.BaseHTTPResponse) -> http.client.HTTPResponse:
-    """The ``http.client`` answer inside urllib3's, which keeps the framing and the stream."""
-    raw: http.client.HTTPResponse = response._fp  # type: ignore[attr-defined]
-    return raw
 
 
 def _versions(files: Iterable[str]) -> tuple[int, ...]:

@@ -12,6 +12,7 @@ descriptor: the socket object may be wrapped for TLS, replaced or closed in the 
 from __future__ import annotations
 
 import contextlib
+import http.client
 import os
 import socket
 import threading
@@ -29,11 +30,21 @@ from clientgo.wait import call_when_set
 class InFlight:
     """One request on the wire, aborted by itself when ``stop`` is set; thread-safe."""
 
-    __slots__ = ("__weakref__", "_aborted", "_handle", "_lock", "_registration", "_sock")
+    __slots__ = (
+        "__weakref__",
+        "_aborted",
+        "_handle",
+        "_lock",
+        "_registration",
+        "_sock",
+        "response",
+    )
 
     def __init__(self, stop: threading.Event | None = None) -> None:
         self._lock = threading.Lock()
         self._sock: Any = None
+        self.response: http.client.HTTPResponse | None = None
+        """What came last over the connection: it has the framing and the stream of the body."""
         self._handle: socket.socket | None = None
         self._aborted = False
         self._registration = call_when_set(stop, self.abort) if stop is not None else None
@@ -116,11 +127,26 @@ def carrying(request: InFlight) -> Iterator[None]:
         _current.request = None
 
 
+class _KeptResponse(http.client.HTTPResponse):
+    """A response that its request can find: urllib3 keeps it to itself."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if _current.request is not None:
+            _current.request.response = self
+
+
 class _Abortable(HTTPConnection):
+    response_class = _KeptResponse
+
+    def __init__(self, host: str, *args: Any, **options: Any) -> None:
+        super().__init__(host, *args, **options)
+        self._given_host = host  # with the dot at its end, if it has one: then it is absolute
+
     def _new_conn(self) -> socket.socket:
         """Connect, abortable from the first packet on; raises as urllib3's own method does."""
         try:
-            addresses = socket.getaddrinfo(self._dns_host, self.port, type=socket.SOCK_STREAM)
+            addresses = socket.getaddrinfo(self._given_host, self.port, type=socket.SOCK_STREAM)
         except socket.gaierror as error:
             raise NameResolutionError(self.host, self, error) from error
         for position, (family, kind, protocol, _, address) in enumerate(addresses, 1):
