@@ -86,7 +86,7 @@ def await_change(lister: Callable[..., Any], happened: Callable[[Any], bool], **
     raise AssertionError("it did not happen in time")
 
 
-def test_an_operator_makes_follows_and_cleans_up(
+def test_an_operator_creates_watches_and_deletes_dependents(
     server: EmbeddedAPIServer, api: client.ApiClient
 ) -> None:
     utils.create_from_dict(api, widget_crd())

@@ -188,7 +188,7 @@ def test_wide_output_adds_columns(kubectl: Kubectl) -> None:
 
 
 @pytest.mark.usefixtures("one_of_each")
-def test_wide_output_of_nodes_tells_addresses_and_software(kubectl: Kubectl) -> None:
+def test_wide_output_of_nodes_shows_addresses_and_software(kubectl: Kubectl) -> None:
     headers = kubectl("get", "nodes", "-o", "wide").splitlines()[0].split()
 
     assert headers[5:] == [
@@ -268,7 +268,7 @@ def test_a_service_account_is_given_a_token(kubectl: Kubectl) -> None:
         assert kubectl("create", "token", "bearer").strip()
 
 
-def test_everybody_may_do_everything(kubectl: Kubectl) -> None:
+def test_every_action_is_allowed(kubectl: Kubectl) -> None:
     assert kubectl("auth", "can-i", "delete", "nodes").strip() == "yes"
     assert "*.*" in kubectl("auth", "can-i", "--list")
 
@@ -295,7 +295,7 @@ def test_apply_refuses_a_field_that_the_kind_does_not_have(kubectl: Kubectl) -> 
         kubectl("apply", "-f", "-", stdin=mistyped)
 
 
-def test_server_side_apply_tells_conflicts_and_forces(kubectl: Kubectl, widgets: None) -> None:
+def test_server_side_apply_reports_conflicts_and_forces(kubectl: Kubectl, widgets: None) -> None:
     apply = ("apply", "--server-side", "-f", "-")
     assert "serverside-applied" in kubectl(*apply, stdin=widget("owned", 2))
     kubectl("patch", "widget", "owned", "--type=merge", "-p", '{"spec":{"size":5}}')
@@ -340,7 +340,7 @@ def test_patches_of_all_types_change_the_image(kubectl: Kubectl, kind: str, patc
     assert patched["metadata"]["generation"] == 2
 
 
-def test_edit_sends_what_the_editor_left(server: EmbeddedAPIServer, tmp_path: Path) -> None:
+def test_edit_sends_the_file_of_the_editor(server: EmbeddedAPIServer, tmp_path: Path) -> None:
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i s/before/after/ "$1"\n')
     editor.chmod(0o755)
@@ -386,9 +386,7 @@ def test_scale_changes_replicas_if_they_are_as_expected(kubectl: Kubectl) -> Non
     assert kubectl("get", "deployment", "scaled", "-o", "jsonpath={.spec.replicas}") == "5"
 
 
-def test_rollout_status_follows_what_the_status_tells(
-    kubectl: Kubectl, server: EmbeddedAPIServer
-) -> None:
+def test_rollout_status_follows_the_status(kubectl: Kubectl, server: EmbeddedAPIServer) -> None:
     create(kubectl, deployment("rolled", 1))
 
     with kubectl.following("rollout", "status", "deployment", "rolled") as lines:
@@ -399,7 +397,7 @@ def test_rollout_status_follows_what_the_status_tells(
         assert any("successfully rolled out" in line for line in lines)
 
 
-def test_wait_ends_when_the_condition_is_met_or_the_object_gone(
+def test_wait_ends_when_the_condition_is_met_or_the_object_deleted(
     kubectl: Kubectl, server: EmbeddedAPIServer
 ) -> None:
     create(kubectl, deployment("awaited"))
@@ -452,7 +450,7 @@ def test_api_resources_and_versions_list_what_is_served(kubectl: Kubectl, widget
     assert {"v1", "apps/v1", f"{GROUP}/v1"} <= set(kubectl("api-versions").split())
 
 
-def test_describe_tells_an_object_with_its_events(kubectl: Kubectl) -> None:
+def test_describe_shows_an_object_with_its_events(kubectl: Kubectl) -> None:
     create(kubectl, deployment("described"))
     uid = kubectl("get", "deployment", "described", "-o", "jsonpath={.metadata.uid}")
     create(kubectl, _event("described", "Deployment", "Told by describe", uid=uid))

@@ -68,7 +68,7 @@ def test_typed_objects_are_created_changed_and_deleted(api: client.ApiClient) ->
     assert raised.value.status == 404
 
 
-def test_a_list_comes_in_pages_and_a_watch_goes_on_from_it(api: client.ApiClient) -> None:
+def test_a_list_comes_in_pages_and_a_watch_continues_from_it(api: client.ApiClient) -> None:
     core = client.CoreV1Api(api)
     selector = {"label_selector": "set=paged"}
     for index in range(5):
@@ -95,7 +95,7 @@ def test_a_list_comes_in_pages_and_a_watch_goes_on_from_it(api: client.ApiClient
     assert (change["type"], change["object"].metadata.name) == ("DELETED", "paged-0")
 
 
-def test_a_watch_from_a_forgotten_version_fails_with_410(
+def test_a_watch_from_an_expired_version_fails_with_410(
     api: client.ApiClient, server: EmbeddedAPIServer
 ) -> None:
     core = client.CoreV1Api(api)

@@ -24,17 +24,17 @@ def secure() -> Iterator[EmbeddedAPIServer]:
 
 
 @pytest.mark.skipif(version() is None, reason="there is no kubectl on PATH")
-def test_kubectl_works_with_it(secure: EmbeddedAPIServer, tmp_path: Path) -> None:
+def test_kubectl_works_over_tls(secure: EmbeddedAPIServer, tmp_path: Path) -> None:
     kubectl = Kubectl(secure.kubeconfig, tmp_path)
 
     assert kubectl("get", "ns", "default", "-o", "name") == "namespace/default\n"
 
 
-def test_the_official_client_works_with_it(secure: EmbeddedAPIServer) -> None:
+def test_the_official_client_works_over_tls(secure: EmbeddedAPIServer) -> None:
     with config.new_client_from_config(str(secure.kubeconfig)) as api:
         assert client.CoreV1Api(api).read_namespace("default").metadata.name == "default"
 
 
-def test_our_client_works_with_it(secure: EmbeddedAPIServer) -> None:
+def test_our_client_works_over_tls(secure: EmbeddedAPIServer) -> None:
     with Client(load_config(str(secure.kubeconfig))) as clients:
         assert clients.resource(NAMESPACES).get("default").metadata.name == "default"

@@ -12,7 +12,7 @@ _JOBS = 8
 """Scenarios at a time; most of their time they wait for events."""
 
 
-def test_every_recorded_answer_is_given_again(
+def test_every_recorded_response_is_reproduced(
     record_property: Callable[[str, object], None],
 ) -> None:
     documents = load()
