@@ -156,7 +156,7 @@ def test_a_watch_that_is_opened_again_is_no_trouble_for_a_minute(
         assert probe(world, "/readyz") == (200, "ok")
         world.clock.step(2)
         with pytest.raises(OperatorError, match="no watch of gadgets"):
-            world.manager._health.check_sources()
+            world.manager._stages.health.check_sources()
         assert probe(world, "/readyz")[0] == 500
         world.server.lift()
 

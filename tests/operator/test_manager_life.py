@@ -244,7 +244,7 @@ def test_a_manager_runs_once(world: World) -> None:
         for again in (world.manager.start, lambda: world.manager.run(signals=False)):
             with pytest.raises(AlreadyStartedError):
                 again()
-        assert not world.manager._ending.is_set(), "and it still runs"
+        assert not world.manager._life.ending.is_set(), "and it still runs"
 
 
 def test_a_stop_that_takes_too_long_names_what_still_runs(make_world: Callable[..., World]) -> None:

@@ -11,7 +11,7 @@ import pytest
 from clientgo.api.events_v1 import Event
 from clientgo.meta import Codec
 from clientgo.operator import Context
-from clientgo.operator.client.event_recorder import EventOutlet
+from clientgo.operator.client.event_publisher import EventPublisher
 from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.testing import FakeClient
 from clientgo.testing.fake_clock import FakeClock
@@ -39,20 +39,20 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def outlet(client: FakeClient, clock: FakeClock) -> EventOutlet:
-    return EventOutlet(client, clock)
+def publisher(client: FakeClient, clock: FakeClock) -> EventPublisher:
+    return EventPublisher(client, clock)
 
 
-def about(outlet: EventOutlet, obj: Any, controller: str = "gadgets") -> ObjectEvents:
-    return ObjectEvents(outlet.recorder(controller), obj)
+def about(publisher: EventPublisher, obj: Any, controller: str = "gadgets") -> ObjectEvents:
+    return ObjectEvents(publisher.recorder(controller), obj)
 
 
-def test_an_event_says_what_happened_to_whom(client: FakeClient, outlet: EventOutlet) -> None:
+def test_an_event_says_what_happened_to_whom(client: FakeClient, publisher: EventPublisher) -> None:
     """OP-EVT-01, OP-EVT-04, BP-12: by which controller, and what it did."""
-    events = about(outlet, gadget(uid="1"))
+    events = about(publisher, gadget(uid="1"))
     events.normal("Synced", "all is well")
     events.warning("ErrResourceExists", "it is taken", related=part(uid="2"), action="Create")
-    outlet.shutdown()
+    publisher.shutdown()
     first, second = sorted(recorded(client), key=lambda event: event.reason or "", reverse=True)
     assert (first.type, first.reason, first.note, first.action) == (
         "Normal",
@@ -68,69 +68,73 @@ def test_an_event_says_what_happened_to_whom(client: FakeClient, outlet: EventOu
     assert second.related.name == "p"
 
 
-def test_an_event_may_be_about_another_object(client: FakeClient, outlet: EventOutlet) -> None:
+def test_an_event_may_be_about_another_object(
+    client: FakeClient, publisher: EventPublisher
+) -> None:
     """OP-EVT-01: regarding="""
-    about(outlet, gadget(uid="1")).normal("Made", "a part", regarding=part(uid="2"))
-    outlet.shutdown()
+    about(publisher, gadget(uid="1")).normal("Made", "a part", regarding=part(uid="2"))
+    publisher.shutdown()
     assert recorded(client)[0].regarding.name == "p"
 
 
 def test_an_event_of_a_cluster_scoped_object_is_in_the_default_namespace(
-    client: FakeClient, outlet: EventOutlet
+    client: FakeClient, publisher: EventPublisher
 ) -> None:
     """OP-EVT-04"""
     earth = Planet()
     earth.metadata.name, earth.metadata.uid = "earth", "1"
-    about(outlet, earth).normal("Turning", "still")
-    outlet.shutdown()
+    about(publisher, earth).normal("Turning", "still")
+    publisher.shutdown()
     assert recorded(client)[0].metadata.namespace == "default"
 
 
-def test_a_long_name_of_a_controller_is_cut(client: FakeClient, outlet: EventOutlet) -> None:
+def test_a_long_name_of_a_controller_is_cut(client: FakeClient, publisher: EventPublisher) -> None:
     """OP-EVT-04: to the 128 letters that the API server takes."""
-    about(outlet, gadget(uid="1"), "c" * 200).normal("Synced", "ok")
-    outlet.shutdown()
+    about(publisher, gadget(uid="1"), "c" * 200).normal("Synced", "ok")
+    publisher.shutdown()
     assert recorded(client)[0].reporting_controller == "c" * 128
 
 
 @pytest.mark.parametrize(("note", "size"), [("x" * 2000, 1024), ("é" * 600, 1023), ("ok", 2)])
 def test_a_long_note_is_cut_between_letters(
-    client: FakeClient, outlet: EventOutlet, note: str, size: int
+    client: FakeClient, publisher: EventPublisher, note: str, size: int
 ) -> None:
     """OP-EVT-06: at 1024 bytes."""
-    about(outlet, gadget(uid="1")).normal("Synced", note)
-    outlet.shutdown()
+    about(publisher, gadget(uid="1")).normal("Synced", note)
+    publisher.shutdown()
     written = recorded(client)[0].note or ""
     assert len(written.encode()) == size
     assert written == note or written.endswith("...")
 
 
-def test_equal_events_are_counted_and_not_repeated(client: FakeClient, outlet: EventOutlet) -> None:
+def test_equal_events_are_counted_and_not_repeated(
+    client: FakeClient, publisher: EventPublisher
+) -> None:
     """OP-EVT-03: a hundred of them are one Event, which becomes a series."""
-    events = about(outlet, gadget(uid="1"))
+    events = about(publisher, gadget(uid="1"))
     for _ in range(100):
         events.normal("Synced", "ok")
-    outlet.shutdown()
+    publisher.shutdown()
     assert len(recorded(client)) == 1
 
 
 def test_what_is_said_in_other_words_is_an_event_of_its_own(
-    client: FakeClient, outlet: EventOutlet
+    client: FakeClient, publisher: EventPublisher
 ) -> None:
     """BP-18: so the newest says how things are now."""
-    events = about(outlet, gadget(uid="1"))
+    events = about(publisher, gadget(uid="1"))
     events.warning("ProcessingError", "no disk")
     events.warning("ProcessingError", "no network")
-    outlet.shutdown()
+    publisher.shutdown()
     assert sorted(event.note or "" for event in recorded(client)) == ["no disk", "no network"]
 
 
 def test_who_has_too_much_to_say_is_silenced_for_a_while(
-    client: FakeClient, outlet: EventOutlet, clock: FakeClock
+    client: FakeClient, publisher: EventPublisher, clock: FakeClock
 ) -> None:
     """OP-EVT-03: 25 at once, then one every five minutes; for each object, and repetitions are
     free."""
-    events, others = about(outlet, gadget("a", uid="1")), about(outlet, gadget("b", uid="2"))
+    events, others = about(publisher, gadget("a", uid="1")), about(publisher, gadget("b", uid="2"))
     for number in range(30):
         events.normal("Counted", str(number))
         events.normal("Counted", "0")
@@ -138,25 +142,27 @@ def test_who_has_too_much_to_say_is_silenced_for_a_while(
     clock.step(300)
     events.normal("Counted", "31")
     events.normal("Counted", "32")
-    outlet.shutdown()
-    assert (len(recorded(client)), outlet.silenced) == (25 + 1 + 1, 5 + 1)
+    publisher.shutdown()
+    assert (len(recorded(client)), publisher.silenced) == (25 + 1 + 1, 5 + 1)
 
 
 def test_events_are_mirrored_to_the_log(
-    outlet: EventOutlet, caplog: pytest.LogCaptureFixture
+    publisher: EventPublisher, caplog: pytest.LogCaptureFixture
 ) -> None:
     """OP-EVT-05: at DEBUG."""
     with caplog.at_level(logging.DEBUG, "clientgo.operator.events"):
-        about(outlet, gadget(uid="1")).warning("ProcessingError", "no disk")
-        outlet.shutdown()
+        about(publisher, gadget(uid="1")).warning("ProcessingError", "no disk")
+        publisher.shutdown()
     assert caplog.messages == ["Warning Event ProcessingError: no disk"]
 
 
-def test_an_event_that_cannot_be_made_fails_nobody(client: FakeClient, outlet: EventOutlet) -> None:
+def test_an_event_that_cannot_be_made_fails_nobody(
+    client: FakeClient, publisher: EventPublisher
+) -> None:
     """OP-EVT-02: nor does one that comes after the end."""
-    about(outlet, object()).normal("Synced", "about nothing")
-    outlet.shutdown()
-    about(outlet, gadget(uid="1")).normal("Synced", "too late")
+    about(publisher, object()).normal("Synced", "about nothing")
+    publisher.shutdown()
+    about(publisher, gadget(uid="1")).normal("Synced", "too late")
     assert recorded(client) == []
 
 

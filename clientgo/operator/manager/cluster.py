@@ -28,7 +28,7 @@ from clientgo.operator.cache.scope import CacheScope
 from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.configured_client import ClientOptions
 from clientgo.operator.client.connection import client_of
-from clientgo.operator.client.event_recorder import EventOutlet
+from clientgo.operator.client.event_publisher import EventPublisher
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.sources.kind_source import KindSource, WatchOptions, watch
 from clientgo.operator.sources.source import Sink, Source, SourceContext
@@ -53,7 +53,7 @@ class Cluster:
         self.base = client_of(config, name, NO_METRICS)
         self.cache = ObjectCache(self.base, default=cache, clock=clock)
         self.client = CachedClient(self.base, self.cache, ClientOptions(field_manager=name))
-        self.events = EventOutlet(self.base, clock)
+        self.events = EventPublisher(self.base, clock)
 
     def watch(
         self, kind: Kind, *, mapper: Mapper | None = None, **options: Unpack[WatchOptions]

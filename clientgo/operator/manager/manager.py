@@ -1,13 +1,8 @@
-"""The manager: owns what controllers share, and starts and stops everything in the right order.
+"""The manager: owns what controllers share.
 
-::
-
-    start   servers ► caches ► what needs no leader ► leadership ► controllers
-    stop    what needs no leader ► controllers ► leadership ► caches ► servers ► events
-
-Promises: no stage begins before the earlier one is ready; the lease is given up only when nothing
-that needs it runs any more; whatever fails stops everything, and :meth:`Manager.run` raises it;
-when a stop has returned no thread of the manager is left, or it has raised which are.
+Promises that whatever fails stops everything, and :meth:`Manager.run` raises it; that when a stop
+has returned no thread of the manager is left, or it has raised which are. The order of the stages
+is in ``stages.py``, what may follow what in ``life_cycle.py``.
 
 Does not promise to start again: make another manager. Several in one process do not disturb each
 other.
@@ -17,14 +12,9 @@ Source: controller-runtime pkg/manager; Java Operator SDK Operator.
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from dataclasses import replace
-from enum import Enum
-from typing import Any, Final, Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
@@ -35,55 +25,37 @@ from clientgo.operator.cache.scope import namespace_set
 from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.configured_client import ClientOptions
 from clientgo.operator.client.connection import client_of
-from clientgo.operator.client.event_recorder import EventOutlet
+from clientgo.operator.client.event_publisher import EventPublisher
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller.config import ControllerSettings
 from clientgo.operator.controller.declaration import Declaration, declaration_of
 from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import (
-    AlreadyStartedError,
-    CancelledError,
     DeclarationError,
-    LeadershipLostError,
     ManagerStoppedError,
-    ShutdownTimeoutError,
 )
 from clientgo.operator.manager.cluster import Cluster
 from clientgo.operator.manager.config import ManagerConfig, ManagerSettings, changed_settings
 from clientgo.operator.manager.config_file import load_settings
-from clientgo.operator.manager.health import ManagerHealth
 from clientgo.operator.manager.leader import Leader
+from clientgo.operator.manager.life_cycle import LifeCycle
 from clientgo.operator.manager.refreshed_metrics import RefreshedMetrics
 from clientgo.operator.manager.registry import ControllerRegistry
 from clientgo.operator.manager.runnables import (
     RunFunction,
     Runnable,
-    RunnableGroup,
     run_function,
-    within,
 )
-from clientgo.operator.manager.served_kinds import check_served
 from clientgo.operator.manager.servers import BoundAddresses, Servers, metrics_of
+from clientgo.operator.manager.stages import Stages
 from clientgo.operator.metrics_sink import MetricsSink
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.services import Services
 from clientgo.operator.webhooks import Webhooks
 from clientgo.serving import Handler
-from clientgo.wait import StopEvent, call_when_set, stop_on_signals
 
 P = TypeVar("P")
-
-_CLOSING_TIME: Final = 5.0
-"""Seconds that sources, caches and servers have at least, after the work has ended or not."""
-
-_log = logging.getLogger("clientgo.operator.manager")
-
-
-class _Phase(Enum):
-    NEW = "new"
-    RUNNING = "running"
-    STOPPED = "stopped"
 
 
 class Manager:
@@ -97,7 +69,7 @@ class Manager:
 
     ``cluster`` is a client or whatever :class:`~clientgo.client.Client` takes: nothing, for the
     kubeconfig or pod at hand. ``settings`` are those of :class:`ManagerConfig`;
-    ``metrics_provider`` is where numbers go, ``sink`` is told what the controllers do.
+    ``metrics_provider`` takes the metrics, ``sink`` is called with what the controllers do.
 
     Raises :class:`~clientgo.operator.errors.ConfigError`, :class:`~clientgo.rest.ConfigError`.
     """
@@ -113,6 +85,12 @@ class Manager:
         **settings: Unpack[ManagerSettings],
     ) -> None:
         self.config = changed_settings(config or ManagerConfig(), settings).checked()
+        self._life = LifeCycle(
+            self.config.name,
+            self.config.graceful_shutdown,
+            start=lambda: self._stages.start(),
+            stop=lambda grace: self._stages.stop(grace),
+        )
         self.metrics_provider, page = metrics_of(self.config.metrics, metrics_provider)
         self.base = client_of(cluster, self.config.name, self.metrics_provider)
         self.cache = ObjectCache(
@@ -123,17 +101,14 @@ class Manager:
             implicit=self.config.implicit_informers,
             metrics=self.metrics_provider,
             clock=clock,
-            on_crash=self._fail,
+            on_crash=self._life.fail,
         )
-        self.elected = threading.Event()
-        """Set when what needs leadership has been started; at once without an election."""
         self._clock = clock
         self._sink = sink
         self._registry = ControllerRegistry(self.config)
-        self._health = ManagerHealth(self._registry.all, self._warm)
         self._servers = Servers(self.config, page, self.metrics_provider, clock)
         self._refreshed = RefreshedMetrics(self.metrics_provider, self._registry.all, self.cache)
-        self.events = EventOutlet(self.base, clock)
+        self.events = EventPublisher(self.base, clock)
         self._leader = self._new_leader()
         self._unguarded = CachedClient(
             self.base, self.cache, ClientOptions(field_manager=self.config.name)
@@ -142,16 +117,20 @@ class Manager:
         """Reads from the caches, and writes; raises after leadership was lost."""
         if self._leader is not None:
             self.client = self._unguarded.guarded(self._leader.check)
-        self._lock = threading.RLock()
-        self._phase = _Phase.NEW
-        self._clusters: list[Cluster] = []
-        self._always = RunnableGroup(self._fail)
-        self._leading = RunnableGroup(self._fail)
-        self._failure: BaseException | None = None
-        self._alive: list[str] = []
-        self._started = threading.Event()
-        self._ending = StopEvent()
-        self._ended = threading.Event()
+        self._stages = Stages(
+            self.config,
+            self.base,
+            self.cache,
+            self._registry,
+            self._servers,
+            self.events,
+            self._leader,
+            self._refreshed,
+            ending=self._life.ending,
+            fail=self._life.fail,
+        )
+        self.elected = self._stages.elected
+        """Set when what needs leadership has been started; without an election by the start."""
 
     @classmethod
     def load(
@@ -208,8 +187,8 @@ class Manager:
         Raises :class:`~clientgo.operator.errors.ManagerStoppedError`.
         """
         run = run_function(runnable)
-        self._check_not_stopped()
-        group = self._leading if needs_leadership else self._always
+        self._life.check_not_stopped()
+        group = self._stages.leading if needs_leadership else self._stages.always
         group.add(name or getattr(run, "__qualname__", "runnable"), run)
 
     def add_cluster(self, cluster: Cluster) -> None:
@@ -217,10 +196,10 @@ class Manager:
 
         Raises ``DeclarationError`` after the start.
         """
-        with self._lock:
-            if self._phase is not _Phase.NEW:
+        with self._life.lock:
+            if not self._life.is_new:
                 raise DeclarationError(f"add cluster {cluster.name} before the manager is started")
-            self._clusters.append(cluster)
+            self._stages.clusters.append(cluster)
 
     def webhook(self, *handlers: Any, path: str | None = None) -> None:
         """Serve what functions, objects or classes declare with ``@default``, ``@validate`` ...
@@ -266,13 +245,7 @@ class Manager:
         With ``signals`` SIGINT and SIGTERM stop it, during the start too; a second one ends the
         process with status 1. Raises ``RuntimeError`` where signals cannot be handled.
         """
-        with stop_on_signals() if signals else nullcontext(StopEvent()) as stop:
-            registration = call_when_set(stop, self._ending.set)
-            try:
-                if self._begin():
-                    self._wait_and_stop()
-            finally:
-                registration.cancel()
+        self._life.run(signals=signals)
 
     def start(self) -> None:
         """Start everything; returns when the caches are filled and, if this process leads or
@@ -282,7 +255,7 @@ class Manager:
         (also if it is stopped meanwhile), ``CacheSyncTimeoutError``, ``ConfigError``; a start that
         failed has been undone.
         """
-        if not self._begin():
+        if not self._life.begin():
             raise ManagerStoppedError("this manager was stopped while it started")
 
     def stop(self) -> None:
@@ -291,8 +264,10 @@ class Manager:
         Raises what made the manager fail, and
         :class:`~clientgo.operator.errors.ShutdownTimeoutError`. A second call only waits.
         """
-        if self._shut_down():
-            self._raise_outcome()
+        try:
+            self._life.end()
+        finally:
+            self._refreshed.close()
 
     def __enter__(self) -> Self:
         self.start()
@@ -308,195 +283,22 @@ class Manager:
 
     def health(self) -> list[ControllerHealth]:
         """How the controllers and their sources are doing."""
-        return self._health.report()
+        return self._stages.health.report()
 
-    # Inside: starting
-
-    def _begin(self) -> bool:
-        """Start; False if it was stopped meanwhile, and has ended."""
-        with self._lock:
-            self._check_not_stopped()
-            if self._phase is _Phase.RUNNING:
-                raise AlreadyStartedError("this manager runs already")
-            self._phase = _Phase.RUNNING
-        try:
-            self._start(self._registry.all())
-        except CancelledError:
-            self._started.set()
-            self.stop()
-            return False
-        except BaseException as error:
-            self._fail(error)
-            self._started.set()
-            self._shut_down()
-            raise
-        self._started.set()
-        return True
-
-    def _wait_and_stop(self) -> None:
-        try:
-            self._ending.wait()
-        finally:
-            self._shut_down()
-            self._raise_outcome()
-
-    def _start(self, controllers: list[Controller[Any]]) -> None:
-        self._registry.check_settings()
-        if self.config.check_crds:
-            check_served(self.base, [controller.primary for controller in controllers])
-        if self._leader is not None:
-            self._leader.check_permissions()
-        self._refreshed.refresh()
-        self._servers.start(self._health, self.base)
-        self._servers.keep_certificates(self.base, self._leads, self._fail)
-        self.cache.start()
-        for cluster in self._clusters:
-            cluster.start()
-        warm = self._warm()
-        for controller in warm:
-            controller.start_sources(self._ending)
-        for controller in warm:
-            self._wait_synced(controller, self._ending)
-        self._always.start()
-        for controller in controllers:
-            if self._leader is None or not controller.config.needs_leadership:
-                controller.start_workers()
-        if self._leader is None:
-            self._leading.start()
-            self.elected.set()
-        else:
-            self._leader.start(self._lead, self._lost)
-
-    def _warm(self) -> list[Controller[Any]]:
-        """The controllers whose sources run, whether this process leads or not."""
-        leads = self._leads()
-        return [
-            controller
-            for controller in self._registry.all()
-            if leads or controller.config.warmup or not controller.config.needs_leadership
-        ]
-
-    def _leads(self) -> bool:
-        return self._leader is None or self.elected.is_set()
-
-    def _wait_synced(self, controller: Controller[Any], stop: threading.Event) -> None:
-        controller.wait_synced(controller.config.cache_sync_timeout, stop)
-
-    def _lead(self, stop: threading.Event) -> None:
-        """The guarded work: everything that needs leadership, until ``stop`` is set.
-
-        It returns when nothing of it is left: before that the lease must not be given up.
-        """
-        led = [c for c in self._registry.all() if c.config.needs_leadership]
-        cold = [controller for controller in led if not controller.config.warmup]
-        try:
-            for controller in cold:
-                controller.start_sources(stop)
-            for controller in cold:
-                self._wait_synced(controller, stop)
-        except CancelledError:
-            return
-        for controller in led:
-            controller.start_workers()
-        self._leading.start()
-        self.elected.set()
-        self._servers.elected()
-        _log.info("%s: leads", self.config.name)
-        stop.wait()
-        self._stop_leading(None)
-
-    def _lost(self, error: BaseException | None) -> None:
-        self._fail(
-            error
-            or LeadershipLostError(
-                f"{self.config.name}: this process does not lead any more, and ends; another one "
-                "may lead. Start it again to make it a candidate"
-            )
-        )
-
-    # Inside: stopping
-
-    def _shut_down(self) -> bool:
-        """Stop everything, or wait for whoever does; returns whether this call has."""
-        with self._lock:
-            first = self._phase is _Phase.RUNNING
-            never = self._phase is _Phase.NEW
-            self._phase = _Phase.STOPPED
-        self._ending.set()
-        if first:
-            self._started.wait()
-            try:
-                self._alive = self._stop_all()
-            finally:
-                self._ended.set()
-        elif never:
-            self._ended.set()
-        self._ended.wait()
-        self._refreshed.close()
-        return first
-
-    def _raise_outcome(self) -> None:
-        if self._failure is not None:
-            raise self._failure
-        if self._alive:
-            raise ShutdownTimeoutError(self._alive, self._grace() or 0.0)
-
-    def _stop_all(self) -> list[str]:
-        grace = self._grace()
-        deadline = None if grace is None else time.monotonic() + grace
-        controllers = self._registry.all()
-        alive = self._always.stop(_left(deadline))
-        leader = [] if self._leader is None else self._leader.stop(_left(deadline))
-        work = self._stop_leading(_left(deadline)) + _stop_workers(controllers, _left(deadline))
-        # A leader waits for its work: it is not what has to be found.
-        alive += work or leader
-        if deadline is not None and grace:
-            # What follows takes a moment, which work that goes on must not use up.
-            deadline = max(deadline, time.monotonic() + _CLOSING_TIME)
-        for controller in controllers:
-            alive += within(deadline, f"{controller.name}-sources", controller.stop_sources)
-        alive += within(deadline, "caches", self.cache.stop)
-        for cluster in self._clusters:
-            alive += within(deadline, f"cluster-{cluster.name}", cluster.stop)
-        alive += self._servers.stop_webhooks(_left(deadline))
-        alive += within(deadline, "http-servers", self._servers.stop)
-        alive += within(deadline, "events", self.events.shutdown)
-        if self.config.close_client_on_stop:
-            self.base.close()
-        _log.info("%s: stopped", self.config.name)
-        # Whoever does not want to wait does not want to hear of what still runs either.
-        return sorted(set(alive)) if grace != 0 else []
-
-    def _stop_leading(self, timeout: float | None) -> list[str]:
-        led = [c for c in self._registry.all() if c.config.needs_leadership]
-        self._leading.stop_event.set()
-        return _stop_workers(led, timeout) + self._leading.stop(timeout)
-
-    def _grace(self) -> float | None:
-        """How long the stop may take; none where another may lead already."""
-        grace: float | None = self.config.graceful_shutdown
-        return 0.0 if isinstance(self._failure, LeadershipLostError) else grace
-
-    def _fail(self, error: BaseException) -> None:
-        """Something failed that must not; the manager ends, and raises the first such error."""
-        with self._lock:
-            if self._failure is None:
-                self._failure = error
-            elif self._failure is not error:
-                self._failure.add_note(f"then {type(error).__name__}: {error}")
-        _log.error("%s: stops because of %r", self.config.name, error)
-        self._ending.set()
-
-    # Inside: building
+    # Inside
 
     def _new_leader(self) -> Leader | None:
         settings = self.config.leader_election
         if settings is None:
             return None
         recorder = self.events.recorder(self.config.name)
-        grace: float | None = self.config.graceful_shutdown
         return Leader(
-            settings, self.base, recorder, self.metrics_provider, self._clock, grace=grace
+            settings,
+            self.base,
+            recorder,
+            self.metrics_provider,
+            self._clock,
+            grace=self.config.graceful_shutdown,
         )
 
     def _build(self, declaration: Declaration, reconciler: object) -> Controller[Any]:
@@ -511,45 +313,18 @@ class Manager:
             clock=self._clock,
             metrics=self.metrics_provider,
             recorder=self.events.recorder,
-            crashed=self._fail,
+            crashed=self._life.fail,
             values=self.config.values,
             metrics_per_namespace=self.config.metrics_per_namespace,
             sink=self._sink,
         )
-        with self._lock:
-            self._check_not_stopped()
+        with self._life.lock:
+            self._life.check_not_stopped()
             self._registry.check_new(config.name, allow_duplicate=config.allow_duplicate_name)
             controller: Controller[Any] = Controller(services, declaration, shape, config)
             self._registry.add(controller)
         if shape.setup is not None:
             shape.setup(self)
-        if self._started.is_set():
-            self._start_late(controller)
+        if self._life.has_started:
+            self._stages.start_late(controller)
         return controller
-
-    def _start_late(self, controller: Controller[Any]) -> None:
-        """Start a controller that comes when the others run: as far as these have got."""
-        if controller not in self._warm():
-            return
-        controller.start_sources(self._ending)
-        self._wait_synced(controller, self._ending)
-        if self.elected.is_set() or not controller.config.needs_leadership:
-            controller.start_workers()
-
-    def _check_not_stopped(self) -> None:
-        if self._phase is _Phase.STOPPED:
-            raise ManagerStoppedError("this manager has stopped; make a new one")
-
-
-def _stop_workers(controllers: list[Controller[Any]], timeout: float | None) -> list[str]:
-    deadline = None if timeout is None else time.monotonic() + timeout
-    for controller in controllers:
-        controller.begin_stop()
-    alive: list[str] = []
-    for controller in controllers:
-        alive += controller.stop_workers(_left(deadline))
-    return alive
-
-
-def _left(deadline: float | None) -> float | None:
-    return None if deadline is None else max(deadline - time.monotonic(), 0.0)

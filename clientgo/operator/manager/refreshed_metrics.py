@@ -1,4 +1,4 @@
-"""Numbers that are there anyway, brought up to date when somebody reads the metrics.
+"""Metrics of what is counted elsewhere, brought up to date when they are read.
 
 Promises that they cost nothing between two scrapes. Does not promise them for a provider that has
 no registry to be scraped.
@@ -27,7 +27,7 @@ LOST_WRITES: Final = Metric(
 
 
 class RefreshedMetrics:
-    """What a registry asks before all that is made later, from now on until :meth:`close`."""
+    """In the provider's registry, if it has one, until :meth:`close`."""
 
     def __init__(
         self,
@@ -41,10 +41,10 @@ class RefreshedMetrics:
         self._counters: dict[tuple[str, str], tuple[Counter, int]] = {}
         self._registry: Any = getattr(provider, "registry", None)
         if self._registry is not None:
-            self._registry.register(self)
+            self._registry.register(self)  # before the metrics that it refreshes
 
     def close(self) -> None:
-        """Not to be asked any more. Idempotent."""
+        """Leave the registry. Idempotent."""
         registry, self._registry = self._registry, None
         if registry is not None:
             registry.unregister(self)

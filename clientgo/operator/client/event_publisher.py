@@ -33,7 +33,7 @@ _LONGEST_NAME: Final = 128
 """Letters that the API server accepts as the name of a controller."""
 
 
-class EventOutlet:
+class EventPublisher:
     """Gives recorders, and writes what they record. Thread-safe."""
 
     def __init__(self, client: Client, clock: Clock) -> None:

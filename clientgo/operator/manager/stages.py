@@ -1,0 +1,208 @@
+"""The order in which the parts of a manager start and stop.
+
+::
+
+    start   servers ► caches ► what needs no leader ► leadership ► controllers
+    stop    what needs no leader ► controllers ► leadership ► caches ► servers ► events
+
+Promises that no stage begins before the earlier one is ready, and that the lease is given up only
+when nothing that needs it runs any more.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+
+from clientgo.client import Client
+from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.client.event_publisher import EventPublisher
+from clientgo.operator.controller import Controller
+from clientgo.operator.errors import CancelledError, LeadershipLostError
+from clientgo.operator.manager.cluster import Cluster
+from clientgo.operator.manager.config import ManagerConfig
+from clientgo.operator.manager.health import ManagerHealth
+from clientgo.operator.manager.leader import Leader
+from clientgo.operator.manager.refreshed_metrics import RefreshedMetrics
+from clientgo.operator.manager.registry import ControllerRegistry
+from clientgo.operator.manager.runnables import RunnableGroup, within
+from clientgo.operator.manager.served_kinds import check_served
+from clientgo.operator.manager.servers import Servers
+
+_CLOSING_TIME: Final = 5.0
+"""Seconds that caches, servers and events have for their stop, whatever the work before took."""
+
+_log = logging.getLogger("clientgo.operator.manager")
+
+
+class Stages:
+    """For one start and one stop; :meth:`start_late` is thread-safe.
+
+    ``ending`` ends the start early; ``fail`` is called with what must stop the manager.
+    """
+
+    def __init__(
+        self,
+        config: ManagerConfig,
+        client: Client,
+        cache: ObjectCache,
+        registry: ControllerRegistry,
+        servers: Servers,
+        events: EventPublisher,
+        leader: Leader | None,
+        metrics: RefreshedMetrics,
+        *,
+        ending: threading.Event,
+        fail: Callable[[BaseException], object],
+    ) -> None:
+        self.elected = threading.Event()
+        """Set when what needs leadership has been started; without an election by the start."""
+        self.always = RunnableGroup(fail)
+        self.leading = RunnableGroup(fail)
+        self.clusters: list[Cluster] = []
+        self.health = ManagerHealth(registry.all, self._warm)
+        self._config = config
+        self._client = client
+        self._cache = cache
+        self._registry = registry
+        self._servers = servers
+        self._events = events
+        self._leader = leader
+        self._metrics = metrics
+        self._ending = ending
+        self._fail = fail
+
+    def start(self) -> None:
+        """Start everything. Raises ``CancelledError`` at ``ending``."""
+        controllers = self._registry.all()
+        self._registry.check_settings()
+        if self._config.check_crds:
+            check_served(self._client, [controller.primary for controller in controllers])
+        if self._leader is not None:
+            self._leader.check_permissions()
+        self._metrics.refresh()
+        self._servers.start(self.health, self._client)
+        self._servers.keep_certificates(self._client, self._leads, self._fail)
+        self._cache.start()
+        for cluster in self.clusters:
+            cluster.start()
+        _start_sources(self._warm(), self._ending)
+        self.always.start()
+        for controller in controllers:
+            if self._leader is None or not controller.config.needs_leadership:
+                controller.start_workers()
+        if self._leader is None:
+            self.leading.start()
+            self.elected.set()
+        else:
+            self._leader.start(self._lead, self._lost)
+
+    def start_late(self, controller: Controller[Any]) -> None:
+        """Start a controller that comes when the others run: as far as these have got."""
+        if controller not in self._warm():
+            return
+        _start_sources([controller], self._ending)
+        if self.elected.is_set() or not controller.config.needs_leadership:
+            controller.start_workers()
+
+    def stop(self, grace: float | None) -> list[str]:
+        """Stop everything; return the names of what runs still after so many seconds.
+
+        With 0 nothing is waited for, and nothing named. None is no limit.
+        """
+        deadline = None if grace is None else time.monotonic() + grace
+        controllers = self._registry.all()
+        alive = self.always.stop(_left(deadline))
+        leader = [] if self._leader is None else self._leader.stop(_left(deadline))
+        work = self._stop_leading(_left(deadline)) + _stop_workers(controllers, _left(deadline))
+        # A leader waits for its work: it is not what has to be found.
+        alive += work or leader
+        if deadline is not None and grace:
+            # What follows takes a moment, which work that goes on must not use up.
+            deadline = max(deadline, time.monotonic() + _CLOSING_TIME)
+        for controller in controllers:
+            alive += within(deadline, f"{controller.name}-sources", controller.stop_sources)
+        alive += within(deadline, "caches", self._cache.stop)
+        for cluster in self.clusters:
+            alive += within(deadline, f"cluster-{cluster.name}", cluster.stop)
+        alive += self._servers.stop_webhooks(_left(deadline))
+        alive += within(deadline, "http-servers", self._servers.stop)
+        alive += within(deadline, "events", self._events.shutdown)
+        if self._config.close_client_on_stop:
+            self._client.close()
+        self._metrics.close()
+        _log.info("%s: stopped", self._config.name)
+        return sorted(set(alive)) if grace != 0 else []
+
+    def _warm(self) -> list[Controller[Any]]:
+        """The controllers whose sources run, whether this process leads or not."""
+        leads = self._leads()
+        return [
+            controller
+            for controller in self._registry.all()
+            if leads or controller.config.warmup or not controller.config.needs_leadership
+        ]
+
+    def _leads(self) -> bool:
+        return self._leader is None or self.elected.is_set()
+
+    def _led(self) -> list[Controller[Any]]:
+        return [c for c in self._registry.all() if c.config.needs_leadership]
+
+    def _lead(self, stop: threading.Event) -> None:
+        """Run everything that needs leadership, until ``stop`` is set.
+
+        It returns when nothing of it is left: before that the lease must not be given up.
+        """
+        led = self._led()
+        try:
+            _start_sources([each for each in led if not each.config.warmup], stop)
+        except CancelledError:
+            return
+        for controller in led:
+            controller.start_workers()
+        self.leading.start()
+        self.elected.set()
+        self._servers.elected()
+        _log.info("%s: leads", self._config.name)
+        stop.wait()
+        self._stop_leading(None)
+
+    def _lost(self, error: BaseException | None) -> None:
+        self._fail(
+            error
+            or LeadershipLostError(
+                f"{self._config.name}: this process does not lead any more, and ends; another one "
+                "may lead. Start it again to make it a candidate"
+            )
+        )
+
+    def _stop_leading(self, timeout: float | None) -> list[str]:
+        self.leading.stop_event.set()
+        return _stop_workers(self._led(), timeout) + self.leading.stop(timeout)
+
+
+def _start_sources(controllers: Iterable[Controller[Any]], stop: threading.Event) -> None:
+    """Start the sources of controllers, and wait until they have synced."""
+    controllers = list(controllers)
+    for controller in controllers:
+        controller.start_sources(stop)
+    for controller in controllers:
+        controller.wait_synced(controller.config.cache_sync_timeout, stop)
+
+
+def _stop_workers(controllers: list[Controller[Any]], timeout: float | None) -> list[str]:
+    deadline = None if timeout is None else time.monotonic() + timeout
+    for controller in controllers:
+        controller.begin_stop()
+    alive: list[str] = []
+    for controller in controllers:
+        alive += controller.stop_workers(_left(deadline))
+    return alive
+
+
+def _left(deadline: float | None) -> float | None:
+    return None if deadline is None else max(deadline - time.monotonic(), 0.0)
