@@ -52,10 +52,11 @@ class _Scene:
         self.clock = AutoClock()
         self.sink = SeriesListSink(*answers)
         self.cache = SeriesCache(clock=self.clock)
+        self.stopping = threading.Event()
         self.writer = SeriesWriter(
             self.sink,
             self.cache,
-            stopping=threading.Event(),
+            stopping=self.stopping,
             retry_interval=10.0,
             clock=self.clock,
             random=lambda: 0.5,
@@ -116,6 +117,17 @@ def test_a_series_that_is_overtaken_by_its_own_first_event_is_tried_again() -> N
     scene.record()
 
     assert scene.sink.verbs == ["create", "patch", "create", "patch"]
+    assert scene.writer.written == 2
+
+
+def test_a_series_that_is_overtaken_by_its_own_first_event_is_written_after_a_stop() -> None:
+    """EVT-06"""
+    scene = _Scene(None, NotFoundError.of("not yet"), AlreadyExistsError.of("just now"))
+    scene.record()
+    scene.stopping.set()
+
+    scene.record()
+
     assert scene.writer.written == 2
 
 

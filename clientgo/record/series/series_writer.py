@@ -49,10 +49,6 @@ class EventSeriesSink:
         return events.patch(event.metadata.name, patch)
 
 
-class OvertakenError(Exception):
-    """A series was to be created anew, but just then its first event was: try the patch again."""
-
-
 class SeriesWriter:
     """Writes the events of one cache to one sink. Thread-safe: several threads may write."""
 
@@ -119,14 +115,17 @@ class SeriesWriter:
     def _patch_or_create(self, event: Event) -> Event:
         if event.series is None:
             return self._sink.create(event)
+        patch = {"series": msgspec.to_builtins(event.series)}
         try:
-            return self._sink.patch(event, {"series": msgspec.to_builtins(event.series)})
+            return self._sink.patch(event, patch)
         except NotFoundError:
             event.metadata.resource_version = ""
         try:
             return self._sink.create(event)
-        except AlreadyExistsError as error:
-            raise OvertakenError("the event was created meanwhile") from error
+        except AlreadyExistsError:
+            # Another writer has created the first event in between. Patch it now: after a stop
+            # there is no later try.
+            return self._sink.patch(event, patch)
 
 
 def _text(event: Event) -> str:
