@@ -12,6 +12,8 @@ import contextlib
 import logging
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -21,7 +23,8 @@ from clientgo.cli.operator_webhooks import LocalWebhooks
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.logs import setup_logging
-from clientgo.meta import APIResource, ObjectName, Unstructured
+from clientgo.meta import APIResource, ObjectName, StatusError, Unstructured
+from clientgo.operator.errors import ConfigError, OperatorError
 from clientgo.operator.manager import Manager
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.rest import load_config
@@ -91,61 +94,82 @@ def _run(args: argparse.Namespace) -> int:
     return 0
 
 
+class SampleError(OperatorError):
+    """A sample cannot be applied."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """A manifest of config/samples, and the object that it is about."""
+
+    file: Path
+    manifest: Mapping[str, Any]
+    resource: APIResource
+    name: ObjectName
+
+    def __str__(self) -> str:
+        return f"{self.resource.kind} {self.name}"
+
+    def apply(self, client: Client) -> None:
+        try:
+            apply(client, self.manifest)
+        except StatusError as error:
+            raise SampleError(
+                f"{self.file}: {error}; correct it, or write it again: clientgo operator gen sample"
+            ) from error
+
+    def in_cluster(self, view: ClusterView) -> Unstructured | None:
+        objects = view.objects(self.resource)
+        return next((obj for obj in objects if ObjectName.of(obj) == self.name), None)
+
+
+def _read_samples(project: Project, client: Client) -> list[_Sample]:
+    """Raises ``ConfigError`` if there are none."""
+    found = [
+        _Sample(
+            file,
+            manifest,
+            resource_of_manifest(client, manifest),
+            ObjectName.of(Unstructured.from_dict(manifest)),
+        )
+        for file in sorted((project.config / "samples").glob("*.yaml"))
+        for manifest in yaml.safe_load_all(file.read_text(encoding="utf-8"))
+        if manifest
+    ]
+    if not found:
+        raise ConfigError(f"{project.config}/samples is empty; run clientgo operator gen sample")
+    return found
+
+
 def _reconcile_samples(
     project: Project, client: Client, manager: Manager, timeout: float, local: LocalWebhooks | None
 ) -> int:
     """Run until the samples are reconciled; return the exit code."""
-    samples = [
-        document
-        for file in sorted((project.config / "samples").glob("*.yaml"))
-        for document in yaml.safe_load_all(file.read_text(encoding="utf-8"))
-        if document
-    ]
-    if not samples:
-        print(
-            "there are no samples in config/samples; clientgo operator gen sample", file=sys.stderr
-        )
-        return 1
-    places = {(resource_of_manifest(client, m), _key(m)) for m in samples}
-    with manager, ClusterView(client, *{resource for resource, _ in places}) as view:
+    samples = _read_samples(project, client)
+    with manager, ClusterView(client, *{sample.resource for sample in samples}) as view:
         if local is not None:
             local.settled.wait(timeout)
-        for manifest in samples:
-            apply(client, manifest)
+        for sample in samples:
+            sample.apply(client)
 
-        def seen() -> dict[tuple[APIResource, ObjectName], Unstructured]:
-            return {
-                (resource, ObjectName.of(obj)): obj
-                for resource in {resource for resource, _ in places}
-                for obj in view.objects(resource)
-            }
-
-        def unreconciled() -> dict[tuple[APIResource, ObjectName], str]:
-            found = seen()
-            reasons = {place: why_not_reconciled(found.get(place)) for place in places}
-            return {place: why for place, why in reasons.items() if why}
+        def unreconciled() -> list[tuple[_Sample, str]]:
+            reasons = [(sample, why_not_reconciled(sample.in_cluster(view))) for sample in samples]
+            return [(sample, why) for sample, why in reasons if why]
 
         done = view.wait_until(lambda: not unreconciled(), timeout)
-        found, problems = seen(), unreconciled()
-        for resource, name in sorted(places & found.keys(), key=str):
-            print(f"{resource.kind} {name}:")
-            status = found[resource, name].get("status")
-            print(yaml.safe_dump({"status": status}, sort_keys=False), end="")
+        problems = unreconciled()
+        for sample in samples:
+            obj = sample.in_cluster(view)
+            status = None if obj is None else obj.get("status")
+            print(f"{sample}:\n{yaml.safe_dump({'status': status}, sort_keys=False)}", end="")
     if not done:
-        for (resource, name), why in sorted(problems.items(), key=str):
-            failure = _last_warning(client, resource, name)
-            print(
-                f"not reconciled after {timeout:g} s: {resource.kind} {name}: {why}{failure}",
-                file=sys.stderr,
-            )
+        for sample, why in problems:
+            failure = _last_warning(client, sample.resource, sample.name)
+            print(f"not reconciled after {timeout:g} s: {sample}: {why}{failure}", file=sys.stderr)
         print("the log above says what the operator did", file=sys.stderr)
         return 1
     print("reconciled.")
     return 0
-
-
-def _key(manifest: Mapping[str, Any]) -> ObjectName:
-    return ObjectName.of(Unstructured.from_dict(manifest))
 
 
 def _last_warning(client: Client, resource: APIResource, name: ObjectName) -> str:

@@ -95,8 +95,8 @@ def install_definitions(
     with ClusterView(client, _DEFINITIONS) as view:
 
         def missing() -> list[str]:
-            there = {obj.metadata.name for obj in view.objects(_DEFINITIONS) if _is_served(obj)}
-            return [name for name in names if name not in there]
+            served = {obj.metadata.name for obj in view.objects(_DEFINITIONS) if _is_served(obj)}
+            return [name for name in names if name not in served]
 
         if not view.wait_until(lambda: not missing(), timeout):
             raise NotInTimeError(

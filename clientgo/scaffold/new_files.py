@@ -196,13 +196,13 @@ def _path(target: str, values: Mapping[str, str]) -> str:
 
 def _write(root: Path, texts: Mapping[str, str], *, force: bool) -> list[str]:
     """Write all files, or none if one was edited."""
-    there = {
+    existing = {
         name: (root / name).read_text(encoding="utf-8") for name in texts if (root / name).exists()
     }
-    edited = [name for name, text in there.items() if text != texts[name]]
+    edited = [name for name, text in existing.items() if text != texts[name]]
     if edited and not force:
         raise FilesExistError(edited)
-    written = [name for name, text in texts.items() if there.get(name) != text]
+    written = [name for name, text in texts.items() if existing.get(name) != text]
     for name in written:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(texts[name], encoding="utf-8")

@@ -249,6 +249,21 @@ def test_a_sample_that_is_not_reconciled_in_time_is_a_failure(
     assert "not reconciled after 0.3 s: Demo default/demo-sample: Ready is False: Written" in said
 
 
+def test_a_sample_that_the_schema_refuses_is_named_with_its_file(
+    demo: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OP-GEN-21"""
+    cluster.run("install")
+    sample = demo / "config/samples/v1alpha1_demo.yaml"
+    sample.write_text(sample.read_text().replace("text: ", "txt: "))
+
+    assert cluster.run("run", "--once") == 1
+
+    said = capsys.readouterr().err
+    assert "config/samples/v1alpha1_demo.yaml: " in said
+    assert ".spec.txt: field not declared in schema" in said
+
+
 def test_a_sample_whose_reconciler_fails_is_named_with_the_failure(
     demo: Path, cluster: Cluster, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,7 +81,7 @@ class AdmissionEndpoint:
             _log.warning("%s: a call that is no review was refused: %s", self._path, error)
             refusal = AdmissionResponse.deny(status_of(error))
             return json_response(encode_review(refusal, uid=_uid_in(call.body)))
-        response = self._judge(request, handler_limit(call, self._timeout))
+        response = self._review(request, handler_limit(call, self._timeout))
         _log.debug(
             "%s: %s %s of %s/%s is %s: review %s, code %d %s",
             self._path,
@@ -99,7 +99,7 @@ class AdmissionEndpoint:
         )
         return json_response(body)
 
-    def _judge(self, request: AdmissionRequest, limit: float) -> AdmissionResponse:
+    def _review(self, request: AdmissionRequest, limit: float) -> AdmissionResponse:
         if request.operation not in set(Operation):
             error = BadReviewError(f"unknown operation {request.operation!r}")
             return AdmissionResponse.deny(status_of(error))

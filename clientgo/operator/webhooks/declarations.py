@@ -168,8 +168,8 @@ def validating(
 
     @validate(kind, on=on, path=path, **manifest)
     def check(obj: P, old: P | None, ctx: AdmissionContext) -> FieldErrors | Sequence[str] | None:
-        said: FieldErrors | Sequence[str] | None = reconciler.validate(obj, old, ctx.operation)
-        return said
+        result: FieldErrors | Sequence[str] | None = reconciler.validate(obj, old, ctx.operation)
+        return result
 
     return check
 

@@ -165,7 +165,7 @@ class _Call(Generic[T]):
     def _run(self) -> None:
         try:
             self._value = self._context.run(self._function)
-        except Exception as error:  # noqa: BLE001 - raised in the thread that asked
+        except Exception as error:  # noqa: BLE001 - raised by result(), in the caller
             self._error = error
         except BaseException as error:  # noqa: BLE001 - SystemExit must not end the connection
             self._error = RuntimeError(f"the handler raised {error!r}")

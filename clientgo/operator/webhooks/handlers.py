@@ -63,31 +63,31 @@ class Defaulter(Generic[P]):
         raw = raw_object(request.object)
         if raw is None:
             raise BadReviewError(f"a review of {ctx.operation} must have an object")
-        came: JSONObject = msgspec.json.decode(raw)
+        original: JSONObject = msgspec.json.decode(raw)
         obj = self._objects.decode(raw)
         before = typed_view(obj)
         returned = self._fill_in(obj, ctx)
-        result = self._plain(came, before, obj if returned is None else returned)
+        result = self._plain(original, before, obj if returned is None else returned)
         if not ctx.subresource:
-            self._keep_status(came, result, ctx)
-        return AdmissionResponse(allowed=True, patch=create_json_patch(came, result))
+            self._keep_status(original, result, ctx)
+        return AdmissionResponse(allowed=True, patch=create_json_patch(original, result))
 
-    def _plain(self, came: JSONObject, before: JSONObject, result: Any) -> JSONObject:
+    def _plain(self, original: JSONObject, before: JSONObject, result: Any) -> JSONObject:
         if not isinstance(result, self._objects.kind):
             raise TypeError(
                 f"a defaulter of {self._objects.kind.__name__} must return None or a "
                 f"{self._objects.kind.__name__}, not {result!r:.100}"
             )
-        plain = changed(came, before, result)
+        plain = changed(original, before, result)
         if self._remove_unknown:
             return typed_view(result) | {"metadata": plain["metadata"]}
         return plain
 
-    def _keep_status(self, came: JSONObject, result: JSONObject, ctx: AdmissionContext) -> None:
+    def _keep_status(self, original: JSONObject, result: JSONObject, ctx: AdmissionContext) -> None:
         """Restore a status that has a subresource."""
         if "status" not in self._objects.resource.subresources:
             return
-        if json_equal(came.get("status"), result.get("status")):
+        if json_equal(original.get("status"), result.get("status")):
             return
         if not self._remove_unknown:  # a typed view always has a status
             _log.warning(
@@ -98,8 +98,8 @@ class Defaulter(Generic[P]):
                 ctx.name,
                 ctx.uid,
             )
-        if "status" in came:
-            result["status"] = came["status"]
+        if "status" in original:
+            result["status"] = original["status"]
         else:
             del result["status"]
 
@@ -135,17 +135,17 @@ class Validator(Generic[P]):
         return self._objects.decode(new), before
 
 
-def _warnings_of(said: Any) -> Sequence[str]:
-    if isinstance(said, FieldErrors):
-        said.raise_if_any()
+def _warnings_of(result: Any) -> Sequence[str]:
+    if isinstance(result, FieldErrors):
+        result.raise_if_any()
         return ()
-    if said is None:
+    if result is None:
         return ()
-    if isinstance(said, str) or not all(isinstance(text, str) for text in said):
+    if isinstance(result, str) or not all(isinstance(text, str) for text in result):
         raise TypeError(
-            f"a validator must return None, a list of warnings or FieldErrors, not {said!r:.100}"
+            f"a validator must return None, a list of warnings or FieldErrors, not {result!r:.100}"
         )
-    return tuple(said)
+    return tuple(result)
 
 
 class HandlerChain:

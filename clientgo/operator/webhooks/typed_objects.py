@@ -29,11 +29,11 @@ class TypedObjects(Generic[P]):
 
     def check_kind(self, request: AdmissionRequest) -> None:
         """Raise :class:`BadReviewError` for a review of another kind."""
-        asked = request.kind
-        if (asked.group, asked.version, asked.kind) != tuple(self.resource.gvk):
+        kind = request.kind
+        if (kind.group, kind.version, kind.kind) != tuple(self.resource.gvk):
             raise BadReviewError(
                 f"this webhook is for {self.resource.gvk}, not for "
-                f"{asked.group}/{asked.version}, Kind={asked.kind}; correct its rules"
+                f"{kind.group}/{kind.version}, Kind={kind.kind}; correct its rules"
             )
 
     def decode(self, raw: bytes) -> P:

@@ -84,9 +84,9 @@ def differences(root: Path, wanted: Mapping[str, str], parts: Iterable[str]) -> 
         if state in (State.SAME, State.OWN):
             continue
         file = root / name
-        there = file.read_text(encoding="utf-8") if file.exists() else ""
+        existing = file.read_text(encoding="utf-8") if file.exists() else ""
         yield from difflib.unified_diff(
-            there.splitlines(keepends=True),
+            existing.splitlines(keepends=True),
             wanted.get(name, "").splitlines(keepends=True),
             name,
             "generated",
@@ -95,15 +95,15 @@ def differences(root: Path, wanted: Mapping[str, str], parts: Iterable[str]) -> 
 
 def _state(file: Path, wanted: str) -> State:
     try:
-        there = file.read_text(encoding="utf-8")
+        existing = file.read_text(encoding="utf-8")
     except FileNotFoundError:
         return State.MISSING
-    if there == wanted:
+    if existing == wanted:
         return State.SAME
-    note = _DIGEST.match(there)
+    note = _DIGEST.match(existing)
     if note is None:
         return State.OWN
-    return State.STALE if note["digest"] == _digest(there[note.end() :]) else State.EDITED
+    return State.STALE if note["digest"] == _digest(existing[note.end() :]) else State.EDITED
 
 
 def _digest(body: str) -> str:
