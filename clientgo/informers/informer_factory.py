@@ -18,9 +18,11 @@ from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from clientgo.cache import (
+    DELTA_FIFO,
     NAMESPACE_INDEX,
     Lister,
     ListerWatcher,
+    QueueChoice,
     SharedIndexInformer,
     Transform,
     meta_namespace_index,
@@ -60,7 +62,8 @@ class InformerFactory(Generic[K]):
     ``tweak_list_options`` changes the options of every list and watch, as to select by label.
     ``transform`` changes objects before they are cached. ``default_resync`` (seconds, 0: never)
     is how often handlers are told of everything again, ``custom_resync`` the same for single
-    kinds. Options are those of informers made from then on.
+    kinds. ``queue`` is the queue of each informer: ``DELTA_FIFO`` or ``REAL_FIFO``. Options are those
+    of informers made from then on.
 
     As a context manager it shuts down at the end of the block.
     """
@@ -74,6 +77,7 @@ class InformerFactory(Generic[K]):
         tweak_list_options: Tweak | None = None,
         transform: Transform | None = None,
         custom_resync: Mapping[K, float] | None = None,
+        queue: QueueChoice = DELTA_FIFO,
     ) -> None:
         self._client = client
         self._default_resync = default_resync
@@ -81,6 +85,7 @@ class InformerFactory(Generic[K]):
         self._tweak = tweak_list_options
         self._transform = transform
         self._custom_resync = dict(custom_resync or {})
+        self._queue = queue
         self._lock = threading.Lock()
         self._entries: dict[K, _Entry] = {}
         self._shut_down = False
@@ -176,6 +181,7 @@ class InformerFactory(Generic[K]):
                     resync_period=self._custom_resync.get(key, self._default_resync),
                     indexers={NAMESPACE_INDEX: meta_namespace_index},
                     transform=self._transform,
+                    queue=self._queue,
                 )
                 entry = self._entries[key] = _Entry(informer, resource, StopEvent())
             return entry.informer

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from clientgo.cache import Lister, SharedIndexInformer, Transform
+from clientgo.cache import DELTA_FIFO, Lister, QueueChoice, SharedIndexInformer, Transform
 from clientgo.client import Client, ResourceListWatch, Tweak
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.meta import GroupVersionResource, Resource, Scheme, resource_of
@@ -47,6 +47,7 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
         tweak_list_options: Tweak | None = None,
         transform: Transform | None = None,
         custom_resync: Mapping[type[Resource], float] | None = None,
+        queue: QueueChoice = DELTA_FIFO,
         scheme: Scheme | None = None,
     ) -> None:
         super().__init__(
@@ -56,6 +57,7 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
             tweak_list_options=tweak_list_options,
             transform=transform,
             custom_resync=custom_resync,
+            queue=queue,
         )
         self._scheme = scheme or Scheme()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from clientgo.api.core_v1 import ConfigMap, Namespace, Secret
-from clientgo.cache import NAMESPACE_INDEX
+from clientgo.cache import NAMESPACE_INDEX, REAL_FIFO
 from clientgo.informers import SharedInformerFactory, UnknownResourceError
 from clientgo.meta import (
     GroupVersionResource,
@@ -54,6 +55,24 @@ def test_one_thread_watches_the_stop_for_all_informers(stop: threading.Event) ->
         started = [thread.name for thread in set(threading.enumerate()) - before]
 
     assert started.count("stop-watcher") == 1
+
+
+def test_every_informer_has_the_queue_that_the_factory_is_given(stop: threading.Event) -> None:
+    """FAC-01, GAT-01: RealFIFO is one argument away."""
+    made: list[str] = []
+
+    def make(store: Any, *, name: str, **options: Any) -> Any:
+        made.append(name)
+        return REAL_FIFO.make(store, name=name, **options)
+
+    queue = dataclasses.replace(REAL_FIFO, make=make)
+    with factory_of(FakeClient(), queue=queue) as factory:
+        for kind in (ConfigMap, Secret):
+            factory.informer_for(kind)
+        factory.start(stop)
+        assert all(factory.wait_for_cache_sync(stop).values())
+
+    assert len(made) == 2
 
 
 def test_a_type_has_one_informer_however_it_is_asked_for() -> None:
