@@ -15,7 +15,7 @@ KUBERNETES_newest := kubernetes<38
 MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-matrix lint format docs bench field-peers clean
+.PHONY: help install run test test-matrix lint format docs bench bench-queue field-peers clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,7 +58,10 @@ docs: $(STAMP) ## write the documents that are made from tests and code
 	$(BIN)/python hack/contract_coverage.py
 
 bench: $(STAMP) ## run the benchmarks and print the ratios
-	$(BIN)/python -m pytest benchmarks --benchmark-only $(PYTEST_ARGS)
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)
+
+bench-queue: $(STAMP) ## run the benchmarks of the work queue only
+	$(BIN)/python -m pytest benchmarks/test_bench_workqueue.py --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)
 
 field-peers: $(STAMP) ## run the field cases against this informer and the official client's
 	$(BIN)/python -m tests.field.peers $(ROWS)

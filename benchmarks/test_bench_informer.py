@@ -24,6 +24,7 @@ import pytest
 import urllib3
 
 from benchmarks.recorded_server import EVENTS, OBJECTS, recorded_server
+from benchmarks.rounds import rounds
 from clientgo.cache import (
     DELTA_FIFO,
     REAL_FIFO,
@@ -99,7 +100,7 @@ def test_syncing_by_pages(benchmark: Any, server: str, queue: QueueChoice) -> No
 
 def compare(benchmark: Any, ours: Side, bare: Side, count: int) -> None:
     timed(ours), timed(bare)  # whatever is done only once is done now
-    pairs = [(timed(ours), timed(bare)) for _ in range(ROUNDS)]
+    pairs = [(timed(ours), timed(bare)) for _ in rounds(ROUNDS)]
     benchmark.pedantic(lambda: timed(ours), rounds=1)
     benchmark.extra_info["events/s"] = round(count / statistics.median(o.wall for o, _ in pairs))
     benchmark.extra_info["of the bare loop's rate"] = round(

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from benchmarks.recorded_server import OBJECTS, event_line, foo, page_body, recorded_server
+from benchmarks.rounds import rounds
 from benchmarks.test_bench_informer import Stopwatch, by_app, read_list, read_watch, timed
 from clientgo.cache import DeltaFIFO, Indexer, Reflector, meta_namespace_index
 from clientgo.cache.informer.delta_processor import DeltaProcessor
@@ -155,7 +156,7 @@ def test_initial_list(benchmark: Any, server: str, stream: bool) -> None:
         ),
     }
     taken: dict[str, list[float]] = defaultdict(list)
-    for _ in range(ROUNDS):
+    for _ in rounds(ROUNDS):
         for name, part in parts.items():
             taken[name].append(timed(part).cpu)
     benchmark.pedantic(lambda: timed(stages.read), rounds=1)

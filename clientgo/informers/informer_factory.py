@@ -62,8 +62,8 @@ class InformerFactory(Generic[K]):
     ``tweak_list_options`` changes the options of every list and watch, as to select by label.
     ``transform`` changes objects before they are cached. ``default_resync`` (seconds, 0: never)
     is how often handlers are told of everything again, ``custom_resync`` the same for single
-    kinds. ``queue`` is the queue of each informer: ``DELTA_FIFO`` or ``REAL_FIFO``. Options are those
-    of informers made from then on.
+    kinds. ``queue`` is the queue of each informer: ``DELTA_FIFO`` or ``REAL_FIFO``. Options are
+    those of informers made from then on.
 
     As a context manager it shuts down at the end of the block.
     """
