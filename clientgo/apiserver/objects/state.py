@@ -27,17 +27,28 @@ class OpenWatch(Protocol):
         """End the stream cleanly, after what is already in the log."""
 
 
-class OpenWatches(set[OpenWatch]):
+class OpenWatches:
     """The watches that are being served."""
+
+    def __init__(self) -> None:
+        self._open: set[OpenWatch] = set()
+
+    def add(self, watch: OpenWatch) -> None:
+        """Add a watch that begins."""
+        self._open.add(watch)
+
+    def discard(self, watch: OpenWatch) -> None:
+        """Remove a watch that has ended."""
+        self._open.discard(watch)
 
     def end_all(self) -> None:
         """End every watch."""
-        for watch in list(self):
+        for watch in list(self._open):
             watch.end()
 
     def end_of(self, group: str, plural: str) -> None:
         """End the watches of a resource."""
-        for watch in list(self):
+        for watch in list(self._open):
             if (watch.resource.group, watch.resource.plural) == (group, plural):
                 watch.end()
 

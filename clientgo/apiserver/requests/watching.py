@@ -87,7 +87,7 @@ class WatchStream:
         check_watch_match(options)
         self.resource = resource
         self._storage = state.storage
-        self._open = state.watches
+        self._open_watches = state.watches
         self._collection: Collection = state.storage.collection(resource.collection_key)
         self._selection = selection
         self.headers: list[tuple[str, str]] = []
@@ -160,7 +160,7 @@ class WatchStream:
         if self._bookmarks:
             timers.append(loop.call_later(BOOKMARK_INTERVAL, self._request_bookmark, loop, timers))
         self._collection.watchers.add(self)
-        self._open.add(self)
+        self._open_watches.add(self)
         try:
             await send_kept(
                 {
@@ -174,7 +174,7 @@ class WatchStream:
         except asyncio.CancelledError:
             pass  # dropped: after an incomplete response the HTTP server closes the connection
         finally:
-            self._open.discard(self)
+            self._open_watches.discard(self)
             self._collection.watchers.discard(self)
             listening.cancel()
             for timer in timers:
