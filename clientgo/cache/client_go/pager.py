@@ -19,6 +19,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from clientgo.meta import ExpiredError, ListMeta, ListOptions, ObjectList
+from clientgo.process import SupervisedThread
 from clientgo.wait import WaitCancelledError, call_when_set
 
 PageFunc: TypeAlias = Callable[[ListOptions, threading.Event], ObjectList[Any]]
@@ -144,7 +145,9 @@ class _Prefetcher:
         self._fetched: deque[ObjectList[Any]] = deque()
         self._ended = False
         self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._fetch, name="pager-prefetch", daemon=True)
+        self._thread = SupervisedThread(
+            self._fetch, name="pager-prefetch", then="the listing gets no more pages"
+        )
 
     def __enter__(self) -> _Prefetcher:
         self._registration = call_when_set(self._outer_stop, self._cancel)

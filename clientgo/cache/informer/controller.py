@@ -22,6 +22,7 @@ from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.queues.queue import ProcessBatchFunc, Queue, QueueClosedError
 from clientgo.cache.reflector.reflector import Reflector
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.process import SupervisedThread
 from clientgo.wait import StopEvent, call_when_set
 
 _log = logging.getLogger("clientgo.cache.controller")
@@ -62,8 +63,11 @@ class Controller:
             self._queue.close()
 
         registration = call_when_set(stop, end)
-        thread = threading.Thread(
-            target=self._run_reflector, args=(ending,), name=self._reflector.name, daemon=True
+        thread = SupervisedThread(
+            self._run_reflector,
+            args=(ending,),
+            name=self._reflector.name,
+            then="the cache is not updated any more",
         )
         thread.start()
         try:

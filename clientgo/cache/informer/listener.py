@@ -33,6 +33,7 @@ from clientgo.cache.informer.notifications import (
 from clientgo.cache.informer.sync_tracker import SingleFileTracker
 from clientgo.cache.reflector.quarantine import key_for_report
 from clientgo.clock import Clock
+from clientgo.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.cache.listener")
 
@@ -109,7 +110,9 @@ class Listener:
         """Start to deliver, in a thread of its own, unless it was closed before."""
         with self._changed:
             if not self._is_closed:
-                self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                self._thread = SupervisedThread(
+                    self._run, name=self._name, then="the handler is not called any more"
+                )
                 self._thread.start()
 
     def hand_over(self, chunk: Chunk) -> bool:

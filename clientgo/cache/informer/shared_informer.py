@@ -48,7 +48,7 @@ from clientgo.cache.store.store import StoreStatistics
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import GroupVersionKind
 from clientgo.metrics import MetricsProvider, default_provider
-from clientgo.process import refuse_in_child
+from clientgo.process import SupervisedThread, refuse_in_child
 from clientgo.wait import BackoffManager
 
 _log = logging.getLogger("clientgo.cache.informer")
@@ -413,11 +413,11 @@ class SharedIndexInformer(Generic[T]):
             yield
             return
         ended = threading.Event()
-        thread = threading.Thread(
-            target=self._mutation_detector.run,
+        thread = SupervisedThread(
+            self._mutation_detector.run,
             args=(ended,),
             name=f"{self.name} mutation detector",
-            daemon=True,
+            then="changes of cached objects are not detected any more",
         )
         thread.start()
         try:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 from clientgo.clock import Clock, nanoseconds
+from clientgo.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.cache.reflector")
 
@@ -40,8 +41,11 @@ class ResyncTimer:
         """Start, unless it has started; it ends when ``stop`` is set."""
         if self._thread is None:
             first_ns = nanoseconds(self._clock.monotonic()) + self._period_ns
-            self._thread = threading.Thread(
-                target=self._run, args=(first_ns, stop), name=self._name, daemon=True
+            self._thread = SupervisedThread(
+                self._run,
+                args=(first_ns, stop),
+                name=self._name,
+                then="handlers get no more resyncs",
             )
             self._thread.start()
 
@@ -73,8 +77,10 @@ class StreamedListDeadline:
         self._clock = clock
         self._name = name
         self._ended = threading.Event()
-        self._thread = threading.Thread(
-            target=self._run, name=f"{name} streamed-list-deadline", daemon=True
+        self._thread = SupervisedThread(
+            self._run,
+            name=f"{name} streamed-list-deadline",
+            then="the streamed list has no deadline",
         )
         self._thread.start()
 
@@ -95,7 +101,4 @@ class StreamedListDeadline:
                 waited,
                 DEADLINE,
             )
-        try:
-            self._overdue()
-        except BaseException:  # noqa: BLE001 - a thread must not end silently
-            _log.exception("%s: ending an overdue streamed list failed", self._name)
+        self._overdue()
