@@ -10,7 +10,7 @@ Does not promise to remember every object: the latest ten thousand.
 from __future__ import annotations
 
 import logging
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
@@ -20,6 +20,7 @@ import msgspec
 from clientgo.clock import Clock
 from clientgo.meta import ObjectName
 from clientgo.operator.dependents.differences import Differences
+from clientgo.record.lru_cache import LRUCache
 
 MOST_IDENTICAL_WRITES: Final = 10
 PERIOD: Final = 60.0
@@ -44,7 +45,7 @@ class WrittenObjects:
         self._dependent = dependent
         self._clock = clock
         self._lock = Lock()
-        self._written: OrderedDict[ObjectName, _Written] = OrderedDict()
+        self._written: LRUCache[ObjectName, _Written] = LRUCache(_MOST_OBJECTS)
 
     def wrote(self, key: ObjectName, desired: dict[str, Any], left: Differences) -> None:
         """Remember a write, and in what its answer differs from ``desired`` all the same."""
@@ -52,7 +53,7 @@ class WrittenObjects:
         with self._lock:
             written = self._written.get(key)
             if written is None or written.digest != digest:
-                written = self._written[key] = _Written(digest, left)
+                written = _Written(digest, left)
             written.left = left
             written.times.append(now)
             is_loop = (
@@ -60,9 +61,7 @@ class WrittenObjects:
             )
             if is_loop:
                 written.times.clear()
-            self._written.move_to_end(key)
-            if len(self._written) > _MOST_OBJECTS:
-                self._written.popitem(last=False)
+            self._written.put(key, written)
         if is_loop:
             _log.warning(
                 "%s: the same was written to %s %d times within %g s, and undone each time; find "
@@ -88,7 +87,8 @@ class WrittenObjects:
     def forget(self, key: ObjectName) -> None:
         """The object was deleted."""
         with self._lock:
-            self._written.pop(key, None)
+            if self._written.get(key) is not None:
+                self._written.remove(key)
 
 
 def _digest(plain: dict[str, Any]) -> int:

@@ -13,7 +13,6 @@ import logging
 import ssl
 import tempfile
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.meta import StatusError
 from clientgo.operator.errors import ConfigError
+from clientgo.record.lru_cache import LRUCache
 from clientgo.rest import TransportError
 from clientgo.serving import Handler, Request, Response
 
@@ -130,7 +130,7 @@ class _Memory(Generic[V]):
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._lock = threading.Lock()
-        self._answers: OrderedDict[Hashable, tuple[V, float]] = OrderedDict()
+        self._answers: LRUCache[Hashable, tuple[V, float]] = LRUCache(_REMEMBERED)
 
     def get(self, question: Hashable, ask: Callable[[], tuple[V, float]]) -> V:
         """Return the answer; ``ask`` returns it with the seconds for which it is valid."""
@@ -141,8 +141,5 @@ class _Memory(Generic[V]):
             return known[0]
         answer, seconds = ask()
         with self._lock:
-            self._answers[question] = answer, now + seconds
-            self._answers.move_to_end(question)
-            if len(self._answers) > _REMEMBERED:
-                self._answers.popitem(last=False)
+            self._answers.put(question, (answer, now + seconds))
         return answer
