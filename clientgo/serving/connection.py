@@ -140,7 +140,7 @@ class Connection(BaseHTTPRequestHandler):
         )
         try:
             return self._service.respond(request)
-        except Exception:  # noqa: BLE001 - the client must be answered, and others served
+        except BaseException:  # noqa: BLE001 - the client is answered, even after SystemExit
             _log.exception("%s: %s %s failed", self._service.name, self.command, request.path)
             return Response(500, b"internal server error\n")
 

@@ -273,5 +273,5 @@ def test_a_handler_that_hangs_is_named_when_the_server_stops(tmp_path: Path) -> 
     clock.step(0.5)
 
     assert verdict_in(call.result()[1]).code == 504
-    assert server.stop(0.01) == [f"webhook-handler{VALIDATE}"]
+    assert f"webhook-handler{VALIDATE}" in server.stop(0.01)
     release.set()
