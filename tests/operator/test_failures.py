@@ -106,6 +106,26 @@ def test_a_failure_for_good_is_an_error_with_its_traceback(
     assert (record.levelno, bool(record.exc_info)) == (logging.ERROR, True)
 
 
+def test_an_object_that_is_deleted_during_a_run_is_no_warning(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-RTY-23, BP-31: its last write finds nothing, which is nothing to report either."""
+
+    def finish(_ctx: Context[Any], obj: Gadget) -> Result:
+        world.delete(obj)
+        obj.spec.size = 5
+        return Result.resource(obj)
+
+    caplog.set_level(logging.INFO, LOGGER)
+    world.create(gadget())
+    controller = world.register(Recording(finish))
+    with world.running():
+        world.clock.wait_for(lambda: "deleted during the run" in caplog.text)
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
+    assert [record for record in caplog.records if record.levelno > logging.INFO] == []
+    assert world.writes() == ["patch gadgets default/a"]
+
+
 def test_a_conflict_is_told_quietly(world: World, caplog: pytest.LogCaptureFixture) -> None:
     """OP-RTY-23, OP-RTY-13"""
 

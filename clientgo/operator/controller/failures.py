@@ -77,7 +77,7 @@ class Failures:
         answer = ErrorResult.default()
         if parts.shape.on_error is not None and obj is not None and not deleting:
             answer = self._ask_on_error(ctx, obj, error)
-        told = self._tell(ctx, run, error, shared, answer)
+        told = self._is_gone(run, error) or self._tell(ctx, run, error, shared, answer)
         retry = self._plan(run, error, shared, answer)
         if not told and retry is None:
             run.again_after(STATUS_RETRY)
@@ -86,6 +86,17 @@ class Failures:
         if ctx.deleted and retry is None:
             run.gone()
         self._log(run, error, delay, before=ctx.retry.last_error)
+
+    def _is_gone(self, run: Run, error: Exception) -> bool:
+        """Return True if the primary itself was deleted during the run; its event will follow."""
+        if not isinstance(error, NotFoundError):
+            return False
+        details, primary = error.status.details, self._parts.primary
+        return (details.group, details.kind, details.name) == (
+            primary.group,
+            primary.plural,
+            run.key.name,
+        )
 
     def _timed_out(self, ctx: Context[Any], error: Exception) -> Exception:
         """The error itself, unless it is only what the end of the run's time made of it."""
@@ -176,7 +187,9 @@ class Failures:
         A `Retry` has no traceback, and is logged again only when its message changes.
         """
         if is_conflict(error):
-            _log.info("%s: changed by somebody else meanwhile, trying again: %s", run.key, error)
+            _log.info("%s: changed by another writer meanwhile, trying again: %s", run.key, error)
+        elif self._is_gone(run, error):
+            _log.info("%s: deleted during the run: %s", run.key, error)
         elif delay is None:
             _log.error("%s: failed, not trying again: %s", run.key, error, exc_info=error)
         else:
