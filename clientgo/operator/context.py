@@ -57,7 +57,7 @@ class RunScope:
 class Context(Generic[P]):
     """One run. For the thread of the run; :meth:`run_in_thread` takes its log fields along.
 
-    ``key`` names the primary, ``retry`` tells of failures before this run, ``deadline`` is the
+    ``key`` names the primary, ``retry`` describes the failures before this run, ``deadline`` is the
     instant of the clock at which the run has to be over, if it has to. ``cancelled`` is set when
     the run should come to an end. ``deleted`` is True only for controllers with ``on_deleted``.
     """
@@ -115,7 +115,7 @@ class Context(Generic[P]):
 
     @property
     def rerun_pending(self) -> bool:
-        """Whether something happened meanwhile, so that another run follows at once."""
+        """True if something happened meanwhile, so that another run follows immediately."""
         return self._run.rerun_pending
 
     @property
@@ -129,7 +129,7 @@ class Context(Generic[P]):
     def client(self) -> CachedClient:
         """Reads from the caches and writes to the API server; ``client.live`` reads there too.
 
-        A request that is under way when the run is told to end raises
+        A request that is under way when the run is cancelled raises
         :class:`~clientgo.operator.errors.CancelledError`.
         """
         if self._client is None:
@@ -196,7 +196,7 @@ class Context(Generic[P]):
         return not self.clock.sleep(seconds(delay, "ctx.wait"), self.cancelled)
 
     def time_is_up(self) -> bool:
-        """Whether the run goes on longer than its controller allows."""
+        """Return True if the run has lasted longer than its controller allows."""
         return self.deadline is not None and self.clock.monotonic() >= self.deadline
 
     def check(self) -> None:
@@ -212,7 +212,7 @@ class Context(Generic[P]):
         def work() -> None:
             try:
                 future.set_result(copied.run(function, *args))
-            except BaseException as error:  # noqa: BLE001 - told to whoever asks the future
+            except BaseException as error:  # noqa: BLE001 - the future raises it
                 future.set_exception(error)
 
         name = f"{self._scope.controller}-helper"

@@ -1,4 +1,4 @@
-"""How the dependents of one primary are doing, as its reconciler is told."""
+"""How the dependents of one primary are doing, for its reconciler."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Result:
     obj: Any = None
     mode: WriteMode = "patch"
     optimistic: bool = True
-    """Whether a write is refused if the object has changed since it was read."""
+    """True: a write is refused if the object has changed since it was read."""
     delay: float | None = None
     requeue_priority: int | None = None
     keeps_finalizer: bool = False

@@ -64,7 +64,7 @@ class ExponentialRetry:
     """Delays that grow by a factor, up to a cap, for a number of attempts.
 
     ``max_attempts`` None is for ever. ``jitter`` j adds up to j times the delay at random.
-    ``reset_on_generation``: a new generation of the object gets all attempts anew.
+    ``reset_on_generation``: a new generation of the object gets all attempts again.
     ``after_exhaustion``: ``"max_interval"`` looks again when the safety timer ends, ``"wait"``
     only when something happens.
     """

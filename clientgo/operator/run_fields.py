@@ -121,7 +121,7 @@ def current_run() -> tuple[str, ObjectName] | None:
 class BoundLogger:
     """A logger whose calls take values by name: ``log.info("scaled", replicas=3)``.
 
-    An API object as a value is told as its kind, namespace and name. :meth:`bind` gives a logger
+    An API object as a value is logged as its kind, namespace and name. :meth:`bind` gives a logger
     with more values.
     """
 

@@ -17,8 +17,8 @@ from clientgo.record import SeriesRecorder
 
 @dataclass(frozen=True, slots=True)
 class Services:
-    """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is told of
-    what must stop the manager."""
+    """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is
+    called with what must stop the manager."""
 
     client: CachedClient
     cache: ObjectCache

@@ -1,7 +1,7 @@
 """Status: what the framework keeps there for you, and helpers for what you keep there.
 
 Promises ``observedGeneration`` after every run that succeeded, in the request that writes the
-status anyhow, or in one of its own if that is the only change; conditions whose transition time
+status, or in one of its own if that is the only change; conditions whose transition time
 moves only when they change.
 
 Source: Java Operator SDK ObservedGenerationAware; apimachinery api/meta SetStatusCondition.
@@ -118,7 +118,7 @@ def status_type_of(kind: type[Any]) -> type[Any] | None:
 
 
 def has_status_fields(kind: Any, fields: type[Model]) -> bool:
-    """Whether a kind's status has all fields of a type; a struct cannot have two such bases."""
+    """Return True if a kind's status has all fields of a type; a struct has one base only."""
     status_type = status_type_of(kind)
     return status_type is not None and set(fields.__struct_fields__) <= set(
         getattr(status_type, "__struct_fields__", ())

@@ -1,6 +1,6 @@
 """Telling people how the last run of an object ended: by Events and, if they like, in its status.
 
-Promises that a failure is told by an Event before it is noted in the status, that both are done
+Promises that a failure is reported by an Event before it is noted in the status, that both are done
 before the next try is planned, and that a status which says so already is not written again. What
 is noted goes with whatever else the run writes there, in one request.
 
@@ -57,7 +57,7 @@ class StatusReporter(Protocol):
 class BestPracticeReporter:
     """A Warning Event for each failure; for kinds with a :class:`ReconcileStatus` a note as well.
 
-    ``heartbeat``: a success that was noted so many seconds ago is noted anew. Thread-safe.
+    ``heartbeat``: a success that was noted so many seconds ago is noted again. Thread-safe.
     """
 
     heartbeat: Duration | None = None

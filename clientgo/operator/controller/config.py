@@ -1,4 +1,4 @@
-"""What one controller may be told, with defaults that a reviewer would choose.
+"""The settings of one controller, with defaults for production.
 
 Promises that every setting is checked when the controller is declared or built; nothing waits for
 its first use.
@@ -42,7 +42,7 @@ class ControllerConfig:
     that module. ``max_interval``: every object is looked at this often at least, None for never.
     ``reconcile_timeout``: a run that takes longer has failed. ``recover`` False: an exception stops
     the manager. ``needs_leadership``: runs in one process only; ``warmup``: but its caches are
-    filled before. ``reporter`` tells users how runs end, None: nobody does. ``extra`` is for retry
+    filled before. ``reporter`` tells users how runs end; None: nothing does. ``extra`` is for retry
     policies that are built from settings.
     """
 

@@ -10,7 +10,7 @@
 
 Promises this order. The deletion is judged first, so that an invalid object can be deleted;
 ``reconcile`` sees only objects that are valid, initialised and not being deleted. A pass that had
-to write the finalizer or an initialisation ends there and another follows at once.
+to write the finalizer or an initialisation ends there and another follows immediately.
 
 Source: controller-runtime and Java Operator SDK (ReconciliationDispatcher), and the cycle that
 Red Hat's operator best practices describe.
@@ -79,7 +79,7 @@ class Cycle:
             self._metrics.run_ended(run.key, ended, now - started)
 
     def _pass(self, ctx: Context[Any], run: Run, log: RunFields) -> str:
-        """Returns how it ended, as the metrics call it."""
+        """Return how the run ended, in the words of the metrics."""
         if self._shape.reconcile_key is not None:
             return self._by_key(ctx, run)
         shared = self._parts.cache.get(run.key)
@@ -168,7 +168,7 @@ class Cycle:
             raise InvalidObjectError(str(error)) from error
 
     def _initialised(self, run: Run, shared: Any, obj: Any) -> bool:
-        """Whether the object was initialised just now, so that this pass is over."""
+        """Return True if the object was initialised now, so that this pass is over."""
         if self._shape.initialise is None:
             return False
         generation = metadata_of(shared).generation

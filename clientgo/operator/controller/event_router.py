@@ -116,7 +116,7 @@ class EventRouter:
             self._timers.cancel(key)
 
     def passes(self, event: ChangeEvent) -> bool:
-        """Whether the predicate lets an event through."""
+        """Return True if the predicate lets an event through."""
         if self._predicate is None:
             return True
         if isinstance(event, UpdateEvent) and event.resync:

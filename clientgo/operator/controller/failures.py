@@ -47,8 +47,11 @@ class InvalidObjectError(TerminalError):
 
 
 class Failures:
-    """Deals with the failed runs of one controller. ``obj`` is the object in hand, ``shared`` the
-    same as it was read; both None if there is none."""
+    """Handles the failed runs of one controller.
+
+    ``obj`` is the object that the reconciler has, ``shared`` the same as it was read; both are
+    None if there is none.
+    """
 
     def __init__(self, parts: ControllerParts) -> None:
         self._parts = parts
@@ -111,7 +114,7 @@ class Failures:
         return error
 
     def _gave_up(self, ctx: Context[Any], run: Run, error: Exception, shared: Any) -> bool:
-        """Whether the clean-up has failed for too long; the finalizers are off then."""
+        """Remove the finalizers if the clean-up has failed for too long; return True if so."""
         parts, timeout = self._parts, self._parts.config.give_up_after
         if timeout is None:
             return False
@@ -167,7 +170,7 @@ class Failures:
         return True
 
     def _plan(self, run: Run, error: Exception, shared: Any, answer: ErrorResult) -> Timer | None:
-        """What follows; None if nobody tries again."""
+        """Return the timer of the next try; None if there is none."""
         retry = run.failed(
             FailedRun(error, answer.retries, answer.delay, retry_after(error), shared),
             0 if shared is None else metadata_of(shared).generation,
@@ -207,5 +210,5 @@ class Failures:
 
 
 def _is_expected(error: Exception) -> bool:
-    """Whether an error is one of the world's, not a bug in the reconciler."""
+    """Return True if an error comes from outside, and is not a bug in the reconciler."""
     return isinstance(error, OperatorError | StatusError | TransportError)

@@ -69,7 +69,7 @@ MAX_CONCURRENT: Final = Metric(
     "controller_runtime_max_concurrent_reconciles", "Workers", labels=("controller",)
 )
 ACTIVE_WORKERS: Final = Metric(
-    "controller_runtime_active_workers", "Workers with a run in hand", labels=("controller",)
+    "controller_runtime_active_workers", "Workers that process a run", labels=("controller",)
 )
 RETRIES: Final = Metric(
     "operator_reconcile_retries_total", "Retries that were set up", labels=("controller",)
@@ -121,7 +121,7 @@ DEPTH: Final = Metric(
 )
 
 MOST_PRIORITIES: Final = 25
-"""How many priorities the depth of a queue is told by; users choose priorities freely."""
+"""How many priorities have a depth of their own; users choose priorities freely."""
 
 OTHER_PRIORITIES: Final = "exceeded_cardinality_limit"
 """The label of all further ones together."""
@@ -132,7 +132,7 @@ RESULTS: Final = ("success", "error", "requeue", "requeue_after")
 
 
 class ControllerMetrics:
-    """The instruments of one controller; ``sink`` is told too. Thread-safe."""
+    """The instruments of one controller; ``sink`` is called too. Thread-safe."""
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class ControllerMetrics:
         self._abandoned.inc()
 
     def refresh(self, queue: RunQueue) -> None:
-        """Bring up to date what is counted only when somebody looks."""
+        """Update what is counted only when the metrics are read."""
         statistics = queue.statistics()
         self._resources.set(statistics.known)
         self._exhausted.set(statistics.exhausted)

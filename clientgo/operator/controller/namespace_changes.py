@@ -4,7 +4,7 @@ Promises: while the namespaces change nothing is reconciled; afterwards all prim
 ones are known, and have been asked for once, with low priority; of those that were left nothing is
 remembered. If the new ones cannot be listed in time everything is as before. One change at a time.
 
-Does not promise to clean up what is left behind, unless it is told to wait for that.
+Does not promise to clean up what is left behind, unless it is asked to wait for that.
 
 Source: Java Operator SDK RegisteredController.changeNamespaces.
 """

@@ -24,9 +24,9 @@ class StatusNotes:
         self._reporter = config.reporter
         concerns = getattr(self._reporter, "concerns", None)
         self.reports = self._reporter is not None and (concerns is None or bool(concerns(kind)))
-        """Whether the reporter ever notes anything."""
+        """True if the reporter ever notes anything."""
         self.applies = self._observer.applies or self.reports
-        """Whether anything is ever noted after a success."""
+        """True if anything is ever noted after a success."""
         if self.reports and status_type_of(kind) is not None:
             check_new_status(kind, config.name)
 

@@ -76,7 +76,7 @@ class Leader:
         work: Callable[[threading.Event], object],
         lost: Callable[[BaseException | None], object],
     ) -> None:
-        """Compete in a thread; ``work(stop)`` is what a leader does. ``lost`` is told when the
+        """Compete in a thread; ``work(stop)`` is what a leader does. ``lost`` is called when the
         term is over without :meth:`stop`, with what ``work`` raised."""
         elector = LeaderElector(self._config(work), clock=self._clock, metrics=self._metrics)
 
