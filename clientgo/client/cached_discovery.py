@@ -96,7 +96,7 @@ class CachedDiscovery:
                 ) from None
 
     def search(self, satisfied: Callable[[Discovered], bool]) -> Discovered:
-        """What is remembered, looked up anew if it does not satisfy and is old enough."""
+        """The cached result, discovered again if it does not satisfy and is old enough."""
         with self._lock:
             return self._search_locked(satisfied)
 

@@ -32,7 +32,7 @@ class ResourceClient(Generic[T]):
     Every method that talks to the server blocks and raises
     :class:`~clientgo.meta.StatusError` for a refusal, :class:`~clientgo.rest.TransportError` where
     there was no answer, :class:`~clientgo.rest.RequestError` for a call that cannot be right. If
-    ``stop`` is set meanwhile it ends at once with
+    ``stop`` is set in the meantime it ends immediately with
     :class:`~clientgo.rest.RequestStoppedError`.
 
     ``subresource`` addresses a part of an object, such as ``"status"`` or ``"scale"``.

@@ -48,7 +48,7 @@ class Clock(Protocol):
     def sleep(self, seconds: float, stop: threading.Event | None = None) -> bool:
         """Block for `seconds`, or until `stop` is set. Return True if `stop` is set.
 
-        Returns at once when `stop` is already set or `seconds` is not positive.
+        Returns immediately when `stop` is already set or `seconds` is not positive.
         """
 
     def wait(self, condition: threading.Condition, timeout: float | None) -> bool:

@@ -35,7 +35,7 @@ class PassiveRateLimiter(Protocol):
         """Take a token if there is one. Never blocks."""
 
     def stop(self) -> None:
-        """Let go of whoever waits, as far as this limiter can."""
+        """End the waits of callers, as far as this limiter can."""
 
 
 class RateLimiter(PassiveRateLimiter, Protocol):
@@ -50,13 +50,13 @@ class RateLimiter(PassiveRateLimiter, Protocol):
     def wait(self, *, timeout: float | None = None, stop: threading.Event | None = None) -> None:
         """Block until there is a token, and take it, for at most `timeout` seconds.
 
-        Raises NotAcceptedError at once when the token is further away than the timeout, and when
-        `stop` is or gets set; the token is given back then.
+        Raises NotAcceptedError immediately if the token comes after the timeout, and when `stop` is
+        or gets set; the token is given back then.
         """
 
 
 class TokenBucketRateLimiter:
-    """Lets `burst` requests through at once and `qps` requests a second in the long run.
+    """Lets `burst` requests through immediately and `qps` a second in the long run.
 
     Raises ValueError for numbers that would never let anything through.
 
@@ -104,7 +104,7 @@ class TokenBucketRateLimiter:
 
 
 class AlwaysRateLimiter:
-    """Lets everything through at once.
+    """Lets everything through immediately.
 
     Source: k8s.io/client-go/util/flowcontrol, NewFakeAlwaysRateLimiter.
     """
@@ -117,10 +117,10 @@ class AlwaysRateLimiter:
         return True
 
     def accept(self) -> None:
-        """Return at once."""
+        """Return immediately."""
 
     def wait(self, *, timeout: float | None = None, stop: threading.Event | None = None) -> None:
-        """Return at once."""
+        """Return immediately."""
 
     def stop(self) -> None:
         """Do nothing."""

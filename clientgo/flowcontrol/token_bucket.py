@@ -19,7 +19,7 @@ _NEVER_NS = nanoseconds(math.inf)
 
 
 class TokenBucket:
-    """`burst` tokens, refilled at `qps` tokens a second (infinity: as many as anybody wants).
+    """`burst` tokens, refilled at `qps` tokens a second (infinity: no limit).
 
     Source: golang.org/x/time/rate, Limiter.
     """
@@ -42,7 +42,7 @@ class TokenBucket:
     def reserve(self, at: float, count: int = 1, *, max_wait: float = math.inf) -> Reservation:
         """Take `count` tokens, of the future if need be.
 
-        The reservation is not ok, and nothing is taken, if there can never be so many at once or
+        The reservation is not ok, and nothing is taken, if there can never be so many together or
         if they are more than `max_wait` seconds away.
         """
         at_ns = nanoseconds(at)
@@ -128,7 +128,7 @@ class Reservation:
         return max(self._due_ns - nanoseconds(at), 0) / 1e9
 
     def cancel(self, at: float) -> None:
-        """Give back, at the instant `at`, as many of the tokens as nobody else relies on."""
+        """Give back, at the instant `at`, the tokens that no later reservation relies on."""
         self._bucket._give_back(self, nanoseconds(at))
 
 

@@ -27,7 +27,7 @@ class DynamicInformerFactory(InformerFactory[GroupVersionResource]):
     def for_resource(
         self, resource: APIResource | GroupVersionResource
     ) -> ResourceInformer[Unstructured]:
-        """Informer and lister of a resource; does not block, and contacts nobody.
+        """Informer and lister of a resource; does not block, and sends no request.
 
         Of a bare group, version and plural it is assumed that it is namespaced; this matters only
         for a factory that is limited to a namespace.

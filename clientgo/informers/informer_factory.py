@@ -61,7 +61,7 @@ class InformerFactory(Generic[K]):
     ``namespace`` limits the informers of namespaced kinds to one namespace.
     ``tweak_list_options`` changes the options of every list and watch, as to select by label.
     ``transform`` changes objects before they are cached. ``default_resync`` (seconds, 0: never)
-    is how often handlers are told of everything again, ``custom_resync`` the same for single
+    is how often handlers are called again for every object, ``custom_resync`` the same for single
     kinds. ``queue`` is the queue of each informer: ``DELTA_FIFO`` or ``REAL_FIFO``. Options are
     those of informers made from then on.
 
@@ -153,7 +153,7 @@ class InformerFactory(Generic[K]):
         """Stop one informer, block until it has ended, and forget it; its cache stays readable.
 
         The next request makes a new one, which is to be started. Without effect for a kind that
-        nobody asked for. Not for the informer's own handlers.
+        was not asked for. Not for the informer's own handlers.
         """
         with self._lock:
             entry = self._entries.pop(key, None)

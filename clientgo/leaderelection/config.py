@@ -28,9 +28,9 @@ class LeaderElectionConfig:
     leader that is seen, also for ourselves, and with the empty string when the lease was given up.
 
     ``release_on_stop`` gives the lease up once the guarded work has ended, so that another leader
-    can begin at once. The guarded work may take ``stop_timeout`` seconds to end when the program
-    stops; the lease is renewed meanwhile. If it was lost there are only ``timing.stop_margin``
-    seconds.
+    can begin immediately. The guarded work may take ``stop_timeout`` seconds to end when the
+    program stops; the lease is renewed in the meantime. If it was lost there are only
+    ``timing.stop_margin`` seconds.
 
     In a ``coordinated`` election a coordinator in the control plane says who holds the lease, and
     the elector only renews it. ``name`` stands in logs, metrics and names of threads, instead of

@@ -101,7 +101,7 @@ class LeaderElector:
             self._config.on_stopped_leading(led)
 
     def get_leader(self) -> str:
-        """Who led when the lock was last seen; empty if nobody did, or before that."""
+        """Who led when the lock was last seen; empty if there was none, or before that."""
         return self._claim.observed.record.holder_identity
 
     def is_leader(self) -> bool:
@@ -142,7 +142,7 @@ class LeaderElector:
     def _try_once(self, stop: threading.Event) -> bool:
         acquired = self._claim.acquire(stop)
         self._report()
-        # An answer that took as long as the lease lasts is worth nothing.
+        # A response that took as long as the lease lasts is useless.
         return acquired and self._safe_until() > self._clock.monotonic()
 
     def _pause(self) -> float:

@@ -16,7 +16,7 @@ from clientgo.process import SupervisedThread
 
 _log = logging.getLogger("clientgo.leaderelection")
 
-_PATIENCE: Final = 5.0
+_CLOSE_TIMEOUT: Final = 5.0
 """How long a callback that is running may hold up the end of an election."""
 
 
@@ -53,12 +53,12 @@ class LeaderReporter:
         if self._thread is None:
             return
         self._queue.put(None)
-        self._thread.join(_PATIENCE)
+        self._thread.join(_CLOSE_TIMEOUT)
         if self._thread.is_alive():
             _log.warning(
                 "%s: on_new_leader still runs after %g s; going on without it",
                 self._name,
-                _PATIENCE,
+                _CLOSE_TIMEOUT,
             )
         self._thread = None
 

@@ -106,7 +106,7 @@ class LeaseClaim:
     def release(self) -> bool:
         """Give the lease up if it is ours, so that the next leader need not wait for its end.
 
-        Takes up to one ``renew_deadline``. Returns whether nobody has to wait for us any more.
+        Takes up to one ``renew_deadline``. Return True if no candidate has to wait for us any more.
         Does not raise.
         """
         deadline = self._clock.monotonic() + self._timing.renew_deadline
@@ -134,7 +134,7 @@ class LeaseClaim:
         try:
             found = self._read(inf, stop)
         except NotFoundError:
-            # Whoever held it when we saw it last may not know yet that it was deleted.
+            # Its last holder may not know yet that it was deleted.
             found, send = self.observed.record, self._lock.create
         if found is _NEVER_SEEN:
             self._write(send, ours, inf, stop)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Final
 
 JITTER_FACTOR: Final = 1.2
-"""Candidates wait between one and 2.2 retry periods, so that they do not all come at once."""
+"""Candidates wait between one and 2.2 retry periods, so that they do not all try together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -98,7 +98,7 @@ class GoneError(StatusError):
 
 
 class ExpiredError(GoneError):
-    """The resource version or continue token is too old: list anew."""
+    """The resource version or continue token is too old: list again."""
 
     default_reason = "Expired"
 

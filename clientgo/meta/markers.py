@@ -41,7 +41,7 @@ R = TypeVar("R", bound=type[Resource])
 class Rule(Struct, frozen=True, rename="camel"):
     """A validation rule in CEL, about ``self`` and, in an update, ``oldSelf``.
 
-    ``message`` (or ``message_expression``, which computes it) is what somebody who breaks it
+    ``message`` (or ``message_expression``, which computes it) is what a user who breaks it
     reads; ``field_path``, relative to here, says which field is at fault. ``reason`` is one of
     ``FieldValueInvalid`` (the server's choice), ``FieldValueForbidden``, ``FieldValueRequired``,
     ``FieldValueDuplicate``. ``optional_old_self`` has the rule checked at creation too.

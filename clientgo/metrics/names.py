@@ -27,7 +27,9 @@ _QUEUE: Final = ("name",)
 _QUEUE_SECONDS: Final = _exponential(10e-9, 10, 10)
 
 WORKQUEUE_DEPTH: Final = Metric(
-    "workqueue_depth", "Adds that no worker has taken yet, including those of items in hand", _QUEUE
+    "workqueue_depth",
+    "Adds that no worker has taken yet, including those of items being processed",
+    _QUEUE,
 )
 WORKQUEUE_ADDS: Final = Metric("workqueue_adds_total", "Adds that were accepted", _QUEUE)
 WORKQUEUE_QUEUE_DURATION: Final = Metric(
@@ -44,12 +46,12 @@ WORKQUEUE_WORK_DURATION: Final = Metric(
 )
 WORKQUEUE_UNFINISHED_WORK: Final = Metric(
     "workqueue_unfinished_work_seconds",
-    "Sum of the ages of all items in hand; steady growth means stuck workers",
+    "Sum of the ages of all items being processed; steady growth means stuck workers",
     _QUEUE,
 )
 WORKQUEUE_LONGEST_RUNNING: Final = Metric(
     "workqueue_longest_running_processor_seconds",
-    "Age of the item that has been in hand for longest",
+    "Age of the item that has been processed for longest",
     _QUEUE,
 )
 WORKQUEUE_RETRIES: Final = Metric("workqueue_retries_total", "Adds with a delay", _QUEUE)
@@ -170,7 +172,7 @@ REFLECTOR_ITEMS_PER_LIST: Final = Metric(
 )
 REFLECTOR_WATCHES: Final = Metric("reflector_watches_total", "Watches", _REFLECTOR)
 REFLECTOR_SHORT_WATCHES: Final = Metric(
-    "reflector_short_watches_total", "Watches that ended at once, without an event", _REFLECTOR
+    "reflector_short_watches_total", "Watches that ended immediately, without an event", _REFLECTOR
 )
 REFLECTOR_WATCH_DURATION: Final = Metric(
     "reflector_watch_duration_seconds", "Time that a watch lasted", _REFLECTOR

@@ -84,7 +84,7 @@ class _Collectors:
     def series(
         self, name: str, values: tuple[str, ...], make: Callable[[], Any]
     ) -> tuple[Any, Callable[[], None]]:
-        """Return the prometheus-client object of a series and a function that lets go of it."""
+        """Return the prometheus-client object of a series and a function that releases it."""
         with self._lock:
             if name not in self._collectors:
                 self._collectors[name] = make()

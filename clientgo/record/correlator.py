@@ -63,9 +63,9 @@ class CorrelatorOptions:
     """How events are combined and silenced.
 
     A group is combined from its ``max_events``-th message on, until it has been quiet for more
-    than ``max_interval`` seconds. An object may send ``burst`` events at once and ``qps`` a
+    than ``max_interval`` seconds. An object may send ``burst`` events immediately and ``qps`` a
     second in the long run. Each of three caches holds ``cache_size`` entries; a process that
-    reports on more objects than that needs more, or events are written anew instead of counted.
+    reports on more objects than that needs more, or events are written again instead of counted.
 
     Source: tools/record, CorrelatorOptions.
     """
@@ -81,7 +81,7 @@ class CorrelatorOptions:
 
 
 class Correlated(NamedTuple):
-    """What to write: ``event`` anew, or ``patch`` over the one of its name that exists.
+    """What to write: a new ``event``, or ``patch`` over the one of its name that exists.
 
     ``event`` is the correlator's own copy, for the caller to keep.
     """

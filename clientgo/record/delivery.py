@@ -41,7 +41,7 @@ def attempt(send: Callable[[], object], what: str) -> Outcome:
     except StatusError as error:
         _log_refusal(what, error)
         return Outcome.LOST
-    except Exception as error:  # noqa: BLE001 - a sink is anybody's code
+    except Exception as error:  # noqa: BLE001 - a sink is user code
         if _cannot_be_sent(error):
             _log.error("Event can't be sent and is lost: %s: %s", what, error)
             return Outcome.LOST

@@ -30,7 +30,7 @@ class BroadcasterStatistics:
 
     ``pending`` wait in queues, ``dropped`` found them full or closed. Of those that reached a
     sink, ``written`` were, ``silenced`` were over their object's budget, ``given_up`` were
-    refused or got no answer. ``evicted`` cache entries make events be written anew instead of
+    refused or got no answer. ``evicted`` cache entries make events be written again instead of
     counted.
     """
 

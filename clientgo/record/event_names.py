@@ -1,4 +1,4 @@
-"""Names of Event objects: the object's name and the time, to be unique without asking anybody."""
+"""Names of Event objects: the object's name and the time, unique without a request."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ class EventWriter:
             try:
                 return self._sink.patch(event, patch)
             except NotFoundError:
-                # Events expire on the server; this one starts anew there, with its count.
+                # Events expire on the server; this one is created again, with its count.
                 event.metadata.resource_version = ""
         return self._sink.create(event)
 

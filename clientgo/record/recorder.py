@@ -24,7 +24,7 @@ NORMAL: Final = "Normal"
 """The type of events that only inform."""
 
 WARNING: Final = "Warning"
-"""The type of events that somebody should look at."""
+"""The type of events that people should look at."""
 
 DEFAULT_NAMESPACE: Final = "default"
 

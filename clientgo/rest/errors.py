@@ -25,7 +25,7 @@ class TransportError(Exception):
 
 
 class ServerRefusedError(TransportError, ConnectionRefusedError):
-    """Nobody listens at the server's address."""
+    """No process listens at the server's address."""
 
 
 class UnreachableError(TransportError, ConnectionError):

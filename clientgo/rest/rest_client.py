@@ -111,7 +111,7 @@ class RestClient:
         return Request(self.shared, "DELETE")
 
     def close(self) -> None:
-        """Close idle connections, also for whoever shares the transport."""
+        """Close idle connections, also of others that share the transport."""
         self.shared.transport.close()
 
 

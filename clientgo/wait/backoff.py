@@ -83,18 +83,18 @@ class Reset(enum.Enum):
     """When a `BackoffManager` starts over."""
 
     WHEN_IDLE = "when idle"
-    """When nobody asked for a delay for longer than the reset interval: things were well."""
+    """When no delay was asked for during the reset interval: nothing failed."""
 
     AFTER_INTERVAL = "after interval"
-    """When the reset interval has passed since the last start, as in client-go, however bad
-    things were meanwhile."""
+    """When the reset interval has passed since the last start, as in client-go, even if
+    everything failed in the meantime."""
 
 
 class BackoffManager:
-    """A `Backoff` that starts over by itself once things have been well for a while.
+    """A `Backoff` that starts over by itself after a time without failures.
 
     A `reset_interval` of 0 never starts over. One manager may be shared by everything that
-    troubles the same server, as the reflector's lists and watches do.
+    sends to the same server, as the reflector's lists and watches do.
 
     Source: k8s.io/apimachinery/pkg/util/wait, Backoff.DelayWithReset.
     """

@@ -41,7 +41,7 @@ def until(
     jitter_factor: float = 0.0,
     clock: Clock = REAL_CLOCK,
 ) -> None:
-    """Call `fn`, at once and then every `period` seconds, until `stop` is set.
+    """Call `fn`, immediately and then every `period` seconds, until `stop` is set.
 
     A sliding period is measured from the end of a call, otherwise from its start. Each period is
     lengthened by up to `jitter_factor` times itself. Blocks; raises what `fn` raises.
@@ -66,10 +66,10 @@ def poll_until(
     immediate: bool = True,
     clock: Clock = REAL_CLOCK,
 ) -> None:
-    """Block until `condition()` is true, asking every `interval` seconds.
+    """Block until `condition()` is true, calling it every `interval` seconds.
 
-    The calls keep to a fixed beat: one that took too long is followed at once by the next, but
-    missed beats are not made up for. With `immediate` the first call is made straight away, even
+    The interval is fixed: the next call follows immediately if one took too long, but missed calls
+    are not repeated. With `immediate` the first call is made straight away, even
     if `stop` is set already.
 
     Raises WaitTimeoutError after `timeout` seconds, WaitCancelledError when `stop` is set, and
@@ -77,9 +77,9 @@ def poll_until(
 
     Source: k8s.io/apimachinery/pkg/util/wait, PollUntilContextTimeout.
     """
-    patience = _Patience(clock, stop, timeout)
-    beat = _Beat(interval, clock)
-    _call_until_true(condition, beat, patience, immediate=immediate, sliding=False)
+    deadline = _Deadline(clock, stop, timeout)
+    intervals = _FixedIntervals(interval, clock)
+    _call_until_true(condition, intervals, deadline, immediate=immediate, sliding=False)
 
 
 def delay_until(
@@ -91,17 +91,17 @@ def delay_until(
     sliding: bool = True,
     clock: Clock = REAL_CLOCK,
 ) -> None:
-    """Block until `condition()` is true, asking again after `delay()` seconds each time.
+    """Block until `condition()` is true, calling it again after `delay()` seconds each time.
 
     `delay` is usually the `step` of a `BackoffManager`. A sliding delay starts when the condition
-    has answered, otherwise when it is asked. Raises WaitCancelledError when `stop` is set, and
+    has returned, otherwise when it is called. Raises WaitCancelledError when `stop` is set, and
     what `condition` raises.
 
     Source: k8s.io/apimachinery/pkg/util/wait, DelayFunc.Until.
     """
-    patience = _Patience(clock, stop, timeout=None)
+    deadline = _Deadline(clock, stop, timeout=None)
     delays = _Delays(delay, clock)
-    _call_until_true(condition, delays, patience, immediate=immediate, sliding=sliding)
+    _call_until_true(condition, delays, deadline, immediate=immediate, sliding=sliding)
 
 
 def exponential_backoff(
@@ -111,7 +111,7 @@ def exponential_backoff(
     stop: threading.Event | None = None,
     clock: Clock = REAL_CLOCK,
 ) -> None:
-    """Block until `condition()` is true, asking at most `backoff.steps` times.
+    """Block until `condition()` is true, calling it at most `backoff.steps` times.
 
     Raises WaitTimeoutError when the attempts ran out, WaitCancelledError when `stop` is set
     while sleeping, and what `condition` raises.
@@ -132,7 +132,7 @@ def exponential_backoff(
 def _call_until_true(
     condition: Callable[[], object],
     schedule: _Schedule,
-    patience: _Patience,
+    deadline: _Deadline,
     *,
     immediate: bool,
     sliding: bool,
@@ -144,7 +144,7 @@ def _call_until_true(
     if sliding:
         schedule.start()
     while True:
-        patience.sleep_until(schedule.next_ns)
+        deadline.sleep_until(schedule.next_ns)
         if not sliding:
             schedule.advance()
         if condition():
@@ -153,7 +153,7 @@ def _call_until_true(
             schedule.advance()
 
 
-class _Patience:
+class _Deadline:
     """How long a loop goes on: until a stop, and for so many seconds from now."""
 
     def __init__(self, clock: Clock, stop: threading.Event | None, timeout: float | None) -> None:
@@ -186,7 +186,7 @@ class _Schedule(Protocol):
         """Set the next instant; the last one has come."""
 
 
-class _Beat:
+class _FixedIntervals:
     """Multiples of an interval; those that passed unused are dropped, as by a Go ticker."""
 
     def __init__(self, interval: float, clock: Clock) -> None:

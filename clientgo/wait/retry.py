@@ -56,9 +56,9 @@ def on_error(
 ) -> T:
     """Return `fn()`, trying again with `backoff` while it raises an error that is `retriable`.
 
-    Blocks. Raises any other error at once, and the last retriable one when the attempts run out,
-    when `stop` is set while sleeping, or when a later attempt raises WaitInterruptedError. Raises
-    WaitTimeoutError if `backoff` allows no attempt at all.
+    Blocks. Raises any other error immediately. Raises the last retriable one when the attempts are
+    used up, when `stop` is set while sleeping, or when a later attempt raises WaitInterruptedError.
+    Raises WaitTimeoutError if `backoff` allows no attempt at all.
 
     Source: k8s.io/client-go/util/retry, OnError.
     """

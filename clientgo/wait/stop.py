@@ -80,10 +80,10 @@ class StopEvent(threading.Event):
 
 
 def call_when_set(event: threading.Event, callback: Callable[[], object]) -> Registration:
-    """Run `callback` once `event` is set; at once, in the caller, if it is set already.
+    """Run `callback` once `event` is set; immediately, in the caller, if it is set already.
 
     Thread-safe; does not block, and `callback` must not either. An exception of a callback that
-    waited is logged, one that runs at once is raised in the caller.
+    waited is logged, one that runs immediately is raised in the caller.
     """
     registration = Registration(callback)
     if not _registered(registration, event):

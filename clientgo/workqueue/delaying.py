@@ -69,7 +69,7 @@ class DelayingQueue(Queue[T]):
         self._waiter: threading.Thread | None = None
 
     def add_after(self, item: T, delay: float) -> None:
-        """Add `item` when `delay` seconds have passed; at once if it is not positive.
+        """Add `item` when `delay` seconds have passed; immediately if it is not positive.
 
         Never blocks; does nothing once the queue shuts down. An infinite delay never passes.
         Raises ValueError for NaN.

@@ -20,7 +20,7 @@ from clientgo.metrics import NO_METRICS, Instrument, MetricsProvider, default_pr
 from clientgo.process import SupervisedThread
 
 REFRESH_INTERVAL: Final = 0.5
-"""Seconds between two refreshes of the ages of items in hand, as in client-go."""
+"""Seconds between two refreshes of the ages of items being processed, as in client-go."""
 
 
 class QueueMetrics:
@@ -63,7 +63,7 @@ class QueueMetrics:
     def build(
         cls, name: str, provider: MetricsProvider | None, clock: Clock, lock: threading.Lock
     ) -> QueueMetrics | None:
-        """Return the metrics of a queue, or None if nobody would see them."""
+        """Return the metrics of a queue, or None if they would go nowhere."""
         if provider is None:
             provider = default_provider()
         if not name or provider is NO_METRICS:
@@ -71,7 +71,7 @@ class QueueMetrics:
         return cls(name, provider, clock, lock)
 
     def added(self, item: Hashable) -> None:
-        """An add was accepted, be the item listed or in hand."""
+        """An add was accepted, of a listed item or one being processed."""
         self._adds.inc()
         self._depth.inc()
         self._added_at[item] = self._clock.monotonic()

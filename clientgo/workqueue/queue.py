@@ -73,8 +73,8 @@ class FIFO(deque[T]):
 
 class _State(enum.Enum):
     READY = "needs work; listed"
-    PROCESSING = "in hand"
-    DIRTY = "in hand, and needs work again"
+    PROCESSING = "being processed"
+    DIRTY = "being processed, and needs work again"
 
 
 # Reading a member off the enum costs more than the rest of the line that uses it.
@@ -85,7 +85,7 @@ _READY, _PROCESSING, _DIRTY = _State.READY, _State.PROCESSING, _State.DIRTY
 class QueueStatistics:
     """A queue at one instant.
 
-    Items: `ready` to be taken, `processing` in hand, and `dirty`, those in hand that need work
+    Items: `ready` to be taken, `processing` by workers, and `dirty`, those processed that need work
     again. Threads: `idle_getters` in `get`, `drains` in `shut_down_with_drain`.
     """
 
@@ -160,7 +160,7 @@ class Queue(Generic[T]):
         self._dirty = 0
         self._getter_needed = threading.Condition(self._lock)
         self._idle_getters = 0
-        self._getter_on_its_way = False
+        self._getter_is_waking = False
         self._drained = threading.Condition(self._lock)
         self._drains = 0
         self._shutting_down = False
@@ -190,7 +190,7 @@ class Queue(Generic[T]):
             else:  # the usual case of `_add_locked`, without the price of the call
                 self._ready.push(item)
                 self._states[item] = _READY
-                if self._idle_getters and not self._getter_on_its_way:
+                if self._idle_getters and not self._getter_is_waking:
                     self._wake_getter_locked()
         finally:
             self._mutex.release()
@@ -216,7 +216,7 @@ class Queue(Generic[T]):
                 self._metrics.taken(item)
             return item, False
         finally:
-            if self._idle_getters and self._ready and not self._getter_on_its_way:
+            if self._idle_getters and self._ready and not self._getter_is_waking:
                 self._wake_getter_locked()
             self._mutex.release()
             if self._left:
@@ -225,7 +225,7 @@ class Queue(Generic[T]):
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again.
 
-        An item that is not in hand is left alone, with a warning: it was given back twice, or
+        An item that is not being processed is ignored, with a warning: it was given back twice, or
         never taken.
         """
         if not self._mutex.acquire(False):
@@ -246,7 +246,7 @@ class Queue(Generic[T]):
         """Take no further items; let workers end when the listed ones are handed out.
 
         Wakes every blocked `get` and releases every running `shut_down_with_drain`. Does not wait
-        for items in hand. Calling it again is harmless.
+        for items being processed. Calling it again is harmless.
         """
         with self._lock:
             self._forced_shutdowns += 1
@@ -254,7 +254,7 @@ class Queue(Generic[T]):
         self._join_threads()
 
     def shut_down_with_drain(self, *, until_empty: bool = False) -> None:
-        """Shut down, and block until no item is in hand.
+        """Shut down, and block until no item is being processed.
 
         Items that are listed, but that no worker has taken at that moment, are waited for only
         with `until_empty`. A `shut_down` from another thread releases the wait, so that a second
@@ -267,7 +267,7 @@ class Queue(Generic[T]):
         with self._lock:
             self._drains += 1
             while self._forced_shutdowns == forced_shutdowns and (
-                self._in_hand_locked() or (until_empty and self._ready)
+                self._processing_locked() or (until_empty and self._ready)
             ):
                 self._clock.wait(self._drained, None)
             self._drains -= 1
@@ -297,7 +297,7 @@ class Queue(Generic[T]):
             return QueueStatistics(**self._statistics_locked())
 
     def __len__(self) -> int:
-        """Return how many items are listed: neither those in hand nor those that are delayed."""
+        """Return how many items are listed: neither processed nor delayed ones."""
         self._do_left()
         return len(self._ready)
 
@@ -358,7 +358,7 @@ class Queue(Generic[T]):
         if state is None:
             self._ready.push(item)
             self._states[item] = _READY
-            if self._idle_getters and not self._getter_on_its_way:
+            if self._idle_getters and not self._getter_is_waking:
                 self._wake_getter_locked()
         elif state is _PROCESSING:
             self._states[item] = _DIRTY
@@ -386,7 +386,7 @@ class Queue(Generic[T]):
             if state is not None:
                 self._states[item] = state
             _log.warning(
-                "done(%r) on work queue %r: the item is not in hand; call done once for each get",
+                "done(%r) on work queue %r: the item is not being processed; call done once a get",
                 item,
                 self._name,
             )
@@ -397,7 +397,7 @@ class Queue(Generic[T]):
         self._dirty -= 1
         self._ready.push(item)
         self._states[item] = _READY
-        if self._idle_getters and not self._getter_on_its_way:
+        if self._idle_getters and not self._getter_is_waking:
             self._wake_getter_locked()
 
     def _wait_locked(self) -> None:
@@ -412,13 +412,13 @@ class Queue(Generic[T]):
             self._clock.wait(self._getter_needed, None)
         finally:
             self._idle_getters -= 1
-            self._getter_on_its_way = False
+            self._getter_is_waking = False
 
     def _wake_getter_locked(self) -> None:
-        self._getter_on_its_way = True
+        self._getter_is_waking = True
         self._getter_needed.notify()
 
-    def _in_hand_locked(self) -> int:
+    def _processing_locked(self) -> int:
         return len(self._states) - len(self._ready)
 
     def _shut_down_locked(self) -> None:
@@ -444,7 +444,7 @@ class Queue(Generic[T]):
         return {
             "name": self._name,
             "ready": len(self._ready),
-            "processing": self._in_hand_locked(),
+            "processing": self._processing_locked(),
             "dirty": self._dirty,
             "idle_getters": self._idle_getters,
             "drains": self._drains,

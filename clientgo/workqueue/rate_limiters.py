@@ -34,7 +34,7 @@ class RateLimiter(Protocol[T_contra]):
         """Count a failure of `item` and return how many seconds it should wait."""
 
     def forget(self, item: T_contra, /) -> None:
-        """Forget the failures of `item`: it succeeded, or nobody will try again."""
+        """Forget the failures of `item`: it succeeded, or will not be tried again."""
 
     def num_requeues(self, item: T_contra, /) -> int:
         """Return how many failures of `item` are counted."""
@@ -127,8 +127,9 @@ class ItemFastSlowRateLimiter(Generic[T]):
 
 
 class BucketRateLimiter(Generic[T]):
-    """Lets `burst` items through at once and `qps` items a second in the long run, whoever they
-    are: each call takes a token, of the future if need be, and the wait is until then.
+    """Let `burst` items through immediately, and `qps` a second in the long run.
+
+    Items are not told apart: each call takes a token, if need be a future one, and waits for it.
 
     With `reuse`, an item whose token lies in the future gets that one again instead of a further
     one. Raises ValueError for numbers that would never let anything through.

@@ -56,7 +56,7 @@ class RateLimitingQueue(DelayingQueue[T]):
     def add_rate_limited(self, item: T) -> None:
         """Add `item` after the limiter's delay. Never blocks.
 
-        May be called while the item is in hand: if the delay ends before `done`, it is listed
+        May be called while the item is processed: if the delay ends before `done`, it is listed
         again by `done`. The limiter counts a failure even if the queue is shutting down.
         """
         self.add_after(item, self._rate_limiter.when(item))

@@ -248,7 +248,7 @@ def test_a_proxy_of_the_environment_is_used_unless_the_host_is_exempt(tmp_path, 
             "clusters: [{name: c, cluster: {server: 'http://h'}}]\n"
             "users: [{name: u, user: {exec: {apiVersion: client.authentication.k8s.io/v1,"
             " command: /nonexistent/plugin}}}]",
-            "plugin '/nonexistent/plugin' of context 'a' gave no credentials.*run it by hand",
+            "plugin '/nonexistent/plugin' of context 'a' gave no credentials.*run it yourself",
         ),
     ],
 )

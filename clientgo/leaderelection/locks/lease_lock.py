@@ -50,7 +50,7 @@ class LeaseLock:
 
     ``labels`` are put on the Lease, beside those of others. Without a ``recorder`` there are no
     events. The writer needs the rights to get, create and update leases in the namespace, and to
-    watch them in order to learn at once of one that was given up.
+    watch them to learn immediately of one that was released.
 
     Source: tools/leaderelection/resourcelock, LeaseLock.
     """

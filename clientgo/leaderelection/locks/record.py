@@ -21,9 +21,9 @@ from clientgo.meta.timestamps import format_micro_time, parse_time
 class LeaderElectionRecord:
     """Who leads, since when, and for how long without a renewal.
 
-    An empty ``holder_identity`` means that nobody does. ``leader_transitions`` counts how often
-    the lease went from one holder to another. ``strategy`` and ``preferred_holder`` matter only
-    where a coordinator picks the leader.
+    An empty ``holder_identity`` means that none does. ``leader_transitions`` counts how often the
+    lease went from one holder to another. ``strategy`` and ``preferred_holder`` matter only where a
+    coordinator picks the leader.
     """
 
     holder_identity: str = ""

@@ -20,7 +20,7 @@ def extract_applied(
 ) -> JSONObject:
     """Return apiVersion, kind and the fields that `manager` owns by applying them.
 
-    Empty if it owns none. The name is nobody's field; add it before applying again. Raises
+    Empty if it owns none. The name has no owner; add it before applying again. Raises
     `TypedValueError` if `obj` is not of `field_type`, ``ValueError`` if the entry is malformed.
     """
     check_value(obj, field_type)

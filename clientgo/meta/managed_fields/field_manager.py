@@ -72,7 +72,7 @@ UNOWNED = FieldSet.of(
         ),
     ]
 )
-"""What identifies an object belongs to nobody."""
+"""What identifies an object has no owner."""
 
 
 class FieldManager:

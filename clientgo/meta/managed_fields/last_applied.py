@@ -39,7 +39,7 @@ def with_last_applied(obj: JSONObject, config: JSONObject) -> JSONObject:
 
 
 def allowed_conflicts(live: JSONObject, api_version: str, field_type: FieldType) -> FieldSet:
-    """Return the fields that client-side apply has set and nobody has changed since.
+    """Return the fields that client-side apply has set and that no manager has changed since.
 
     Empty if there is no annotation, or one that can't be read or is of another version.
     """

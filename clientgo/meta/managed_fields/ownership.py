@@ -97,7 +97,7 @@ class OwnershipRules:
             if version not in comparisons:
                 field_type = self._type_at(version)
                 if field_type is None:
-                    continue  # nobody can say any more what the entry means
+                    continue  # the meaning of the entry is lost
                 comparisons[version] = self._compare(live, new, field_type)
             comparison = comparisons[version]
             taken = ownership.fields & (comparison.modified | comparison.added)

@@ -1,6 +1,6 @@
 """Bringing a stored set of fields in line with a schema that has changed since.
 
-Promises: where a list or map has become atomic, whoever owned something in it owns it whole.
+Promises: where a list or map has become atomic, an owner of a part becomes owner of the whole.
 The way back, from atomic to granular, needs nothing.
 
 Upstream: ``ReconcileFieldSetWithSchema`` in ``sigs.k8s.io/structured-merge-diff/typed``.

@@ -138,7 +138,7 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
     _body: Any = field(default=None, name="~body")
 
     def _original(self) -> dict[str, Any]:
-        """The object as it came off the wire, decoded anew; empty for one made here."""
+        """The object as it came off the wire, decoded again; empty for one made here."""
         if self._raw is None:
             return {}
         try:
@@ -307,7 +307,7 @@ def deep_copy(obj: T) -> T:
     if not isinstance(obj, APIObject):
         return copy.deepcopy(obj)
     duplicate = copy.copy(obj)
-    # The raw bytes are immutable and shared; a body that nobody has used is decoded anew.
+    # The raw bytes are immutable and shared; an unused body is decoded again.
     duplicate.metadata = _copy_of_metadata(obj.metadata)
     if obj._body is not None:
         duplicate._body = copy.deepcopy(obj._body)
@@ -315,7 +315,7 @@ def deep_copy(obj: T) -> T:
 
 
 def _copy_of_metadata(metadata: ObjectMeta) -> ObjectMeta:
-    """A deep copy, by hand because every reconcile begins with one."""
+    """A deep copy, hand-written because every reconcile begins with one."""
     duplicate = copy.copy(metadata)
     duplicate.labels = metadata.labels.copy()
     duplicate.annotations = metadata.annotations.copy()

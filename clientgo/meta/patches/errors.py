@@ -29,4 +29,4 @@ class InapplicablePatchError(PatchError):
 
 
 class PatchConflictError(PatchError):
-    """A three-way patch would overwrite a change that somebody else made."""
+    """A three-way patch would overwrite a change by another client."""

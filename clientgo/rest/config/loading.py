@@ -29,7 +29,7 @@ _DEFAULT_PATH: Final = "~/.kube/config"
 _SUFFIXES: Final = (".yaml", ".yml", ".conf", ".kubeconfig")
 """How the names of kubeconfigs end, so that one that is missing is not taken for a host."""
 _RELOAD_INTERVAL: Final = 10.0
-"""How often refused credentials may be looked for anew: that may run a plugin."""
+"""How often refused credentials may be loaded again: that may run a plugin."""
 
 
 def load_config(
@@ -151,7 +151,7 @@ class KubernetesCredentials:
 
 
 def _kubeconfig_paths(kubeconfig: str | None) -> list[str] | None:
-    """The files asked for that exist; None where nobody asked. A file passed must exist."""
+    """The files asked for that exist; None if none was named. A file that is passed must exist."""
     if kubeconfig:
         path = os.path.expanduser(kubeconfig)
         if not os.path.isfile(path):
@@ -195,7 +195,7 @@ def _from_files(paths: list[str], context: str | None) -> RestConfig:
         raise ConfigError(
             f"the credential plugin {command!r} of context {selected.name!r} gave no credentials",
             path=selected.path,
-            advice="run it by hand to see why",
+            advice="run it yourself to see why",
         )
     return _rest_config(configuration, credentials)
 

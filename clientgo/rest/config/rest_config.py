@@ -41,7 +41,7 @@ class TLSSettings:
     """How the server proves who it is. Without a CA the system's own are trusted.
 
     ``server_name`` is expected in the certificate instead of the host name; ``insecure`` trusts
-    anybody.
+    every server.
     """
 
     ca_file: str = ""
@@ -52,7 +52,7 @@ class TLSSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Impersonation:
-    """Act as somebody else; the credentials must be allowed to ``impersonate``."""
+    """Act as another user; the credentials must be allowed to ``impersonate``."""
 
     user: str
     uid: str = ""

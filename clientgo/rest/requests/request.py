@@ -264,7 +264,7 @@ class Request:
     def _all_headers(self, kind: CallKind) -> Headers:
         headers = self._shared.headers.copy()
         if kind is CallKind.WATCH:
-            # Whoever compresses collects bytes first, and events would arrive late.
+            # A server that compresses collects bytes first, so events would be late.
             headers["Accept-Encoding"] = "identity"
         headers.update(self._headers)
         return headers

@@ -109,7 +109,7 @@ class HTTPWatchStream:
             while not self._closed:
                 if self._failure is not None:
                     raise self._failure  # noqa: TRY301 - its events have been handed out by now
-                pieces = self._answer.read_pieces(self._patience())
+                pieces = self._answer.read_pieces(self._read_timeout())
                 self._last_byte_time = self._clock.monotonic()
                 if not pieces:
                     events = self._decode_rest()
@@ -137,7 +137,7 @@ class HTTPWatchStream:
             self._closed = True
         self._answer.close()
 
-    def _patience(self) -> float | None:
+    def _read_timeout(self) -> float | None:
         if self._deadline is None:
             return self._idle_timeout
         remaining = self._deadline - self._clock.monotonic()

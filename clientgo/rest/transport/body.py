@@ -15,10 +15,10 @@ from typing import Any, Final
 from clientgo.rest.transport.chunked import ChunkedDecoder
 
 READ_SIZE: Final = 64 * 1024
-"""Bytes asked of the socket at once: some sixty events of a kilobyte."""
+"""Bytes asked of the socket in one read: some sixty events of a kilobyte."""
 
 BACKLOG_READ_SIZE: Final = 256 * 1024
-"""What is asked for while so much arrives that the last read was full. The more comes in at once,
+"""What is asked for while so much arrives that the last read was full. The more one read returns,
 the fewer times threads take turns; a quiet watch does not pay for a buffer of this size."""
 
 

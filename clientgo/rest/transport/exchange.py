@@ -25,7 +25,7 @@ RequestBody: TypeAlias = bytes | Iterable[bytes] | None
 class Answer(ABC):
     """The beginning of an answer, with the body still to be read. For one thread at a time.
 
-    Whoever has it must call :meth:`close` (or use it as a context manager).
+    The caller must call :meth:`close` (or use it as a context manager).
     """
 
     __slots__ = ("headers", "method", "status", "url")
@@ -89,4 +89,4 @@ class Transport(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of what is idle; requests under way are not disturbed."""
+        """Close idle connections; running requests are not affected."""

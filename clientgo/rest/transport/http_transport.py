@@ -179,7 +179,7 @@ class HTTPTransport:
         return HTTPAnswer(method, url, response, in_flight)
 
     def _pools_for(self, identity: Identity) -> urllib3.PoolManager:
-        """The pools for a client certificate, made anew when a file they were made from changed."""
+        """The pools for a client certificate, made again when one of their files has changed."""
         tls = self._config.tls
         files = (identity.cert_file, identity.key_file, tls.ca_file)
         key = (files, _versions(files))

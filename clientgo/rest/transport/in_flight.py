@@ -55,14 +55,14 @@ class InFlight:
         return self._aborted
 
     def abort(self) -> None:
-        """Cut the request off. Idempotent; does not block."""
+        """Abort the request. Idempotent; does not block."""
         with self._lock:
             self._aborted = True
             if self._handle is not None:
                 _shut_down(self._handle)
 
     def attach(self, sock: Any) -> None:
-        """Say which socket carries the request; at once shut down if it was aborted already."""
+        """Set the socket of the request; shut it down if the request was aborted already."""
         handle = socket.socket(fileno=os.dup(sock.fileno()))
         with self._lock:
             self._close_handle_locked()
@@ -102,7 +102,7 @@ class InFlight:
 
 
 def _shut_down(sock: socket.socket) -> None:
-    with contextlib.suppress(OSError):  # not connected any more: nothing to cut
+    with contextlib.suppress(OSError):  # not connected any more: nothing to abort
         sock.shutdown(socket.SHUT_RDWR)
 
 
@@ -180,11 +180,11 @@ class _Abortable(HTTPConnection):
 
 
 class AbortableHTTPConnection(_Abortable):
-    """A connection whose requests can be cut off."""
+    """A connection whose requests can be aborted."""
 
 
 class AbortableHTTPSConnection(_Abortable, HTTPSConnection):
-    """A TLS connection whose requests can be cut off."""
+    """A TLS connection whose requests can be aborted."""
 
 
 class AbortableHTTPPool(HTTPConnectionPool):

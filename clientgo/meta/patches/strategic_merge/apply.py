@@ -35,7 +35,7 @@ class Mode(enum.Enum):
     APPLY = enum.auto()
     """An object: directives are obeyed, nulls remove."""
     COMBINE = enum.auto()
-    """Another patch: list directives and nulls are kept for whoever applies the result."""
+    """Another patch: list directives and nulls are kept for the one that applies the result."""
 
 
 def merge(original: JSONObject, patch: JSONObject, schema: PatchSchema, mode: Mode) -> JSONObject:
