@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from clientgo.codegen.type_place import TypeSchemaError
-from clientgo.codegen.type_schema import Schema, resource_schema
+from clientgo.codegen.schemas.type_place import TypeSchemaError
+from clientgo.codegen.schemas.type_schema import Schema, resource_schema
 from clientgo.meta import APIResource, Resource, resource_of
 from clientgo.meta.decoding import decoder
 from clientgo.meta.markers import CustomResource, PrinterColumn

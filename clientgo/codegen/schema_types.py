@@ -22,7 +22,10 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from clientgo.codegen.annotations import (
+from clientgo.codegen.names import attribute_name, class_name
+from clientgo.codegen.openapi_types import Schema, known_type, referenced_schema
+from clientgo.codegen.python_module import Class, Field, Module, escaped
+from clientgo.codegen.schemas.annotations import (
     INT_OR_STRING,
     Annotation,
     constructed,
@@ -30,9 +33,6 @@ from clientgo.codegen.annotations import (
     taken_constraint,
     taken_markers,
 )
-from clientgo.codegen.names import attribute_name, class_name
-from clientgo.codegen.openapi_types import Schema, known_type, referenced_schema
-from clientgo.codegen.python_module import Class, Field, Module, escaped
 from clientgo.meta import APIResource
 from clientgo.meta.markers import CustomResource
 

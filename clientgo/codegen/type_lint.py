@@ -4,7 +4,7 @@ Promises to judge by the API conventions only what may be changed: the project's
 is taken from the library (a pod template, say) is as Kubernetes has it.
 
 Does not promise that a type without findings is a good one, and refuses nothing: what no schema
-can say is a :class:`~clientgo.codegen.type_place.TypeSchemaError` of the generator.
+can say is a :class:`~clientgo.codegen.schemas.type_place.TypeSchemaError` of the generator.
 
 Source: the Kubernetes API conventions.
 """
@@ -19,7 +19,7 @@ from typing import Annotated, Any, Final, get_args, get_origin, get_type_hints
 from msgspec import Struct
 from msgspec.structs import fields
 
-from clientgo.codegen.field_docs import field_docs, inherited_field_docs
+from clientgo.codegen.schemas.field_docs import field_docs, inherited_field_docs
 from clientgo.meta import Resource
 from clientgo.meta.markers import ListMap
 

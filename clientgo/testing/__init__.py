@@ -10,13 +10,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clientgo.testing.actions import Action, Verb
     from clientgo.testing.fake_client import FakeClient
     from clientgo.testing.fake_clock import AutoClock, FakeClock
     from clientgo.testing.fake_recorder import FakeRecorder
     from clientgo.testing.fake_source import FakeSource
-    from clientgo.testing.object_tracker import ObjectTracker
-    from clientgo.testing.realism import Realism
+    from clientgo.testing.fakes.actions import Action, Verb
+    from clientgo.testing.tracker.object_tracker import ObjectTracker
+    from clientgo.testing.tracker.realism import Realism
 
 __all__ = [
     "Action",
@@ -31,15 +31,15 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Action": "clientgo.testing.actions",
+    "Action": "clientgo.testing.fakes.actions",
     "AutoClock": "clientgo.testing.fake_clock",
     "FakeClient": "clientgo.testing.fake_client",
     "FakeClock": "clientgo.testing.fake_clock",
     "FakeRecorder": "clientgo.testing.fake_recorder",
     "FakeSource": "clientgo.testing.fake_source",
-    "ObjectTracker": "clientgo.testing.object_tracker",
-    "Realism": "clientgo.testing.realism",
-    "Verb": "clientgo.testing.actions",
+    "ObjectTracker": "clientgo.testing.tracker.object_tracker",
+    "Realism": "clientgo.testing.tracker.realism",
+    "Verb": "clientgo.testing.fakes.actions",
 }
 """Where each public name lives."""
 

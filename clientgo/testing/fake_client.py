@@ -21,14 +21,14 @@ from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import InvalidError
 from clientgo.rest import RestConfig
-from clientgo.testing.actions import ANY, Action
 from clientgo.testing.fake_clock import AutoClock
-from clientgo.testing.fake_discovery import FakeDiscovery
-from clientgo.testing.fake_transport import FakeTransport
-from clientgo.testing.object_reaction import ObjectReaction
-from clientgo.testing.object_tracker import ObjectTracker
-from clientgo.testing.reactors import Reactor, Reactors
-from clientgo.testing.realism import Realism
+from clientgo.testing.fakes.actions import ANY, Action
+from clientgo.testing.fakes.fake_discovery import FakeDiscovery
+from clientgo.testing.fakes.fake_transport import FakeTransport
+from clientgo.testing.fakes.object_reaction import ObjectReaction
+from clientgo.testing.fakes.reactors import Reactor, Reactors
+from clientgo.testing.tracker.object_tracker import ObjectTracker
+from clientgo.testing.tracker.realism import Realism
 
 
 class FakeClient(Client):

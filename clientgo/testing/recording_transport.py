@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from clientgo.rest import Answer, Headers, RequestBody, Transport
-from clientgo.testing.actions import Action, Verb, action_of
+from clientgo.testing.fakes.actions import Action, Verb, action_of
 
 READING = (Verb.GET, Verb.LIST, Verb.WATCH)
 

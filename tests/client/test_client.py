@@ -6,7 +6,7 @@ from clientgo.client import Client, EmptyDiscoveryError
 from clientgo.flowcontrol import AlwaysRateLimiter
 from clientgo.meta import APIResource, GroupVersion
 from clientgo.rest import ConfigError, RestConfig
-from clientgo.testing.fake_transport import FakeTransport
+from clientgo.testing.fakes.fake_transport import FakeTransport
 from clientgo.testing.scripted_server import ScriptedServer, answer_json
 
 PODS = APIResource(version="v1", kind="Pod", plural="pods")

@@ -8,7 +8,7 @@ import msgspec
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 
-from clientgo.codegen.type_schema import resource_schema
+from clientgo.codegen.schemas.type_schema import resource_schema
 from clientgo.meta import Resource
 from clientgo.meta.decoding import without_nulls
 from clientgo.schema import StructuralSchema

@@ -15,7 +15,7 @@ from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition, definitions_of
-from clientgo.codegen.type_place import TypeSchemaError
+from clientgo.codegen.schemas.type_place import TypeSchemaError
 from clientgo.meta import InvalidError, Model, ObjectMeta, Resource, resource
 from clientgo.meta.markers import (
     AGE,

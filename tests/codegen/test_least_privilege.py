@@ -6,8 +6,8 @@ import threading
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.meta import ObjectMeta
-from clientgo.testing.actions import Action
 from clientgo.testing.fake_client import FakeClient
+from clientgo.testing.fakes.actions import Action
 from sample_controller.controller import new_deployment
 from sample_controller.demo import run_controller, running
 from sample_controller.permissions import IN_CLUSTER

@@ -19,7 +19,7 @@ from clientgo.api.networking_v1 import Ingress
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition
-from clientgo.codegen.type_schema import resource_schema
+from clientgo.codegen.schemas.type_schema import resource_schema
 from clientgo.codegen.type_sources import kind_of_crd
 from clientgo.meta import APIResource, Resource, resource_of
 from clientgo.schema import SchemaError, StructuralSchema

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import clientgo.api
 from clientgo.codegen.layout import laid_out
 from clientgo.codegen.schema_types import Kind, types_module
-from clientgo.codegen.type_schema import resource_schema
+from clientgo.codegen.schemas.type_schema import resource_schema
 from clientgo.codegen.type_sources import kinds_of_openapi, openapi_definitions
 from clientgo.meta import APIResource, Codec, resource_of
 from clientgo.schema import SchemaError, StructuralSchema

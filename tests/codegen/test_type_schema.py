@@ -13,8 +13,8 @@ import pytest
 from msgspec import Meta, Struct, field
 
 from clientgo.api.wire import JSON, IntOrString, Quantity, Time
-from clientgo.codegen.type_place import TypeSchemaError
-from clientgo.codegen.type_schema import resource_schema
+from clientgo.codegen.schemas.type_place import TypeSchemaError
+from clientgo.codegen.schemas.type_schema import resource_schema
 from clientgo.meta import Model, Resource, resource
 from clientgo.meta.markers import (
     EMBEDDED_RESOURCE,

@@ -22,7 +22,7 @@ from clientgo.operator.errors import (
     NamespaceNotCachedError,
 )
 from clientgo.operator.mappers import by_name
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 from tests.operator.world import Gadget, GadgetSpec, Part, Recording, World, gadget, part
 
 A = ObjectName("default", "a")

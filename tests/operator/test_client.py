@@ -36,7 +36,7 @@ from clientgo.operator.errors import (
     OperatorError,
 )
 from clientgo.rest import RestConfig
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 from tests.operator.world import (
     Gadget,
     GadgetSpec,

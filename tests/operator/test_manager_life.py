@@ -34,7 +34,7 @@ from clientgo.operator.errors import (
 from clientgo.operator.manager.runnables import RunnableGroup
 from clientgo.operator.sources import inbound
 from clientgo.rest import RestConfig, limiter_of
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 from tests.leftover_threads import no_thread_left
 from tests.operator.pages import ask
 from tests.operator.world import PATIENCE, Gadget, Part, Recording, World, gadget

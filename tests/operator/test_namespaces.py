@@ -15,7 +15,7 @@ from clientgo.operator.controller import namespace_changes as changes
 from clientgo.operator.errors import CacheSyncTimeoutError, ConfigError
 from clientgo.operator.mappers import by_name
 from clientgo.operator.sources import inbound
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 from tests.operator.world import Gadget, Part, Planet, Recording, World, gadget
 
 ONE, TWO, THREE = "one", "two", "three"

@@ -24,7 +24,7 @@ from clientgo.operator.errors import AlreadyStartedError, CacheSyncTimeoutError
 from clientgo.operator.mappers import by_name
 from clientgo.operator.sources import channel
 from clientgo.rest import RestConfig
-from clientgo.testing.actions import Action, Verb
+from clientgo.testing.fakes.actions import Action, Verb
 from clientgo.testing.faults import unobserved_state
 from tests.operator.world import Gadget, Part, Recording, World, gadget, part
 

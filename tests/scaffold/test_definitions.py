@@ -14,7 +14,7 @@ from msgspec import Meta
 from clientgo.__main__ import main
 from clientgo.api.wire import Int32, Quantity, Time
 from clientgo.codegen.crd import custom_resource_definition, definitions_of
-from clientgo.codegen.type_place import TypeSchemaError
+from clientgo.codegen.schemas.type_place import TypeSchemaError
 from clientgo.meta import Model, Resource, resource
 from clientgo.meta.markers import (
     AGE,

@@ -8,7 +8,7 @@ from typing import Any
 from clientgo.operator import LeaderElection, Result
 from clientgo.operator.permissions import PolicyRule
 from clientgo.scaffold.inferred_rules import controller_rules, lease_rule
-from clientgo.testing.actions import Action, Verb
+from clientgo.testing.fakes.actions import Action, Verb
 from tests.operator.world import GadgetStatus, Part, World, gadget, part
 
 

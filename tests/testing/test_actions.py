@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from clientgo.meta import BadRequestError
-from clientgo.testing.actions import Action, Verb, action_of
+from clientgo.testing.fakes.actions import Action, Verb, action_of
 from tests.testing.builders import FOOS, PODS
 
 _COLLECTION = "http://fake/apis/example.com/v1/namespaces/ns/foos"

@@ -10,7 +10,7 @@ from clientgo.client import ServerVersion
 from clientgo.meta import APIResource, GroupVersion, NotFoundError, ServiceUnavailableError
 from clientgo.rest import ConnectionLostError
 from clientgo.testing import FakeClient
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 from tests.testing.builders import DYNAMIC_PODS, Foo
 
 

@@ -17,7 +17,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.managed_fields import ApplyConflictError
 from clientgo.testing import AutoClock, ObjectTracker, Realism
-from clientgo.testing.object_tracker import WriteOptions
+from clientgo.testing.tracker.object_tracker import WriteOptions
 from tests.testing.builders import FOOS, PODS, Foo, foo, pod, told
 
 ME = WriteOptions(writer="me")

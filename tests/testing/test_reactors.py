@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.testing.actions import Action, Verb
-from clientgo.testing.reactors import Reactors, UnhandledActionError
+from clientgo.testing.fakes.actions import Action, Verb
+from clientgo.testing.fakes.reactors import Reactors, UnhandledActionError
 from tests.testing.builders import PODS
 
 GET = Action(Verb.GET, PODS, "ns", "p")

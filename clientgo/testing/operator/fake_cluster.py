@@ -28,7 +28,7 @@ from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import NotFoundError, StatusError, metadata_of, resource_of
 from clientgo.rest import HTTPTransport, RestConfig
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 from clientgo.testing.faults import (
     CloseWatches,
     ExpireHistory,

@@ -10,7 +10,7 @@ from clientgo.api.events_v1 import Event
 from clientgo.client import Client
 from clientgo.meta import NotFoundError
 from clientgo.operator.result import Result
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 from clientgo.testing.recording_transport import READING
 
 S = TypeVar("S")

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from clientgo.codegen.marker_keywords import QUANTITY
+from clientgo.codegen.schemas.marker_keywords import QUANTITY
 from clientgo.meta.decoding import convert
 from clientgo.meta.markers import ListType, MapType, Rule
 

@@ -23,13 +23,13 @@ from clientgo.meta import (
     resource_of,
 )
 from clientgo.rest import api_path
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 
 _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"]
 
 
 class FakeDiscovery:
-    """A :data:`~clientgo.testing.reactors.Reactor` for paths that belong to no resource.
+    """A :data:`~clientgo.testing.fakes.reactors.Reactor` for paths that belong to no resource.
 
     ``server_version`` may be set.
     """

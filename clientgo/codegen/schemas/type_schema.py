@@ -34,10 +34,10 @@ from typing import (
 
 from msgspec import Meta, Struct
 
-from clientgo.codegen.field_docs import class_doc, field_docs, inherited_field_docs
-from clientgo.codegen.marker_keywords import QUANTITY, apply_markers
-from clientgo.codegen.type_defaults import default_in_schema, fields_of
-from clientgo.codegen.type_place import Place
+from clientgo.codegen.schemas.field_docs import class_doc, field_docs, inherited_field_docs
+from clientgo.codegen.schemas.marker_keywords import QUANTITY, apply_markers
+from clientgo.codegen.schemas.type_defaults import default_in_schema, fields_of
+from clientgo.codegen.schemas.type_place import Place
 from clientgo.meta import Resource
 from clientgo.meta.markers import PRESERVE_UNKNOWN_FIELDS, Flag, markers_of
 

@@ -21,14 +21,14 @@ from urllib3 import HTTPHeaderDict
 from clientgo.cache import WatchStream
 from clientgo.meta import ObjectList, Status, WatchEvent, to_plain
 from clientgo.rest import Answer, Headers, RequestBody
-from clientgo.testing.actions import Action, action_of
+from clientgo.testing.fakes.actions import Action, action_of
 from clientgo.wait import call_when_set
 
 
 class FakeTransport:
     """Hands every request to ``react``, on the caller's thread; thread-safe if that is.
 
-    ``react`` returns what a :data:`~clientgo.testing.reactors.Reactor` may answer with.
+    ``react`` returns what a :data:`~clientgo.testing.fakes.reactors.Reactor` may answer with.
     """
 
     def __init__(self, react: Callable[[Action], Any]) -> None:

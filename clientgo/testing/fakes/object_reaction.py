@@ -16,15 +16,15 @@ from typing import Any
 from clientgo.client import PatchKind
 from clientgo.meta import BadRequestError, SelectorError, Status, parse_label_selector
 from clientgo.meta.json_values import JSONObject
-from clientgo.testing.actions import Action, Verb
 from clientgo.testing.fake_source import FakeStream
-from clientgo.testing.object_tracker import ObjectTracker, WriteOptions
-from clientgo.testing.patching import patched
-from clientgo.testing.realism import Realism
+from clientgo.testing.fakes.actions import Action, Verb
+from clientgo.testing.tracker.object_tracker import ObjectTracker, WriteOptions
+from clientgo.testing.tracker.patching import patched
+from clientgo.testing.tracker.realism import Realism
 
 
 class ObjectReaction:
-    """A :data:`~clientgo.testing.reactors.Reactor` for everything that is asked of resources."""
+    """A :data:`~clientgo.testing.fakes.reactors.Reactor` that serves resources from a tracker."""
 
     def __init__(self, tracker: ObjectTracker) -> None:
         self._tracker = tracker

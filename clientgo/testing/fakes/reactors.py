@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from clientgo.testing.actions import Action
+from clientgo.testing.fakes.actions import Action
 
 Reactor: TypeAlias = Callable[[Action], Any]
 """Answers an action with what the server would: an object (of any kind that the library takes), a

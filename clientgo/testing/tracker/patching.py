@@ -4,7 +4,7 @@ Promises the four kinds of the API; fields that a patch removes are gone. A stra
 the published types of the built-in kinds and is refused for any other, as a server does.
 
 Applying, here, is a strategic merge, for custom resources a merge that replaces lists; who owns
-what is the business of :mod:`clientgo.testing.field_ownership`.
+what is the business of :mod:`clientgo.testing.tracker.field_ownership`.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Meta
 
-from clientgo.codegen.type_place import Place
+from clientgo.codegen.schemas.type_place import Place
 from clientgo.meta.markers import Default, Flag, Format, ListMap, ListType, MapType, Rule
 
 QUANTITY: Mapping[str, Any] = {

@@ -38,9 +38,9 @@ from clientgo.meta import (
 from clientgo.meta.json_values import JSONObject, copy_json
 from clientgo.meta.timestamps import format_time
 from clientgo.testing.fake_source import FakeStream
-from clientgo.testing.field_ownership import FieldOwnership
-from clientgo.testing.realism import Realism
-from clientgo.testing.seeds import ResourceLike, gvr_of, plain_of, seeds
+from clientgo.testing.tracker.field_ownership import FieldOwnership
+from clientgo.testing.tracker.realism import Realism
+from clientgo.testing.tracker.seeds import ResourceLike, gvr_of, plain_of, seeds
 
 _Change: TypeAlias = Callable[[JSONObject | None], JSONObject]
 """From the stored object, None if there is none, to the one to store."""

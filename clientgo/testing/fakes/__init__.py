@@ -1,0 +1,1 @@
+"""The parts of a fake client: actions, reactors, discovery and its transport."""

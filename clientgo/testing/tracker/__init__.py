@@ -1,0 +1,1 @@
+"""The objects behind a fake client: versions, patches, field ownership and watches."""
