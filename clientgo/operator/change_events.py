@@ -1,7 +1,7 @@
-"""What a source tells: an object appeared, changed, went, or something happened to it.
+"""The events of a source: an object appeared, changed, went, or something happened to it.
 
 Promises values that say whether a listing or a real change is behind them; a source makes them,
-predicates and mappers read them, and nobody else ever sees them: a reconciler gets the current
+predicates and mappers read them, and no other code sees them: a reconciler gets the current
 object and never an event.
 
 Source: controller-runtime pkg/event.
@@ -23,7 +23,7 @@ class CreateEvent:
 
 @dataclass(frozen=True, slots=True)
 class UpdateEvent:
-    """An object changed; ``resync`` if it did not, and is only told of once more."""
+    """An object changed; ``resync`` if it did not, and the event is a repetition."""
 
     old: Any
     new: Any

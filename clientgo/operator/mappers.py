@@ -119,7 +119,7 @@ def by_field(*path: str) -> Mapper:
 
 
 def default_key(primary: APIResource, what: str) -> str:
-    """The label or annotation under which an object names its primary, unless told otherwise."""
+    """The label or annotation under which an object names its primary by default."""
     group = primary.group or "core.clientgo"
     return f"{group}/{primary.kind.lower()}-{what}"
 

@@ -1,11 +1,10 @@
-"""Predicates: which events are worth a look.
+"""Predicates: which events run their primaries.
 
 Promises that predicates combine (``&``, ``|``, ``~``) and are asked from left to right, no further
-than needed; that one which raises lets the event pass, because a look too many does no harm and a
-look too few may.
+than needed; that one which raises lets the event pass, because a run too many does no harm and a
+run too few may.
 
-Does not promise to be asked about what has no event: safety timers, retries and explicit triggers
-pass by.
+Does not promise anything about runs without an event: safety timers, retries and triggers.
 
 Differs from controller-runtime (``pkg/predicate``) in the default for primaries
 (:func:`worth_a_reconcile`), which also lets changes of finalizers and the mark of deletion through.
@@ -28,7 +27,7 @@ from clientgo.operator.change_events import (
 
 
 class Predicate:
-    """Says for each kind of event whether it passes; everything does unless overridden.
+    """Decides for each kind of event whether it passes; by default all pass.
 
     Called in the source's thread; must not block. Source: controller-runtime pkg/predicate.
     """

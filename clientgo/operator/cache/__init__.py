@@ -1,4 +1,4 @@
-"""What a manager knows of the cluster: one cache for each kind, shared by all its controllers.
+"""The caches of a manager: one for each kind, shared by all its controllers.
 
 ::
 

@@ -1,4 +1,4 @@
-"""What the cache of a kind itself does with what its informers tell."""
+"""The handlers of the cache of a kind itself."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class NamespaceFilter(ResourceEventHandler[Any]):
 
 
 class StoreProgress(ResourceEventHandler[Any]):
-    """Tells the own writes how far the store has come, and the guard how full it is."""
+    """Reports how far the store has come to the own writes, and its size to the metrics."""
 
     def __init__(self, own_writes: OwnWrites, metrics: CacheMetrics, size: CacheSize) -> None:
         self._own_writes = own_writes

@@ -1,10 +1,10 @@
 """All caches of a manager, by kind.
 
-Promises that only what somebody declared is cached: a read of another kind is an error that says
-what to declare, not an informer nobody knows of. One kind has one cache, whoever reads it; reads
+Promises that only declared kinds are cached: a read of another kind is an error that says what to
+declare, and starts no informer. One kind has one cache for all its readers; reads
 return copies that the caller may change, unless the kind's scope says otherwise.
 
-Source: controller-runtime pkg/cache, whose reads start informers in silence unless told not to.
+Source: controller-runtime pkg/cache, whose reads start informers without a message by default.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Kind: TypeAlias = type[Any] | APIResource
 Projection: TypeAlias = Literal["full", "metadata"]
 
 IMPLICIT_TIMEOUT: Final = 120.0
-"""Seconds that a read waits for the first list of a kind that nobody declared."""
+"""Seconds that a read waits for the first list of a kind that is not declared."""
 
 
 _CacheName: TypeAlias = tuple[str, str]
@@ -56,8 +56,8 @@ class ObjectCache:
     """The caches of one manager. Thread-safe.
 
     With ``duplicates`` a kind may be cached whole and by its metadata; reads are of the whole then.
-    With ``implicit`` a read of a kind that nobody declared starts to cache it, and waits for that.
-    ``on_crash`` is told of what an informer does not recover from.
+    With ``implicit`` a read of a kind that is not declared starts to cache it, and waits for that.
+    ``on_crash`` is called with what an informer does not recover from.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class ObjectCache:
         self._caches: dict[_CacheName, dict[Projection, KindCache]] = {}
         self._types: dict[_CacheName, Any] = {}
         self._readable: set[_CacheName] = set()
-        """Kinds that were declared, or are filled because somebody read them."""
+        """Kinds that were declared, or are filled because they were read."""
         self._filling = threading.Lock()
         self._started = False
 

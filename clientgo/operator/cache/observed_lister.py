@@ -34,9 +34,9 @@ class ObservedLister:
         self._failing = False
         self.supports_watch_list = getattr(inner, "supports_watch_list", True)
         self.answered = Latch()
-        """Set once the server has listed the kind, or has said that it does not have it."""
+        """Set once the server has listed the kind, or has answered that it does not have it."""
         self.unserved = False
-        """Whether the server said last that it does not have it."""
+        """Whether the last answer was that the server does not have it."""
 
     def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
         found: ObjectList[Any] = self._noted(lambda: self._inner.list(options, stop))

@@ -97,7 +97,7 @@ class OwnWrites:
                 decide()
 
     def wrote(self, obj: Any, writer: Hashable = None) -> None:
-        """Remember what a write returned; ``writer`` is who will be told it is an echo."""
+        """Remember what a write returned; events of it are echoes for ``writer``."""
         metadata = metadata_of(obj)
         with self._lock:
             now = self._clock.monotonic()
@@ -249,7 +249,7 @@ def _is_history(entry: _Entry, stored: Any | None, as_of: int) -> bool:
         return False
     if not entry.deleted or stored is None:
         return True
-    # A deletion has no version of its own: it is history when the object is gone, or another one,
+    # A deletion has no version: it is history when the object is gone, or another one,
     # or turns out to be deleted only when its finalizers or its grace period have ended.
     metadata = metadata_of(stored)
     return metadata.uid != metadata_of(entry.obj).uid or bool(metadata.deletion_timestamp)

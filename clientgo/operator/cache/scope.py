@@ -21,7 +21,7 @@ NAMESPACE_FILE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/name
 
 
 class Scope(enum.Enum):
-    """Namespaces that are not told by name."""
+    """Namespaces that are not given by name."""
 
     ALL = "all"
     OWN = "own"
@@ -89,7 +89,7 @@ def own_namespace() -> str:
     found = from_file or os.environ.get("POD_NAMESPACE") or os.environ.get("NAMESPACE")
     if not found:
         raise ConfigError(
-            "cannot tell the namespace of this process: it runs in no pod; pass it, or set "
+            "cannot tell the namespace of this process: it does not run in a pod; pass it, or set "
             "POD_NAMESPACE"
         )
     return found
@@ -111,7 +111,7 @@ class CacheScope:
     is gone, as if it were deleted. ``transform`` changes each object, a private copy, before it is
     stored; see :mod:`clientgo.operator.cache.transforms`. ``copy``: readers get a copy of their own
     (``"clone"``) or the cached object itself (``"shared"``), which they must not change.
-    ``resync`` is how often controllers are told of everything once more; by default never.
+    ``resync`` is how often controllers get an event for every object again; by default never.
     """
 
     namespaces: Namespaces | Mapping[str, CacheScope | None] | None = None
@@ -178,7 +178,7 @@ class KindScope:
         return " and ".join(f"{what} {text}" for what, text in parts.items() if text)
 
     def within(self, wanted: NamespaceSet, kind: str) -> NamespaceSet:
-        """The namespaces to watch for somebody who wants these.
+        """Return the namespaces to watch for a reader that wants these.
 
         Raises :class:`~clientgo.operator.errors.ConfigError` for one that lies outside.
         """
@@ -196,10 +196,10 @@ class KindScope:
 def kind_scope(
     default: CacheScope, own: CacheScope | None, *, namespaced: bool, kind: str
 ) -> KindScope:
-    """What a kind's own scope and the manager's default come to.
+    """Combine a kind's own scope and the manager's default.
 
-    What is said of a namespace of the kind counts most, then of the kind, of a namespace in
-    general, of everything. Raises :class:`~clientgo.operator.errors.ConfigError`.
+    Settings of a namespace of the kind win over those of the kind, of a namespace in general, and
+    of everything. Raises :class:`~clientgo.operator.errors.ConfigError`.
     """
     own = own or CacheScope()
     if not namespaced:

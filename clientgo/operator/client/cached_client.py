@@ -19,7 +19,7 @@ from clientgo.operator.client.live_client import LiveClient, Selection
 
 
 class CachedClient(LiveClient):
-    """Reads kinds that somebody declared, in namespaces that are watched.
+    """Reads kinds that are declared, in namespaces that are watched.
 
     Other reads raise :class:`~clientgo.operator.errors.KindNotCachedError`,
     ``NamespaceNotCachedError``, ``CacheNotStartedError``, ``IndexNotFoundError``. Immutable; safe

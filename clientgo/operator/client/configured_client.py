@@ -31,8 +31,9 @@ S = TypeVar("S")
 class ClientOptions:
     """What all requests of one client have in common.
 
-    ``guard`` is asked before every write and raises where there must be none, as after leadership
-    was lost. ``intercept`` is told of each call by its verb and its object or kind, and may raise.
+    ``guard`` is called before every write and raises where there must be none, as after leadership
+    was lost. ``intercept`` is called with the verb and the object or kind of each call; it may
+    raise.
     """
 
     namespace: str = ""
@@ -76,8 +77,8 @@ class ConfiguredClient:
         return self._with(field_validation="Strict")
 
     def intercepted(self, intercept: Callable[[str, Any], object]) -> Self:
-        """Each call is first told to a function, as a verb and the object that is written or the
-        kind that is read; what it raises is raised."""
+        """Call a function first, with the verb and the object that is written or the kind that is
+        read; what it raises is raised."""
         return self._with(intercept=intercept)
 
     def written_by(self, writer: Callable[[], Any]) -> Self:
@@ -123,7 +124,7 @@ class ConfiguredClient:
         if isinstance(subject, PartialObjectMetadata):
             raise OperatorError(
                 f"{verb}: only the metadata of {subject.metadata.name!r} was read; write an object "
-                "of its own kind, or read the whole with client.live"
+                "of its own kind, or read all of it with client.live"
             )
         if self._options.guard is not None:
             self._options.guard()

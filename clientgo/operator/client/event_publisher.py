@@ -105,7 +105,7 @@ class _Budget:
         """How many events were not admitted."""
 
     def admits(self, event: Event) -> bool:
-        """Whether an event may be told."""
+        """Return True if an event may be written."""
         key = same_series_and_note(event)
         with self._lock:
             if self._told.get(key):

@@ -139,7 +139,7 @@ class LiveClient(ConfiguredClient):
     def watch(
         self, kind: AnyKind, *, namespace: str = "", options: ListOptions | None = None
     ) -> WatchStream:
-        """What happens to objects, for whoever needs it besides sources."""
+        """Watch objects, for code that is not a source."""
         self._intercepted("watch", kind)
         with self._until_stopped() as stop:
             return self._of(kind, namespace).watch(options, stop=stop)
@@ -292,7 +292,7 @@ class LiveClient(ConfiguredClient):
         default makes what ``obj`` says so and leaves everything else, so that what the API server
         filled in is no difference. Nothing is written if nothing differs. Where ``mutate`` puts
         whole parts in place, which lack what the API server fills in, ``ask_server`` tries the
-        change first and drops it if it comes to nothing.
+        change with a dry run first, and drops it if it changes nothing.
 
         Raises ``ValueError`` if ``mutate`` changes the name or the namespace.
         """
@@ -360,7 +360,7 @@ class LiveClient(ConfiguredClient):
 
 @dataclass(frozen=True, slots=True)
 class Subresource:
-    """A part of objects that is written by requests of its own."""
+    """A part of objects that has its own requests."""
 
     client: LiveClient
     name: str

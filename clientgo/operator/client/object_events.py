@@ -1,4 +1,4 @@
-"""Events about the object in hand, for the people who look at it with ``kubectl describe``.
+"""Events about the object of a run, as ``kubectl describe`` shows them.
 
 Promises what every recorder does: no call blocks or raises, equal events are counted instead of
 repeated, and what does not fit is cut or dropped and counted (see :mod:`clientgo.record`).
@@ -17,7 +17,7 @@ SYNCED: Final = "Synced"
 """Reason: the object is as it should be."""
 
 RESOURCE_EXISTS: Final = "ErrResourceExists"
-"""Reason: something of the wanted name belongs to somebody else."""
+"""Reason: an object of the wanted name has another owner."""
 
 PROCESSING_ERROR: Final = "ProcessingError"
 """Reason: a run failed; the note says why."""
@@ -32,7 +32,7 @@ _LONGEST_NOTE: Final = 1024
 
 
 class ObjectEvents:
-    """Records Events about one object unless told otherwise. Thread-safe."""
+    """Records Events, by default about one object. Thread-safe."""
 
     __slots__ = ("_obj", "_recorder")
 
@@ -61,7 +61,7 @@ class ObjectEvents:
         related: Any = None,
         action: str = "",
     ) -> None:
-        """Something that somebody should look at."""
+        """Something that a person should look at."""
         self._record(WARNING, reason, note, regarding, related, action)
 
     def _record(

@@ -79,7 +79,7 @@ def add_finalizers_now(client: LiveClient, obj: Any, names: Sequence[str]) -> An
 
 
 def remove_finalizers_now(client: LiveClient, obj: Any, names: Collection[str]) -> None:
-    """Remove finalizers; what changed meanwhile is read anew and tried again, up to ten times.
+    """Remove finalizers; after a conflict the object is read and tried again, up to ten times.
 
     An object that is gone has no finalizers any more.
     """

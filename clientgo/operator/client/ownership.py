@@ -39,7 +39,7 @@ def set_owner_reference(owner: Any, obj: S, *, block: bool = False) -> S:
 
 
 def remove_owner_reference(owner: Any, obj: Any) -> bool:
-    """Take ``owner`` from the owners of ``obj``; tell whether it was one."""
+    """Take ``owner`` from the owners of ``obj``; return True if it was one."""
     metadata = metadata_of(obj)
     kept = tuple(ref for ref in metadata.owner_references if ref.uid != metadata_of(owner).uid)
     changed = len(kept) != len(metadata.owner_references)
@@ -48,7 +48,7 @@ def remove_owner_reference(owner: Any, obj: Any) -> bool:
 
 
 def has_owner_reference(owner: Any, obj: Any) -> bool:
-    """Tell whether ``owner`` is an owner of ``obj``."""
+    """Return True if ``owner`` is an owner of ``obj``."""
     uid = metadata_of(owner).uid
     return any(reference.uid == uid for reference in metadata_of(obj).owner_references or ())
 
@@ -95,7 +95,7 @@ def _upsert(obj: Any, reference: OwnerReference) -> None:
 
 
 def _same_object(one: OwnerReference, other: OwnerReference) -> bool:
-    """The same owner, be it in another version of its group."""
+    """Return True for the same owner, even in another version of its group."""
     return (one.kind, one.name, _group(one)) == (other.kind, other.name, _group(other))
 
 

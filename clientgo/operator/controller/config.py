@@ -39,7 +39,7 @@ class ControllerConfig:
     deletion a clean-up may keep failing. ``generation_aware``: status updates are not worth a run;
     ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
     the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see
-    that module. ``max_interval``: every object is looked at this often at least, None for never.
+    that module. ``max_interval``: every object runs at least this often, None for never.
     ``reconcile_timeout``: a run that takes longer has failed. ``recover`` False: an exception stops
     the manager. ``needs_leadership``: runs in one process only; ``warmup``: but its caches are
     filled before. ``reporter`` tells users how runs end; None: nothing does. ``extra`` is for retry

@@ -1,7 +1,7 @@
 """The dependents of a controller, checked and put in order when it is declared.
 
 Promises that what cannot work is refused then: dependents in a circle, or two of one kind whose
-objects nothing tells apart.
+objects have nothing that distinguishes them.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def levels_of(nodes: Sequence[Node]) -> list[list[Node]]:
 
 
 def connect(nodes: Iterable[Node], declared: Iterable[Source], controller: str) -> list[KindSource]:
-    """Find for each node the source that tells of its objects; returns those to be added.
+    """Find the source of each node's objects; return those to be added.
 
     Raises :class:`~clientgo.operator.errors.DeclarationError` where the controller owns objects of
-    the kind itself, and nothing tells the dependent's from those.
+    the kind itself, and the dependent's have no labels to distinguish them.
     """
     by_kind = {
         source.kind: source

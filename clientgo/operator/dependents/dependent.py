@@ -79,12 +79,12 @@ class Dependent(Generic[S, P]):
 
     def gone(self, ctx: Context[P], primary: P) -> bool:
         """When its objects are deleted for a primary that goes: whether what they stand for is gone
-        too. Looked at every few seconds."""
+        too. Checked every few seconds."""
         return True
 
     def __str__(self) -> str:
         return self.name or type(self).__name__
 
     def has(self, condition: str) -> bool:
-        """Whether the class has a condition of its own, by the name of the method."""
+        """Return True if the class overrides a condition, by the name of the method."""
         return getattr(type(self), condition) is not getattr(Dependent, condition)

@@ -1,6 +1,6 @@
 """The objects that one dependent has for one primary: those that are there, and the desired ones.
 
-Promises that an object of somebody else's is neither written nor deleted.
+Promises that an object with another owner is neither written nor deleted.
 """
 
 from __future__ import annotations
@@ -49,14 +49,14 @@ class ObjectsOfPrimary:
         return self._desired
 
     def actual(self, key: ObjectName) -> Any | None:
-        """The object of that name. Raises ``AlreadyOwnedError``, ``OwnershipError`` if it is
-        somebody else's."""
+        """The object of that name. Raises ``AlreadyOwnedError``, ``OwnershipError`` if it
+        has another owner."""
         found = self._existing.get(key)
         if found is None:
             kind: Any = self._node.dependent.kind
             found = self._ctx.client.find(kind, key.name, key.namespace)
             if found is not None:
-                self._check_nobodys(found)
+                self._check_has_no_other_owner(found)
                 self._existing[key] = found
         return found
 
@@ -97,7 +97,7 @@ class ObjectsOfPrimary:
             marks[default_key(primary, "namespace")] = key.namespace
         return marks
 
-    def _check_nobodys(self, found: Any) -> None:
+    def _check_has_no_other_owner(self, found: Any) -> None:
         owner = controller_of(found)
         if owner is not None and owner.uid != metadata_of(self._obj).uid:
             raise AlreadyOwnedError(found, owner)

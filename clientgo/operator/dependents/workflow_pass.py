@@ -1,7 +1,7 @@
 """One pass over the dependents of one primary.
 
 Promises: one that depends on another is not touched before that is ready, and is deleted before
-that is; what fails holds up only what depends on it, and everything that failed is told in one
+that is; what fails holds up only what depends on it, and everything that failed is raised in one
 error; requests of dependents that do not depend on each other are made at the same time.
 """
 
@@ -76,7 +76,7 @@ class WorkflowPass:
                     self._waiting.append(node.name)
 
     def want_nothing(self) -> None:
-        """The primary goes: nothing is wanted that somebody has to delete."""
+        """The primary goes: want nothing that the garbage collector would leave."""
         for node in self._nodes:
             with self._failures_of(node):
                 if node.is_deleted_by_us and self._is_active(node):
@@ -216,5 +216,5 @@ class WorkflowPass:
     def _failures_of(self, node: Node) -> Iterator[None]:
         try:
             yield
-        except Exception as error:  # noqa: BLE001 - kept, and told with the others
+        except Exception as error:  # noqa: BLE001 - kept, and raised with the others
             self._failed.setdefault(node.name, error)

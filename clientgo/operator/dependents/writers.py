@@ -115,7 +115,7 @@ def _gives_up_a_field(there: dict[str, Any], wanted: dict[str, Any], manager: st
         and not entry.get("subresource")
     ]
     if not applied:
-        return bool(entries)  # the cache may be told to leave them all out
+        return bool(entries)  # the cache may leave them all out
     return any(lacks_owned_field(wanted, fields) for fields in applied)
 
 

@@ -1,8 +1,8 @@
 """What was last written to each dependent object, and what became of it.
 
 Promises that an object which the API server stores differently from what was sent (``1000m`` as
-``1``) is written once, not for ever; and that one which is written the same ten times in a minute
-is told of, because then somebody undoes it.
+``1``) is written once, not for ever; and that the tenth equal write in a minute is
+reported, because then another program undoes it.
 
 Does not promise to remember every object: the latest ten thousand.
 """

@@ -1,4 +1,4 @@
-"""What a manager may be told, with its defaults.
+"""The settings of a manager, with their defaults.
 
 Source: controller-runtime pkg/manager Options; Java Operator SDK ConfigurationService.
 """
@@ -75,11 +75,11 @@ class ManagerConfig:
     ``health``; ``checks`` names those of :data:`BUILT_IN_CHECKS` that they ask.
     ``metrics_per_namespace`` counts runs by namespace too; ``secure_metrics`` serves metrics over
     TLS, to those who may read them, with ``tls.crt`` and ``tls.key`` of ``metrics_cert_dir`` or a
-    certificate of its own making.
+    self-signed certificate.
 
     ``cache`` and ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a
     kind be cached both whole and by its metadata, ``implicit_informers`` lets reads begin to cache
-    a kind that nobody declared. ``workers_by_kind`` has numbers of workers by ``Kind.group``;
+    a kind that is not declared. ``workers_by_kind`` has numbers of workers by ``Kind.group``;
     ``controllers`` settings by the name of a controller, under ``"*"`` those of all, below what the
     controllers themselves say.
 

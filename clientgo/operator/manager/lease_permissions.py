@@ -1,7 +1,7 @@
 """Whether this process may do what leader election needs, asked before it competes.
 
 Promises an error that names the verbs which are missing, instead of a standby that never leads and
-says so only in its log. A server that cannot tell is believed to allow it.
+says so only in its log. A server that cannot say is taken to allow it.
 
 Source: Java Operator SDK, LeaderElectionManager.
 """
@@ -41,7 +41,7 @@ def check_lease_permissions(client: Client, namespace: str, name: str) -> None:
     if missing:
         raise ConfigError(
             f"leader election may not {', '.join(missing)} lease {namespace}/{name}: grant "
-            f"{', '.join(NEEDED)} (and watch, to take over at once) on leases.{_GROUP} in "
+            f"{', '.join(NEEDED)} (and watch, to take over immediately) on leases.{_GROUP} in "
             f"namespace {namespace}"
         )
 

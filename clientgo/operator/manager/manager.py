@@ -169,7 +169,7 @@ class Manager:
     ) -> Controller[Any]:
         """Add a reconciler whose class is decorated with ``@controller``.
 
-        ``overrides`` replace settings of the decorator. A manager that runs starts it at once.
+        ``overrides`` replace settings of the decorator. A manager that runs starts it immediately.
         """
         declaration = declaration_of(reconciler)
         options = {**declaration.options, **overrides}
@@ -210,7 +210,7 @@ class Manager:
 
     @property
     def webhooks(self) -> Webhooks:
-        """All of them, for whoever registers them with the API server."""
+        """All of them, for code that registers them with the API server."""
         return self._servers.webhooks
 
     def add_healthz(self, name: str, check: Callable[[], object]) -> None:

@@ -1,4 +1,4 @@
-"""Whatever a manager runs besides its controllers: anything with ``run(stop)``, or a function.
+"""What a manager runs besides its controllers: anything with ``run(stop)``, or a function.
 
 Promises that what raises stops the manager, that everything has ended when a stop returns, and
 that what does not end in time is named.
@@ -17,7 +17,7 @@ from clientgo.process import SupervisedThread
 
 
 class Runnable(Protocol):
-    """Something that works until it is told to stop."""
+    """Something that works until its stop event is set."""
 
     def run(self, stop: threading.Event, /) -> Any: ...
 
@@ -36,7 +36,7 @@ def run_function(runnable: Runnable | RunFunction) -> RunFunction:
 def within(deadline: float | None, name: str, step: Callable[[], object]) -> list[str]:
     """Do something that knows no time limit, until an instant of the monotonic clock at most.
 
-    Returns ``name`` in a list if it still goes on then, in a thread of that name.
+    Return ``name`` in a list if it is still running then, in a thread of that name.
     """
     thread = SupervisedThread(step, name=name, then="the stop goes on without this step")
     thread.start()
@@ -47,7 +47,7 @@ def within(deadline: float | None, name: str, step: Callable[[], object]) -> lis
 class RunnableGroup:
     """Runnables that start and stop together, each in a thread. Thread-safe.
 
-    ``failed`` is told what one of them raised. One that returns has finished.
+    ``failed`` is called with what one of them raised. One that returns has finished.
     """
 
     def __init__(self, failed: Callable[[BaseException], object]) -> None:
@@ -59,7 +59,7 @@ class RunnableGroup:
         self._started = False
 
     def add(self, name: str, run: RunFunction) -> None:
-        """Run it with the others, at once if they run already."""
+        """Run it with the others, immediately if they run already."""
         with self._lock:
             if not self._started:
                 self._waiting.append((name, run))
@@ -92,7 +92,7 @@ class RunnableGroup:
                 self._failed(error)
 
         thread = SupervisedThread(
-            work, name=name, then="the manager cannot be told; restart this process"
+            work, name=name, then="the manager does not know; restart this process"
         )
         with self._lock:
             self._threads = [other for other in self._threads if other.is_alive()]

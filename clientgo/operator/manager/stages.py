@@ -121,7 +121,7 @@ class Stages:
         # A leader waits for its work: it is not what has to be found.
         alive += work or leader
         if deadline is not None and grace:
-            # What follows takes a moment, which work that goes on must not use up.
+            # What follows takes a moment, which work that does not end must not use up.
             deadline = max(deadline, time.monotonic() + _CLOSING_TIME)
         for controller in controllers:
             alive += within(deadline, f"{controller.name}-sources", controller.stop_sources)

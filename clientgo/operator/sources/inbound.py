@@ -1,6 +1,6 @@
-"""Sources that are told: by a webhook, a message broker, another thread.
+"""Sources that other code calls: a webhook, a message broker, another thread.
 
-Promises that what is told before the start is not lost, that a primary nobody knows is ignored,
+Promises that calls before the start are not lost, that a primary that does not exist is ignored,
 with a line at DEBUG, and that nothing is kept of a primary that is gone.
 
 Source: Java Operator SDK SimpleInboundEventSource, CachingInboundEventSource; controller-runtime
@@ -34,9 +34,9 @@ RESTART_DELAY: Final = 1.0
 
 
 class InboundSource(Source):
-    """Somebody says which primaries deserve a look; :func:`inbound` makes it. Thread-safe.
+    """Other code names the primaries that have to run; :func:`inbound` makes it. Thread-safe.
 
-    What is told before the start is kept until then.
+    Calls before the start are kept until then.
     """
 
     def __init__(self, *, cached: bool, item_id: ItemId | None, kind: Any, name: str) -> None:
@@ -48,7 +48,7 @@ class InboundSource(Source):
         self._early: dict[ObjectName, None] = {}
         self._started: tuple[Sink, PrimaryWatch] | None = None
 
-    # For whoever tells
+    # For other code
 
     def notify(self, key: ObjectName) -> None:
         """Run a primary. Never blocks."""
@@ -56,13 +56,13 @@ class InboundSource(Source):
             self._wake(key)
 
     def put(self, key: ObjectName, item: Any) -> None:
-        """Something belongs to a primary, which runs if that is news. Needs ``cached=True``."""
+        """Add an item of a primary, which runs if that is a change. Needs ``cached=True``."""
         self._check_cached()
         if self._is_known(key) and self._cache.put(key, item):
             self._wake(key)
 
     def remove(self, key: ObjectName, item_id: Hashable) -> None:
-        """Something does not belong to a primary any more. Needs ``cached=True``."""
+        """Remove an item of a primary. Needs ``cached=True``."""
         self._check_cached()
         if self._cache.remove(key, item_id):
             self._wake(key)
@@ -76,7 +76,7 @@ class InboundSource(Source):
             self._started = sink, PrimaryWatch(context, self._cache.forget)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
-        """The primaries are known, and so is which of them was told of before."""
+        """The primaries are known, and those that were named before the start are queued."""
         started = self._started
         if started is None or not started[1].wait_synced(timeout, stop):
             return False
@@ -102,7 +102,7 @@ class InboundSource(Source):
             started[1].stop()
 
     def secondaries(self, key: ObjectName) -> list[Any]:
-        """What was said to belong to a primary."""
+        """Return the items of a primary."""
         return self._cache.items(key)
 
     def _wake(self, key: ObjectName) -> None:
@@ -114,7 +114,7 @@ class InboundSource(Source):
         started[0].enqueue(key)
 
     def _is_known(self, key: ObjectName) -> bool:
-        """Whether there is such a primary; before the start nobody can say that there is not."""
+        """Return True if there is such a primary; before the start every primary may exist."""
         started = self._started
         if started is None or started[1].get(key) is not None:
             return True
@@ -133,7 +133,7 @@ def inbound(
     kind: Any = None,
     name: str = "inbound",
 ) -> InboundSource:
-    """A source that is told with ``notify(key)`` or, ``cached``, ``put`` and ``remove``."""
+    """Make a source with ``notify(key)`` and, if ``cached``, ``put`` and ``remove``."""
     return InboundSource(cached=cached, item_id=item_id, kind=kind, name=name)
 
 
@@ -154,8 +154,8 @@ class ChannelSource(Source):
         self._stopped = False
 
     def put(self, obj: Any, *, timeout: float | None = None) -> None:
-        """Tell of an object. Blocks while the buffer is full; raises ``queue.Full`` after
-        ``timeout`` seconds, and where nobody will ever make room, because the source has stopped.
+        """Add an event about an object. Blocks while the buffer is full; raises ``queue.Full``
+        after ``timeout`` seconds, and after a stop, which leaves no thread to make room.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._has_room_locked(), timeout)

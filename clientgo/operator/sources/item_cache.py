@@ -1,4 +1,4 @@
-"""What a source knows of things outside of the cluster, by the primary that they belong to.
+"""Items outside of the cluster, by the primary that they belong to.
 
 Promises to say whether something differs from what was known before, item by item; "nothing" is
 knowledge too, and is not the same as not having asked.
@@ -16,7 +16,7 @@ ItemId: TypeAlias = Callable[[Any], Hashable]
 
 
 def default_item_id(item: Any) -> Hashable:
-    """What tells items apart unless a source says otherwise: their ``id`` or ``name``."""
+    """The default identity of an item: its ``id`` or ``name``."""
     for attribute in ("id", "name"):
         found = getattr(item, attribute, None)
         if isinstance(found, Hashable) and found is not None:
@@ -33,7 +33,7 @@ class ItemCache:
         self._items: dict[ObjectName, dict[Hashable, Any]] = {}
 
     def replace(self, key: ObjectName, items: Iterable[Any]) -> bool:
-        """Make these all items of a primary; tell whether that is a change."""
+        """Make these all items of a primary; return True if that is a change."""
         found = {self._item_id(item): item for item in items}
         with self._lock:
             before = self._items.get(key, {})
@@ -49,7 +49,7 @@ class ItemCache:
             return changed + [key for key in gone if self._items.pop(key, None)]
 
     def put(self, key: ObjectName, item: Any) -> bool:
-        """Add or replace one item; tell whether that is a change."""
+        """Add or replace one item; return True if that is a change."""
         with self._lock:
             items = self._items.setdefault(key, {})
             name = self._item_id(item)
@@ -59,7 +59,7 @@ class ItemCache:
             return True
 
     def remove(self, key: ObjectName, item_id: Hashable) -> bool:
-        """Remove one item; tell whether it was there."""
+        """Remove one item; return True if it was there."""
         with self._lock:
             items = self._items.get(key, {})
             if item_id not in items:
@@ -84,7 +84,7 @@ class ItemCache:
             return list(self._items)
 
     def known(self, key: ObjectName) -> bool:
-        """Whether anything is known of a primary, be it that there is nothing."""
+        """Return True if the items of a primary are known, even if there are none."""
         with self._lock:
             return key in self._items
 

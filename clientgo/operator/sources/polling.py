@@ -31,7 +31,7 @@ _EVERYTHING: Final = ObjectName("", "")
 
 
 class _Poller:
-    """Asks in threads of its own: each subject again a while after its last answer."""
+    """Asks in its own threads, and again some time after each answer."""
 
     def __init__(self, ask: Callable[[ObjectName], float], concurrency: int) -> None:
         self._ask = ask
@@ -137,7 +137,7 @@ class PollingSource(Source):
 class PerResourcePollingSource(Source):
     """Asks a question for each primary that there is; :func:`poll` makes it. Thread-safe.
 
-    A primary that is not to be asked about (``when``) is looked at again when it changes.
+    A primary that ``when`` excludes is checked again when it changes.
     """
 
     def __init__(
@@ -198,7 +198,7 @@ class PerResourcePollingSource(Source):
         return None if self._poller.alive() else "a thread of it has ended"
 
     def secondaries(self, key: ObjectName) -> list[Any]:
-        """What is known to belong to a primary; asks, once, if nobody has yet."""
+        """Return the items of a primary; asks if that was not done yet."""
         if not self.cache.known(key):
             primary = self._primary(key)
             if primary is not None:
@@ -223,7 +223,7 @@ class PerResourcePollingSource(Source):
     def _ask(self, key: ObjectName) -> float:
         assert self._sink is not None
         with self._lock:
-            self._asked.discard(key)  # before the primary is looked at: what changes then asks anew
+            self._asked.discard(key)  # before the primary is read: what changes then asks again
         primary = self._primary(key)
         if primary is None or (self._when is not None and not self._when(primary)):
             self._disappeared(key)
@@ -244,7 +244,7 @@ class PerResourcePollingSource(Source):
         return period
 
     def _learn(self, key: ObjectName, items: list[Any]) -> bool:
-        """Keep an answer; tell whether it is news. The primary may be gone meanwhile."""
+        """Keep an answer; return True if it is a change. The primary may be gone meanwhile."""
         changed = self.cache.replace(key, items)
         if self._primary(key) is None:
             self.cache.forget(key)
@@ -304,7 +304,7 @@ def poll(
     ``fetch()`` returns the items of all primaries, by key. With ``per_resource`` it is asked for
     each primary, ``fetch(primary)``, while that passes ``when``, and returns the items, or a pair
     of these and the seconds until the next question; ``concurrency`` questions at a time.
-    ``item_id`` tells items apart, by default by their ``id`` or ``name``; ``kind`` is the class
+    ``item_id`` identifies items, by default by their ``id`` or ``name``; ``kind`` is the class
     under which ``ctx.secondaries`` finds them.
 
     Raises :class:`~clientgo.operator.errors.ConfigError`, ``DeclarationError``.

@@ -1,6 +1,6 @@
-"""How a source that has no objects of its own follows the primaries that it is about.
+"""How a source without objects follows the primaries of its controller.
 
-Promises to tell of each primary that is there, changes or goes, in the controller's namespaces and
+Promises a call for each primary that exists, changes or goes, in the controller's namespaces and
 after the cache has changed.
 """
 
@@ -34,7 +34,7 @@ class PrimaryWatch(ResourceEventHandler[Any]):
         self._subscription = cache.subscribe(self, context.namespaces)
 
     def get(self, key: ObjectName) -> Any | None:
-        """The newest known state of a primary, shared with everybody."""
+        """The newest known state of a primary, which is shared and read-only."""
         return self._cache.get(key)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
