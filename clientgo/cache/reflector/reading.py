@@ -21,7 +21,7 @@ from clientgo.cache.reflector.state import (
     Skip,
     UnexpectedObjectError,
 )
-from clientgo.cache.store.changes import Change, DeltaType
+from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
 from clientgo.meta import (
     INITIAL_EVENTS_END,
@@ -32,6 +32,7 @@ from clientgo.meta import (
     annotations_of,
     error_from_status,
     metadata_of,
+    object_key,
 )
 
 
@@ -83,6 +84,9 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
                 break
             if isinstance(obj, Undecodable):
                 messages.append(Quarantine(obj))
+                if delta_type is DeltaType.DELETED and obj.metadata.name:
+                    # The name is enough to remove an older state that did decode.
+                    changes.append((delta_type, DeletedFinalStateUnknown(object_key(obj), None)))
                 continue
             reason = expected.misfit(obj)
             if reason:
@@ -118,6 +122,8 @@ def _version_in(messages: Sequence[Message]) -> str:
             return message.version
         if isinstance(message, Apply):
             for _, obj in reversed(message.changes):
+                if isinstance(obj, DeletedFinalStateUnknown):
+                    continue
                 version: str = metadata_of(obj).resource_version
                 if version:
                     return version

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from clientgo.cache import DeletedFinalStateUnknown
 from clientgo.cache.reflector.state import (
     Apply,
     Backoff,
@@ -330,6 +331,25 @@ class TestAWatch:
         taken = step(LISTS, WATCHING, received(WatchEvent("ADDED", broken), event("ADDED")))
         kinds = [type(message) for message in taken.messages]
         assert kinds == [Quarantine, Apply, Reached]
+
+    def test_a_deletion_that_does_not_decode_removes_the_object_by_its_name(self) -> None:
+        """FIELD-13: an older state that did decode would stay in the store."""
+        broken = Undecodable("bad", b"{}", ObjectMeta(name="x", namespace="ns"))
+        taken = step(LISTS, WATCHING, received(event("ADDED"), WatchEvent("DELETED", broken)))
+        quarantine, apply, reached = taken.messages
+        assert isinstance(quarantine, Quarantine)
+        assert isinstance(apply, Apply)
+        assert apply.changes[1] == (
+            DeltaType.DELETED,
+            DeletedFinalStateUnknown("ns/x", None),
+        )
+        assert reached == Reached("11")
+
+    def test_only_a_deletion_that_does_not_decode_reaches_no_version(self) -> None:
+        """FIELD-13."""
+        broken = Undecodable("bad", b"{}", ObjectMeta(name="x", namespace="ns"))
+        taken = step(LISTS, WATCHING, received(WatchEvent("DELETED", broken)))
+        assert taken.next == WATCHING
 
     def test_a_clean_end_leads_to_a_new_watch_immediately(self) -> None:
         """RFL-19."""
