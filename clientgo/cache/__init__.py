@@ -14,11 +14,12 @@ Folders, each of which imports only those after it: ``client_go`` (parts of clie
 nothing here uses), ``informer``, ``reflector``, ``queues``, ``store``.
 """
 
+from clientgo.cache.client_go.async_tracker import AsyncTracker
+from clientgo.cache.client_go.constructors import new_informer, new_namespace_keyed_reflector
 from clientgo.cache.client_go.deleted_object import DeletedObject
 from clientgo.cache.client_go.expiration_cache import ExpirationCache, ExpirationPolicy, ttl_policy
 from clientgo.cache.client_go.fifo import FIFO
 from clientgo.cache.client_go.pager import ListPager
-from clientgo.cache.client_go.unshared_informer import new_informer
 from clientgo.cache.client_go.watch_list_options import watch_list_options
 from clientgo.cache.informer.controller import Controller
 from clientgo.cache.informer.handlers import (
@@ -36,7 +37,7 @@ from clientgo.cache.informer.shared_informer import (
     Registration,
     SharedIndexInformer,
 )
-from clientgo.cache.informer.sync_tracker import AsyncTracker, SingleFileTracker
+from clientgo.cache.informer.sync_tracker import SingleFileTracker
 from clientgo.cache.informer.transforming_store import Transform
 from clientgo.cache.informer.wait_for_cache_sync import (
     CacheSyncError,
@@ -61,7 +62,7 @@ from clientgo.cache.queues.queue_choice import DELTA_FIFO, REAL_FIFO, REAL_FIFO_
 from clientgo.cache.queues.real_fifo import RealFIFO
 from clientgo.cache.reflector.health import ReflectorStatistics
 from clientgo.cache.reflector.list_watch import ListerWatcher, ListWatch, WatchStream
-from clientgo.cache.reflector.reflector import Reflector, new_namespace_keyed_reflector
+from clientgo.cache.reflector.reflector import Reflector
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import (

@@ -62,8 +62,6 @@ from clientgo.cache.reflector.state import (
 from clientgo.cache.reflector.step import begin, step, watch_options
 from clientgo.cache.reflector.store_writer import ReflectorStore, StoreWriter
 from clientgo.cache.reflector.timers import ResyncTimer, StreamedListDeadline
-from clientgo.cache.store.indexer import Indexer
-from clientgo.cache.store.keys import NAMESPACE_INDEX, meta_namespace_index
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import EventType, GroupVersionKind, StatusError, WatchEvent
 from clientgo.metrics import MetricsProvider, default_provider
@@ -407,16 +405,3 @@ def _retry_after(error: BaseException | None) -> float:
             return error.retry_after or 0.0
         error = error.__cause__
     return 0.0
-
-
-def new_namespace_keyed_reflector(
-    lister_watcher: ListerWatcher[Any],
-    expected: type | GroupVersionKind | None = None,
-    **options: Any,
-) -> tuple[Indexer[Any], Reflector]:
-    """Create a store indexed by namespace and the reflector that fills it; neither runs yet.
-
-    Source: k8s.io/client-go/tools/cache, NewNamespaceKeyedIndexerAndReflector.
-    """
-    store: Indexer[Any] = Indexer(indexers={NAMESPACE_INDEX: meta_namespace_index})
-    return store, Reflector(lister_watcher, store, expected=expected, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.cache.informer.sync_tracker import AsyncTracker, SingleFileTracker
+from clientgo.cache.informer.sync_tracker import SingleFileTracker
 
 
 class TestInOrder:
@@ -37,23 +37,3 @@ class TestInOrder:
         """WTC-06."""
         with pytest.raises(ValueError, match="only 0 had started"):
             SingleFileTracker().finished()
-
-
-class TestInAnyOrder:
-    def test_synced_when_upstream_is_and_no_key_is_unfinished(self) -> None:
-        """WTC-07."""
-        tracker = AsyncTracker()
-        tracker.start("a")
-        tracker.start("b")
-        tracker.upstream_has_synced()
-        tracker.finished("b")
-        assert not tracker.has_synced()
-        tracker.finished("a")
-        assert tracker.has_synced()
-
-    def test_finishing_an_unknown_key_is_harmless(self) -> None:
-        """WTC-07."""
-        tracker = AsyncTracker()
-        tracker.finished("a")
-        tracker.upstream_has_synced()
-        assert tracker.has_synced()

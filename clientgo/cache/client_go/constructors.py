@@ -1,11 +1,13 @@
-"""An informer with exactly one handler, which is called by the thread that writes the cache.
+"""Constructors of client-go: an informer with one handler, and a reflector with its store.
 
-Promises: the store holds a change when the handler is called for it. The handler is called for one
-change at a time, in order, in the thread that runs the controller. What it raises ends the run and
-is raised there. A slow handler delays the cache; with a
-:class:`~clientgo.cache.SharedIndexInformer` it does not.
+The handler of :func:`new_informer` is called by the thread that writes the cache. Promises: the
+store holds a change when the handler is called for it. The handler is called for one change at a
+time, in order, in the thread that runs the controller. What it raises ends the run and is raised
+there. A slow handler delays the cache; with a :class:`~clientgo.cache.SharedIndexInformer` it does
+not.
 
-Upstream: ``tools/cache`` NewInformer, NewIndexerInformer, NewInformerWithOptions.
+Upstream: ``tools/cache`` NewInformer, NewIndexerInformer, NewInformerWithOptions,
+NewNamespaceKeyedIndexerAndReflector.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ from clientgo.cache.reflector.list_watch import ListerWatcher
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.reflector.reflector import Reflector
 from clientgo.cache.store.indexer import Indexer
-from clientgo.cache.store.keys import IndexFunc
+from clientgo.cache.store.keys import NAMESPACE_INDEX, IndexFunc, meta_namespace_index
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import GroupVersionKind
 
@@ -70,3 +72,16 @@ def new_informer(
 
     processor = DeltaProcessor(store, notify, quarantine=quarantine)
     return store, Controller(changes, reflector, processor.process, clock=clock)
+
+
+def new_namespace_keyed_reflector(
+    lister_watcher: ListerWatcher[Any],
+    expected: type | GroupVersionKind | None = None,
+    **options: Any,
+) -> tuple[Indexer[Any], Reflector]:
+    """Create a store indexed by namespace and the reflector that fills it; neither runs yet.
+
+    Source: k8s.io/client-go/tools/cache, NewNamespaceKeyedIndexerAndReflector.
+    """
+    store: Indexer[Any] = Indexer(indexers={NAMESPACE_INDEX: meta_namespace_index})
+    return store, Reflector(lister_watcher, store, expected=expected, **options)
