@@ -252,10 +252,11 @@ class Compiler:
         evaluators = [argument.evaluate for argument in compiled]
         known = len(fitting) == 1 and not any(map(_is_dynamic, argument_types))
         call = fitting[0].call if known else _dispatching(fitting)
+        nullable = [not known or _takes_null(parameter) for parameter in fitting[0].parameters]
         cost = COSTS.get(name)
         if cost is not None:
-            return Compiled(result, _counted_call(call, cost, evaluators))
-        evaluate = _direct_call(call, evaluators)
+            return Compiled(result, _counted_call(call, cost, evaluators, nullable))
+        evaluate = _direct_call(call, evaluators, nullable)
         if name in _FOLDED and len(compiled) == 1 and compiled[0].constant:
             return self._folded(Compiled(result, evaluate), node)
         return Compiled(result, evaluate)
@@ -465,26 +466,56 @@ def _is_dynamic(cel_type: CelType) -> bool:
     return cel_type == DYN
 
 
-def _direct_call(call: Callable[..., Any], evaluators: list[Evaluator]) -> Evaluator:
-    """Return the fastest closure for a call of a known overload."""
+def _takes_null(parameter: CelType) -> bool:
+    return parameter.is_variable or parameter in (DYN, types.NULL)
+
+
+def _direct_call(
+    call: Callable[..., Any], evaluators: list[Evaluator], nullable: list[bool]
+) -> Evaluator:
+    """Return the fastest closure for a call; an argument can be null although its type is not."""
     if len(evaluators) == 1:
-        (only,) = evaluators
-        return lambda scope: call(only(scope))
+        (only,), (only_nullable,) = evaluators, nullable
+
+        def call_with_one(scope: Scope) -> Any:
+            value = only(scope)
+            if value is None and not only_nullable:
+                raise NoSuchOverloadError("no such overload")
+            return call(value)
+
+        return call_with_one
     if len(evaluators) == 2:
-        first, second = evaluators
-        return lambda scope: call(first(scope), second(scope))
-    return lambda scope: call(*[evaluate(scope) for evaluate in evaluators])
+        (first, second), (first_nullable, second_nullable) = evaluators, nullable
+
+        def call_with_two(scope: Scope) -> Any:
+            left, right = first(scope), second(scope)
+            if (left is None and not first_nullable) or (right is None and not second_nullable):
+                raise NoSuchOverloadError("no such overload")
+            return call(left, right)
+
+        return call_with_two
+    return lambda scope: call(*_values(evaluators, nullable, scope))
+
+
+def _values(evaluators: list[Evaluator], nullable: list[bool], scope: Scope) -> list[Any]:
+    values = [evaluate(scope) for evaluate in evaluators]
+    for value, can_be_null in zip(values, nullable, strict=True):
+        if value is None and not can_be_null:
+            raise NoSuchOverloadError("no such overload")
+    return values
 
 
 def _dispatching(overloads: list[Overload]) -> Callable[..., Any]:
     return lambda *values: dispatch(overloads, values)
 
 
-def _counted_call(call: Callable[..., Any], cost: Cost, evaluators: list[Evaluator]) -> Evaluator:
+def _counted_call(
+    call: Callable[..., Any], cost: Cost, evaluators: list[Evaluator], nullable: list[bool]
+) -> Evaluator:
     """Return a call that spends its cost first."""
 
     def spend_and_call(scope: Scope) -> Any:
-        values = [evaluate(scope) for evaluate in evaluators]
+        values = _values(evaluators, nullable, scope)
         scope.budget.spend(cost(values))
         return call(*values)
 

@@ -220,6 +220,29 @@ def test_values_are_of_the_type_that_the_schema_says() -> None:
     assert problems(schema, {**spec, "p": "http"}) == []
 
 
+@pytest.mark.parametrize(
+    ("schema", "expression"),
+    [
+        (STRING, "self.v.startsWith('a')"),
+        (STRING, "size(self.v) > 0"),
+        (STRING, "self.v.replace('a', 'b', 1) == 'a'"),
+        ({**STRING, "format": "date-time"}, "self.v.getHours() == 1"),
+        ({**STRING, "format": "duration"}, "self.v + self.v == self.v"),
+        (INTEGER, "self.v + 1 == 2"),
+        ({"type": "boolean"}, "!self.v"),
+        ({"type": "object", "additionalProperties": STRING}, "'a' in self.v"),
+    ],
+)
+def test_a_null_is_no_argument_of_a_function(schema: dict[str, Any], expression: str) -> None:
+    nullable = schema_of(
+        spec_with(rule(expression), v={**schema, "nullable": True, "maxLength": 9})
+    )
+
+    (problem,) = problems(nullable, {"v": None})
+
+    assert "'no such overload': call arguments did not match" in problem
+
+
 def test_sets_and_keyed_lists_compare_without_order() -> None:
     unordered = {"type": "array", "x-kubernetes-list-type": "set", "items": STRING}
     schema = schema_of(spec_with(rule("self.s == oldSelf.s", message="no"), s=unordered))
