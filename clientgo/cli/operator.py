@@ -29,18 +29,21 @@ from clientgo.codegen.crd import definitions_of
 from clientgo.meta import StatusError
 from clientgo.operator.errors import OperatorError
 from clientgo.rest import ConfigError, TransportError
-from clientgo.scaffold.declared_operator import declared_operator, kinds_in_all
-from clientgo.scaffold.interpreter import local_makefile
-from clientgo.scaffold.manifests import generated_files
-from clientgo.scaffold.manifests.project_manifests import (
+from clientgo.scaffold import (
     FOLDERS,
     PARTS,
     Generated,
+    Project,
+    declared_operator,
     definition_files,
     generate,
+    generated_differences,
+    read_project,
+    write_generated,
 )
+from clientgo.scaffold.interpreter import local_makefile
 from clientgo.scaffold.new_files import KindNames, create_api, create_webhook, init
-from clientgo.scaffold.project import Project, read_project
+from clientgo.scaffold.project_code import kinds_in_all
 
 _USER_ERRORS = (
     OperatorError,
@@ -212,7 +215,7 @@ def _gen_definitions(args: argparse.Namespace) -> int:
     generated = definition_files(definitions_of(kinds), kinds, args.max_desc_len)
     _warn(generated)
     out = args.out or Path("config/crd")
-    _print(generated_files.write(out, generated.files, (), force=args.force))
+    _print(write_generated(out, generated.files, (), force=args.force))
     return 0
 
 
@@ -220,7 +223,7 @@ def _verify(args: argparse.Namespace) -> int:
     project = _project(args)
     generated = _generated(project, PARTS, args)
     folders = tuple(FOLDERS.values())
-    lines = list(generated_files.differences(project.config, generated.files, folders))
+    lines = list(generated_differences(project.config, generated.files, folders))
     sys.stdout.writelines(lines)
     if lines:
         print("config/ differs from the code; run clientgo operator gen all", file=sys.stderr)
@@ -243,7 +246,7 @@ def _write(
     project: Project, generated: Generated, parts: Sequence[str], *, force: bool
 ) -> list[str]:
     folders = [FOLDERS[part] for part in parts]
-    written = generated_files.write(project.config, generated.files, folders, force=force)
+    written = write_generated(project.config, generated.files, folders, force=force)
     return [f"config: {line}" for line in written]
 
 

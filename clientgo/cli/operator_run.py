@@ -28,7 +28,6 @@ from clientgo.operator.errors import ConfigError, OperatorError
 from clientgo.operator.manager import Manager
 from clientgo.operator.webhooks import WebhookOptions
 from clientgo.rest import load_config
-from clientgo.scaffold.declared_operator import manager_function, project_kinds
 from clientgo.scaffold.installing import (
     ClusterView,
     apply,
@@ -36,6 +35,7 @@ from clientgo.scaffold.installing import (
     resource_of_manifest,
 )
 from clientgo.scaffold.project import Project, read_project
+from clientgo.scaffold.project_code import manager_function, project_kinds
 
 _OFF = "0"
 

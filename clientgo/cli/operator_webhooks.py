@@ -21,15 +21,15 @@ from clientgo.codegen.manifests import Manifest
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager import Manager
 from clientgo.operator.webhooks import WebhookOptions
-from clientgo.scaffold.declared_operator import project_kinds
-from clientgo.scaffold.installing import apply, delete, install_definitions
-from clientgo.scaffold.manifests.webhook_configurations import (
+from clientgo.scaffold import (
     ClientConfig,
+    Project,
     add_conversions,
     by_url,
     webhook_configurations,
 )
-from clientgo.scaffold.project import Project
+from clientgo.scaffold.installing import apply, delete, install_definitions
+from clientgo.scaffold.project_code import project_kinds
 
 _HOST: Final = "127.0.0.1"
 

@@ -2,9 +2,9 @@
 
 ::
 
-    templates ──► new_files ──► a new project ──► declared_operator ──► manifests ──► config/*.yaml
-                                                  (its code)                              │
-                                                                 a cluster ◄── installing ┘
+    templates ──► new_files ──► a new project ──► project_code ──► manifests ──► config/*.yaml
+                                                                                     │
+                                                            a cluster ◄── installing ┘
 
 Only the command line and tests use it; a running operator does not. Names are imported when they
 are first used.
@@ -16,38 +16,73 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clientgo.scaffold.declared_operator import DeclaredOperator, declared_operator
     from clientgo.scaffold.installing import apply, install_kinds
-    from clientgo.scaffold.manifests.project_manifests import generate
-    from clientgo.scaffold.manifests.webhook_configurations import by_url, webhook_configurations
+    from clientgo.scaffold.manifests.generated_files import (
+        generated_differences,
+        write_generated,
+    )
+    from clientgo.scaffold.manifests.project_manifests import (
+        FOLDERS,
+        PARTS,
+        Generated,
+        definition_files,
+        generate,
+    )
+    from clientgo.scaffold.manifests.webhook_configurations import (
+        ClientConfig,
+        add_conversions,
+        by_url,
+        webhook_configurations,
+    )
     from clientgo.scaffold.project import Project, read_project
+    from clientgo.scaffold.project_code import DeclaredOperator, declared_operator
+
+_MODULES = {
+    "project_code": ("DeclaredOperator", "declared_operator"),
+    "installing": ("apply", "install_kinds"),
+    "manifests.generated_files": ("generated_differences", "write_generated"),
+    "manifests.project_manifests": (
+        "FOLDERS",
+        "PARTS",
+        "Generated",
+        "definition_files",
+        "generate",
+    ),
+    "manifests.webhook_configurations": (
+        "ClientConfig",
+        "add_conversions",
+        "by_url",
+        "webhook_configurations",
+    ),
+    "project": ("Project", "read_project"),
+}
 
 __all__ = [
-    "install_kinds",
-    "apply",
-    "webhook_configurations",
-    "by_url",
+    # a project
     "Project",
     "read_project",
     "DeclaredOperator",
     "declared_operator",
+    # its manifests
     "generate",
+    "Generated",
+    "PARTS",
+    "FOLDERS",
+    "definition_files",
+    "write_generated",
+    "generated_differences",
+    "webhook_configurations",
+    "add_conversions",
+    "ClientConfig",
+    "by_url",
+    # in a cluster
+    "apply",
+    "install_kinds",
 ]
-
-_MODULES = {
-    "install_kinds": "installing",
-    "apply": "installing",
-    "webhook_configurations": "manifests.webhook_configurations",
-    "by_url": "manifests.webhook_configurations",
-    "Project": "project",
-    "read_project": "project",
-    "DeclaredOperator": "declared_operator",
-    "declared_operator": "declared_operator",
-    "generate": "manifests.project_manifests",
-}
 
 
 def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    for module, names in _MODULES.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

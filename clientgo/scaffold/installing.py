@@ -13,7 +13,7 @@ from clientgo.codegen.crd import definitions_of
 from clientgo.informers import DynamicInformerFactory
 from clientgo.meta import APIResource, GroupVersion, NotFoundError, Unstructured, resource_of
 from clientgo.operator.errors import OperatorError
-from clientgo.scaffold.declared_operator import kinds_in_all
+from clientgo.scaffold.project_code import kinds_in_all
 
 FIELD_MANAGER: Final = "clientgo-operator"
 SERVED_TIMEOUT: Final = 30.0

@@ -12,8 +12,8 @@ from clientgo.meta.markers import CustomResource
 from clientgo.operator import Manager, controller, watch
 from clientgo.operator.permissions import PolicyRule
 from clientgo.rest import RestConfig
-from clientgo.scaffold.declared_operator import DeclaredOperator
 from clientgo.scaffold.project import Deploy, Project
+from clientgo.scaffold.project_code import DeclaredOperator
 
 NOWHERE = RestConfig(server="https://nowhere.invalid")
 

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from clientgo.scaffold.manifests.generated_files import differences, generated_text, write
+from clientgo.scaffold.manifests.generated_files import (
+    generated_differences,
+    generated_text,
+    write_generated,
+)
 
 PARTS = ("crd",)
 
@@ -14,7 +18,7 @@ def _wanted(value: str = "a") -> dict[str, str]:
 
 
 def _write(root: Path, wanted: dict[str, str], *, force: bool = False) -> list[str]:
-    return write(root, wanted, PARTS, force=force)
+    return write_generated(root, wanted, PARTS, force=force)
 
 
 def test_a_second_time_nothing_is_written(tmp_path: Path) -> None:
@@ -52,7 +56,7 @@ def test_a_file_without_the_first_line_belongs_to_its_editor(tmp_path: Path) -> 
     file.write_text(file.read_text().partition("\n")[2] + "more: 1\n")
 
     assert _write(tmp_path, _wanted("b")) == ["kept crd/a.yaml, which is your own"]
-    assert list(differences(tmp_path, _wanted("b"), PARTS)) == []
+    assert list(generated_differences(tmp_path, _wanted("b"), PARTS)) == []
 
 
 def test_a_left_over_file_is_removed_unless_it_was_edited(tmp_path: Path) -> None:
@@ -60,19 +64,19 @@ def test_a_left_over_file_is_removed_unless_it_was_edited(tmp_path: Path) -> Non
     _write(tmp_path, _wanted())
     (tmp_path / "crd/mine.yaml").write_text("kind: Mine\n")
 
-    assert "-value: a\n" in list(differences(tmp_path, {}, PARTS))
+    assert "-value: a\n" in list(generated_differences(tmp_path, {}, PARTS))
     assert _write(tmp_path, {}) == ["removed crd/a.yaml"]
     assert (tmp_path / "crd/mine.yaml").exists()
 
 
 def test_differences_are_shown_for_what_is_missing_stale_or_edited(tmp_path: Path) -> None:
     """OP-GEN-19"""
-    assert "+value: a\n" in list(differences(tmp_path, _wanted(), PARTS))
+    assert "+value: a\n" in list(generated_differences(tmp_path, _wanted(), PARTS))
     _write(tmp_path, _wanted())
-    assert list(differences(tmp_path, _wanted(), PARTS)) == []
-    stale = list(differences(tmp_path, _wanted("b"), PARTS))
+    assert list(generated_differences(tmp_path, _wanted(), PARTS)) == []
+    stale = list(generated_differences(tmp_path, _wanted("b"), PARTS))
     assert "-value: a\n" in stale
     assert "+value: b\n" in stale
     file = tmp_path / "crd/a.yaml"
     file.write_text(file.read_text() + "more: 1\n")
-    assert "-more: 1\n" in list(differences(tmp_path, _wanted(), PARTS))
+    assert "-more: 1\n" in list(generated_differences(tmp_path, _wanted(), PARTS))

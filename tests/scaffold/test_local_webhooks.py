@@ -20,9 +20,9 @@ from clientgo.codegen.crd import definitions_of
 from clientgo.meta import APIResource, InvalidError
 from clientgo.operator import Manager
 from clientgo.rest import RestConfig
-from clientgo.scaffold.declared_operator import manager_function, project_kinds
 from clientgo.scaffold.installing import install_definitions
 from clientgo.scaffold.project import read_project
+from clientgo.scaffold.project_code import manager_function, project_kinds
 from tests.scaffold.conftest import forget_modules
 
 DEMOS = APIResource(group="demo.example.com", version="v1alpha1", plural="demos", kind="Demo")

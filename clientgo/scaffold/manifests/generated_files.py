@@ -59,7 +59,9 @@ def states(root: Path, wanted: Mapping[str, str], parts: Iterable[str]) -> dict[
     return found
 
 
-def write(root: Path, wanted: Mapping[str, str], parts: Iterable[str], *, force: bool) -> list[str]:
+def write_generated(
+    root: Path, wanted: Mapping[str, str], parts: Iterable[str], *, force: bool
+) -> list[str]:
     """Write the wanted files; return a line for each that was changed or kept."""
     lines = []
     for name, state in states(root, wanted, parts).items():
@@ -78,7 +80,9 @@ def write(root: Path, wanted: Mapping[str, str], parts: Iterable[str], *, force:
     return lines
 
 
-def differences(root: Path, wanted: Mapping[str, str], parts: Iterable[str]) -> Iterator[str]:
+def generated_differences(
+    root: Path, wanted: Mapping[str, str], parts: Iterable[str]
+) -> Iterator[str]:
     """Return the lines in which files differ from what is wanted, except files that people own."""
     for name, state in states(root, wanted, parts).items():
         if state in (State.SAME, State.OWN):

@@ -27,7 +27,6 @@ from clientgo.meta import Resource, resource_of
 from clientgo.meta.markers import CustomResource
 from clientgo.operator.certificates import certificate_manifests, inject_annotation
 from clientgo.operator.webhooks import WebhookObjectNames
-from clientgo.scaffold.declared_operator import DeclaredOperator
 from clientgo.scaffold.inferred_rules import certificate_rules, lease_rule
 from clientgo.scaffold.manifests.deployment import (
     HEALTH_PORT,
@@ -47,6 +46,7 @@ from clientgo.scaffold.manifests.webhook_configurations import (
     webhook_service,
 )
 from clientgo.scaffold.project import Project
+from clientgo.scaffold.project_code import DeclaredOperator
 
 PARTS: Final = ("crd", "rbac", "webhooks", "deploy", "sample")
 """The parts that can be generated alone."""
