@@ -87,8 +87,6 @@ def test_no_thread_of_the_library_can_end_silently() -> None:
     plain = {
         str(file.relative_to(library))
         for file in library.rglob("*.py")
-        # The threads of the cache call handlers, and have tests of their own.
-        if file.relative_to(library).parts[0] != "cache"
         for node in ast.walk(ast.parse(file.read_text()))
         if isinstance(node, ast.Call) and ast.unparse(node.func) == "threading.Thread"
     }

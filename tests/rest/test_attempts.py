@@ -145,7 +145,7 @@ def test_a_silent_server_is_not_asked_again_by_a_get(server, clock):
 
     with pytest.raises(TransportTimeoutError):
         client_of(server, clock, read_timeout=0.02).get().resource("foos").do()
-    assert len(server.requests) == 1
+    assert len(server.wait_for_requests(1, timeout=30)) == 1
 
 
 def test_a_stream_is_not_retried_when_its_connection_was_lost_but_after_retry_after(server, clock):
