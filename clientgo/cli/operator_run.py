@@ -164,7 +164,7 @@ def _reconcile_samples(
             print(f"{sample}:\n{yaml.safe_dump({'status': status}, sort_keys=False)}", end="")
     if not done:
         for sample, why in problems:
-            failure = _last_warning(client, sample.resource, sample.name)
+            failure = last_warning(client, sample.resource, sample.name)
             print(f"not reconciled after {timeout:g} s: {sample}: {why}{failure}", file=sys.stderr)
         print("the log above says what the operator did", file=sys.stderr)
         return 1
@@ -172,7 +172,7 @@ def _reconcile_samples(
     return 0
 
 
-def _last_warning(client: Client, resource: APIResource, name: ObjectName) -> str:
+def last_warning(client: Client, resource: APIResource, name: ObjectName) -> str:
     """Return the operator's last warning Event about an object."""
     warnings = [
         event
