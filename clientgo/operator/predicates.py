@@ -56,18 +56,18 @@ class Predicate:
         return self.generic(event)
 
     def __and__(self, other: Predicate) -> Predicate:
-        return _All((self, other))
+        return _Passing(lambda event: self.passes(event) and other.passes(event))
 
     def __or__(self, other: Predicate) -> Predicate:
-        return _Any((self, other))
+        return _Passing(lambda event: self.passes(event) or other.passes(event))
 
     def __invert__(self) -> Predicate:
-        return _Not(self)
+        return _Passing(lambda event: not self.passes(event))
 
     @staticmethod
     def of(function: Callable[[Any], bool]) -> Predicate:
         """A predicate that asks a function about the object, in its newest state."""
-        return _OfObject(function)
+        return _Passing(lambda event: function(event.obj))
 
 
 class UpdatePredicate(Predicate):
@@ -80,41 +80,21 @@ class UpdatePredicate(Predicate):
         return self._function(event.old, event.new)
 
 
-class _All(Predicate):
-    def __init__(self, parts: tuple[Predicate, ...]) -> None:
-        self._parts = parts
+class _Passing(Predicate):
+    """A predicate on events of every kind, made of a function."""
+
+    def __init__(self, passes: Callable[[ChangeEvent], bool]) -> None:
+        self._passes = passes
 
     def passes(self, event: ChangeEvent) -> bool:
-        return all(part.passes(event) for part in self._parts)
-
-
-class _Any(Predicate):
-    def __init__(self, parts: tuple[Predicate, ...]) -> None:
-        self._parts = parts
-
-    def passes(self, event: ChangeEvent) -> bool:
-        return any(part.passes(event) for part in self._parts)
-
-
-class _Not(Predicate):
-    def __init__(self, part: Predicate) -> None:
-        self._part = part
-
-    def passes(self, event: ChangeEvent) -> bool:
-        return not self._part.passes(event)
-
-
-class _OfObject(Predicate):
-    def __init__(self, function: Callable[[Any], bool]) -> None:
-        self._function = function
-
-    def passes(self, event: ChangeEvent) -> bool:
-        return self._function(event.obj)
+        return self._passes(event)
 
 
 def all_of(*predicates: Predicate) -> Predicate:
     """Passes what all of them pass; everything, if there are none."""
-    return predicates[0] if len(predicates) == 1 else _All(predicates)
+    if len(predicates) == 1:
+        return predicates[0]
+    return _Passing(lambda event: all(each.passes(event) for each in predicates))
 
 
 def _generation_changed(old: Any, new: Any) -> bool:

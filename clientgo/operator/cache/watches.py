@@ -14,16 +14,17 @@ from typing import Any, Final
 
 from clientgo.cache import (
     REAL_FIFO,
+    DeletedFinalStateUnknown,
     ListerWatcher,
     Registration,
     ResourceEventHandler,
     SharedIndexInformer,
+    last_known_state,
 )
 from clientgo.clock import Clock
-from clientgo.meta import APIResource
+from clientgo.meta import APIResource, metadata_of
 from clientgo.metrics import Metric, MetricsProvider
 from clientgo.operator.cache.cache_metrics import CacheMetrics, CacheSize, warn_if_numerous
-from clientgo.operator.cache.handlers import NamespaceFilter, StoreProgress
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.observed_lister import ObservedLister
 from clientgo.operator.cache.own_writes import OwnWrites
@@ -148,7 +149,7 @@ class Watches:
             watch = self._watches[namespace] = self._new(namespace, labels, indexes)
         watch.users += 1
         if namespace and everywhere is watch:
-            handler = NamespaceFilter(handler, namespace)
+            handler = _NamespaceFilter(handler, namespace)
         attached = Attached(watch, watch.informer.add_event_handler(handler))
         if self._is_running:
             self._run(watch)
@@ -201,7 +202,7 @@ class Watches:
             clock=self._clock,
         )
         size = CacheSize()
-        progress = StoreProgress(self._own_writes, self._metrics, size)
+        progress = _StoreProgress(self._own_writes, self._metrics, size)
         informer.add_event_handler(progress, resync_period=0.0)
         is_limited = namespace or scope.labels or labels or scope.fields or self._is_projected
         warn_if_numerous(self._resource, selective=bool(is_limited))
@@ -225,3 +226,47 @@ class Watches:
             if self._on_crash is None:
                 raise
             self._on_crash(error)
+
+
+class _NamespaceFilter(ResourceEventHandler[Any]):
+    """Passes on what happens in one namespace, of an informer that watches all."""
+
+    def __init__(self, handler: ResourceEventHandler[Any], namespace: str) -> None:
+        self._handler = handler
+        self._namespace = namespace
+
+    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
+        if metadata_of(obj).namespace == self._namespace:
+            self._handler.on_add(obj, is_in_initial_list)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        if metadata_of(new).namespace == self._namespace:
+            self._handler.on_update(old, new)
+
+    def on_delete(self, obj: Any) -> None:
+        state = last_known_state(obj)
+        if state is None or metadata_of(state).namespace == self._namespace:
+            self._handler.on_delete(obj)
+
+
+class _StoreProgress(ResourceEventHandler[Any]):
+    """Reports how far the store has come to the own writes, and its size to the metrics."""
+
+    def __init__(self, own_writes: OwnWrites, metrics: CacheMetrics, size: CacheSize) -> None:
+        self._own_writes = own_writes
+        self._metrics = metrics
+        self._size = size
+
+    def on_add(self, obj: Any, _is_in_initial_list: bool) -> None:
+        self._metrics.changed(self._size, None, obj)
+        self._own_writes.saw(obj)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        self._metrics.changed(self._size, old, new)
+        self._own_writes.saw(new)
+
+    def on_delete(self, obj: Any | DeletedFinalStateUnknown) -> None:
+        state = last_known_state(obj)
+        if state is not None:
+            self._metrics.changed(self._size, state, None)
+            self._own_writes.saw(state)

@@ -14,6 +14,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, Final
 
 from clientgo.meta import ObjectName
@@ -225,15 +226,7 @@ class FunctionSource(Source):
         if self._thread is not None:
             raise AlreadyStartedError(f"source {self.name} runs already")
         self._stop = threading.Event()
-        own = SourceContext(
-            context.controller,
-            context.primary,
-            context.namespaces,
-            context.cache,
-            context.client,
-            context.clock,
-            self._stop,
-        )
+        own = replace(context, stop=self._stop)
         self._thread = SupervisedThread(
             self._run,
             args=(own, sink),
