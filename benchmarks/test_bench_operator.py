@@ -19,7 +19,7 @@ from clientgo.cache import ResourceEventHandler
 from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, deep_copy, resource
 from clientgo.operator import Context, Controller, Manager
-from clientgo.operator.cache.scope import EVERYWHERE
+from clientgo.operator.cache import EVERYWHERE
 from clientgo.rest import RestConfig
 from clientgo.workqueue import PriorityQueue
 

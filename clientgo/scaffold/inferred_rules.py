@@ -16,11 +16,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from clientgo.meta import APIResource
-from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
+from clientgo.operator.cache import EVERYWHERE, NamespaceSet, api_resource
 from clientgo.operator.controller import PRIMARY, Controller
 from clientgo.operator.permissions import PolicyRule, rules_on
-from clientgo.operator.sources.kind_source import KindSource
+from clientgo.operator.sources import KindSource
 from clientgo.operator.webhooks import WebhookObjectNames
 
 READ: Final = ("get", "list", "watch")

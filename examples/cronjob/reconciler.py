@@ -28,7 +28,7 @@ from clientgo.operator import (
     Result,
     controller,
 )
-from clientgo.operator.client.object_events import RESOURCE_EXISTS
+from clientgo.operator.client import RESOURCE_EXISTS
 from clientgo.operator.errors import AlreadyOwnedError, OwnershipError
 from clientgo.operator.permissions import rbac
 from clientgo.operator.webhooks import FieldErrors

@@ -7,10 +7,11 @@
 """
 
 from clientgo.operator.cache.kind_cache import KindCache, Subscription
-from clientgo.operator.cache.object_cache import Kind, ObjectCache, Projection
+from clientgo.operator.cache.object_cache import Kind, ObjectCache, Projection, api_resource
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import (
     ALL,
+    EVERYWHERE,
     OWN,
     CacheScope,
     Namespaces,
@@ -26,12 +27,14 @@ __all__ = [
     "Subscription",
     "OwnWrites",
     "Kind",
+    "api_resource",
     "Projection",
     "CacheScope",
     "strip_managed_fields",
     "keep_keys",
     "Namespaces",
     "NamespaceSet",
+    "EVERYWHERE",
     "ALL",
     "OWN",
     "own_namespace",

@@ -9,6 +9,13 @@
 from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.differences import merge_from
 from clientgo.operator.client.live_client import Change, LiveClient, ignore
+from clientgo.operator.client.object_events import (
+    CLEANUP_ABANDONED,
+    PROCESSING_ERROR,
+    RESOURCE_EXISTS,
+    SYNCED,
+    ObjectEvents,
+)
 from clientgo.operator.client.ownership import (
     controller_of,
     has_owner_reference,
@@ -28,4 +35,10 @@ __all__ = [
     "remove_owner_reference",
     "has_owner_reference",
     "controller_of",
+    # Events, and their reasons
+    "ObjectEvents",
+    "SYNCED",
+    "RESOURCE_EXISTS",
+    "PROCESSING_ERROR",
+    "CLEANUP_ABANDONED",
 ]

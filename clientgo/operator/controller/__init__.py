@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from clientgo.operator.controller.config import ControllerConfig
 from clientgo.operator.controller.controller import Controller, ControllerHealth
+from clientgo.operator.controller.cycle import Cycle
 from clientgo.operator.controller.declaration import Declaration, declaration_of
 from clientgo.operator.controller.sources import PRIMARY, SourceHealth
 
@@ -18,6 +19,7 @@ __all__ = [
     "Controller",
     "ControllerConfig",
     "ControllerHealth",
+    "Cycle",
     "Declaration",
     "SourceHealth",
     "declaration_of",

@@ -13,6 +13,7 @@ Source: Java Operator SDK ``processing.dependent`` and its workflows.
 """
 
 from clientgo.operator.dependents.dependent import Dependent
+from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.outcome import DependentsOutcome
 
-__all__ = ["Dependent", "DependentsOutcome"]
+__all__ = ["Dependent", "DependentsOutcome", "with_dependents"]

@@ -21,20 +21,16 @@ from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectName, deep_copy, metadata_of, resource_of
 from clientgo.metrics import NO_METRICS
-from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.cache.scope import EVERYWHERE
-from clientgo.operator.client.cached_client import CachedClient
-from clientgo.operator.controller import Controller
-from clientgo.operator.controller.config import changed_config
-from clientgo.operator.controller.cycle import Cycle
-from clientgo.operator.controller.declaration import Declaration, declaration_of
-from clientgo.operator.dependents.workflow import with_dependents
+from clientgo.operator.cache import EVERYWHERE, api_resource
+from clientgo.operator.client import CachedClient
+from clientgo.operator.controller import Controller, Cycle, Declaration, declaration_of
+from clientgo.operator.dependents import with_dependents
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.reconciler import Shape, shape_of
 from clientgo.operator.result import Result
 from clientgo.operator.runs import ObjectState, Run, Timer
 from clientgo.operator.services import Services
-from clientgo.operator.sources.kind_source import KindSource
+from clientgo.operator.sources import KindSource
 from clientgo.record import SeriesRecorder
 from clientgo.rest import RestConfig
 from clientgo.testing.fake_clock import FakeClock
@@ -112,7 +108,7 @@ class _Bench:
     ) -> None:
         name = api_resource(declaration.primary).kind.lower()
         settings = {"name": name, **declaration.options}
-        config = changed_config(declaration.config(), settings).checked()
+        config = replace(declaration, options=settings).config().checked()
         self._client = client
         self._clock = clock
         self._events: list[Event] = []

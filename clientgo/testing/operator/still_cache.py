@@ -10,9 +10,14 @@ from typing import Any
 from clientgo.cache import ResourceEventHandler
 from clientgo.client import Client
 from clientgo.meta import APIResource, NotFoundError, ObjectName
-from clientgo.operator.cache.kind_cache import KindCache, Subscription
-from clientgo.operator.cache.object_cache import Kind, ObjectCache, Projection
-from clientgo.operator.cache.scope import NamespaceSet
+from clientgo.operator.cache import (
+    Kind,
+    KindCache,
+    NamespaceSet,
+    ObjectCache,
+    Projection,
+    Subscription,
+)
 
 
 class StillCache(ObjectCache):
