@@ -24,7 +24,7 @@ REFRESH_INTERVAL: Final = 30.0
 
 
 class Discovery(Protocol):
-    """What a cache needs of a :class:`~clientgo.client.DiscoveryClient`."""
+    """What a cache needs from a :class:`~clientgo.client.DiscoveryClient`."""
 
     def discover(self) -> Discovered: ...
 
@@ -56,7 +56,7 @@ class CachedDiscovery:
 
     @property
     def fresh(self) -> bool:
-        """Whether there is anything remembered."""
+        """Return True if there is anything remembered."""
         return self._found is not None
 
     def invalidate(self) -> None:
@@ -74,7 +74,7 @@ class CachedDiscovery:
             return self._found_locked()
 
     def resources(self, version: GroupVersion) -> tuple[ServedResource, ...]:
-        """What one version serves.
+        """Return what one version serves.
 
         Raises :class:`~clientgo.meta.NotFoundError` for a version that is not served.
         """
@@ -131,7 +131,7 @@ class CachedDiscovery:
 
 
 def is_transient(error: Exception) -> bool:
-    """Whether a failed request may succeed if it is made again."""
+    """Return True if a failed request may succeed if it is made again."""
     if isinstance(error, StatusError):
         return (
             error.code >= HTTPStatus.INTERNAL_SERVER_ERROR

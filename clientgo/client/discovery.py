@@ -80,7 +80,7 @@ class DiscoveryClient:
         return self._groups_and_maybe_resources()[0].groups
 
     def resources(self, version: GroupVersion) -> tuple[ServedResource, ...]:
-        """What one version serves, subresources included."""
+        """Return what one version serves, subresources included."""
         answer = self._rest.get().absolute_path(api_path(version)).do()
         return _decoded(answer, lambda raw: resources_of(version, raw))
 
@@ -117,7 +117,7 @@ class DiscoveryClient:
         return Discovered(found.groups, resources, found.failed)
 
     def is_served(self, resource: GroupVersionResource) -> bool:
-        """Whether this resource is served in this version."""
+        """Return True if this resource is served in this version."""
         try:
             served = self.resources(GroupVersion(resource.group, resource.version))
         except NotFoundError:
@@ -125,7 +125,7 @@ class DiscoveryClient:
         return any(found.plural == resource.resource for found in served)
 
     def supports(self, version: GroupVersion) -> bool:
-        """Whether this version is served; a server that names no versions at all passes."""
+        """Return True if this version is served; a server that names no versions at all passes."""
         served = [known for group in self.groups() for known in group.versions]
         return not served or version in served
 

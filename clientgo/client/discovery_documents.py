@@ -93,7 +93,7 @@ class Discovered(Struct, frozen=True):
 
 
 def is_aggregated(content_type: str) -> bool:
-    """Whether an answer of this type is the aggregated document, however its type is written."""
+    """Return True if a response of this content type is the aggregated document."""
     media_type, *parameters = (part.strip() for part in content_type.split(";"))
     given = dict(parameter.partition("=")[::2] for parameter in parameters)
     return (

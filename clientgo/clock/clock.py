@@ -32,7 +32,7 @@ def nanoseconds(seconds: float) -> int:
 
 
 class Clock(Protocol):
-    """What clientgo asks of time. Implementations are thread-safe.
+    """What clientgo needs from a clock. Implementations are thread-safe.
 
     To make a component deterministic in a test, give it a `clientgo.testing.FakeClock`: its
     `sleep`, `wait` and `wait_until` return when the test has stepped the clock far enough, and

@@ -118,7 +118,7 @@ class Reservation:
 
     @property
     def ok(self) -> bool:
-        """Whether the tokens were granted at all."""
+        """Return True if the tokens were granted at all."""
         return self._due_ns is not None
 
     def delay(self, at: float) -> float:

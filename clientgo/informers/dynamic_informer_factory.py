@@ -27,7 +27,7 @@ class DynamicInformerFactory(InformerFactory[GroupVersionResource]):
     def for_resource(
         self, resource: APIResource | GroupVersionResource
     ) -> ResourceInformer[Unstructured]:
-        """Informer and lister of a resource; does not block, and sends no request.
+        """Return informer and lister of a resource; does not block, and sends no request.
 
         Of a bare group, version and plural it is assumed that it is namespaced; this matters only
         for a factory that is limited to a namespace.
@@ -51,7 +51,7 @@ class MetadataInformerFactory(InformerFactory[GroupVersionResource]):
     def for_resource(
         self, resource: APIResource | GroupVersionResource
     ) -> ResourceInformer[PartialObjectMetadata]:
-        """Informer and lister of a resource; see :meth:`DynamicInformerFactory.for_resource`."""
+        """Return informer and lister; see :meth:`DynamicInformerFactory.for_resource`."""
         served = _api_resource(resource)
 
         def source(namespace: str) -> ListerWatcher[PartialObjectMetadata]:

@@ -170,7 +170,7 @@ class InformerFactory(Generic[K]):
         source: Callable[[str], ListerWatcher[T]],
         name: str,
     ) -> SharedIndexInformer[T]:
-        """The informer of a key; made, of the source for a namespace, when first asked for."""
+        """Return the informer of a key; create it when first asked for."""
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:

@@ -62,7 +62,7 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
         self._scheme = scheme or Scheme()
 
     def informer_for(self, kind: type[R]) -> SharedIndexInformer[R]:
-        """The informer of a type; ask before ``start``, or start again. Does not block.
+        """Return the informer of a type; ask before ``start``, or start again. Does not block.
 
         Raises ``TypeError`` for a class that is not declared with ``@resource``.
         """
@@ -73,11 +73,11 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
         return self._informer(kind, resource_of(kind), kind, source, name=kind.__name__)
 
     def lister_for(self, kind: type[R]) -> Lister[R]:
-        """Reads the cache of a type's informer, which this makes if need be."""
+        """Return the lister of a type; creates its informer if there is none."""
         return Lister(self.informer_for(kind).indexer, resource_of(kind))
 
     def for_resource(self, gvr: GroupVersionResource) -> ResourceInformer[Any]:
-        """Informer and lister of the type that the scheme has for a resource.
+        """Return informer and lister of the type that the scheme has for a resource.
 
         Raises :class:`UnknownResourceError`.
         """

@@ -101,11 +101,11 @@ class LeaderElector:
             self._config.on_stopped_leading(led)
 
     def get_leader(self) -> str:
-        """Who led when the lock was last seen; empty if there was none, or before that."""
+        """Return who led when the lock was last seen; empty if there was none, or before that."""
         return self._claim.observed.record.holder_identity
 
     def is_leader(self) -> bool:
-        """Whether we led when the lock was last seen.
+        """Return True if we led when the lock was last seen.
 
         That may be long ago: guarded work asks its :class:`Leadership`, which looks at the clock.
         """

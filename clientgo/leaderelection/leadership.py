@@ -19,7 +19,7 @@ from clientgo.process import refuse_in_child
 
 
 class LeadershipLostError(Exception):
-    """What was about to be done is the business of another leader now."""
+    """This process does not lead any more: another may act."""
 
 
 class Leadership:

@@ -40,7 +40,7 @@ class Renewal(enum.Enum):
 
     DONE = "done"
     FAILED = "failed"
-    """Whether the lease is still ours is unknown: worth another attempt."""
+    """It is unknown if the lease is still ours: try again."""
     OVER = "over"
     """The lease is not ours any more, or shall not be."""
 
@@ -73,7 +73,7 @@ class LeaseClaim:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the record that was last seen names us; it may have expired since."""
+        """Return True if the record that was last seen names us; it may have expired since."""
         return self.observed.record.holder_identity == self._me
 
     def expires_in(self) -> float:

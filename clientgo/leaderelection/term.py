@@ -80,7 +80,7 @@ class Term:
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of this term is left: only then may the lease be given up."""
+        """Return True if nothing of this term is left: only then may the lease be given up."""
         with self._changed:
             return self._work_ended is not None and self._renewal_ended
 

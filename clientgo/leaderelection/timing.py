@@ -80,7 +80,7 @@ class Timing:
 
     @property
     def is_cut_short(self) -> bool:
-        """Whether the lease ends before ``renew_deadline`` can be used in full."""
+        """Return True if the lease ends before ``renew_deadline`` can be used in full."""
         return self.retry_period + self.renew_deadline > self.safe_period
 
 

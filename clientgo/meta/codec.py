@@ -186,7 +186,7 @@ class Codec(Generic[T]):
 
 
 def is_table(api_version: str, kind: str) -> bool:
-    """Whether that is a list printed for people. Other groups may have Tables of their own."""
+    """Return True for a list printed for people. Other groups may have Tables too."""
     return kind == "Table" and api_version in _TABLE_VERSIONS
 
 

@@ -196,7 +196,7 @@ class _Group:
 
 
 class _Observed(NamedTuple):
-    """What is remembered of the Event object that stands for a key."""
+    """What is known of the Event object of a key."""
 
     times: int
     name: str
@@ -218,7 +218,7 @@ def _source(event: Event) -> Hashable:
 
 
 def _identity(event: Event) -> Hashable:
-    """What makes two events the same one, happening again."""
+    """The key of an event: equal for repetitions."""
     about = event.involved_object
     return (
         _source(event),

@@ -25,7 +25,7 @@ RETRY_INTERVAL: Final = 10.0
 
 
 class Outcome(enum.Enum):
-    """What came of a try."""
+    """The result of an attempt."""
 
     WRITTEN = "written"
     LOST = "lost"
@@ -74,7 +74,7 @@ def deliver(
 
 
 def _cannot_be_sent(problem: Exception) -> bool:
-    """Whether it failed before anything was sent, unlike an answer that does not decode."""
+    """Return True if it failed before anything was sent, unlike an answer that does not decode."""
     return isinstance(problem, TypeError | ValueError) and not isinstance(problem, DecodeError)
 
 

@@ -26,7 +26,7 @@ _log = logging.getLogger("clientgo.record")
 
 @dataclass(frozen=True, slots=True)
 class BroadcasterStatistics:
-    """What became of the events, summed over all watches and sinks.
+    """The counts of events, summed over all watches and sinks.
 
     ``pending`` wait in queues, ``dropped`` found them full or closed. Of those that reached a
     sink, ``written`` were, ``silenced`` were over their object's budget, ``given_up`` were

@@ -26,7 +26,7 @@ _log = logging.getLogger("clientgo.record")
 
 @dataclass(frozen=True, slots=True)
 class EventWatchStatistics:
-    """How many events were handled, were dropped for want of room or time, and still wait."""
+    """How many events were handled, were dropped, and still wait."""
 
     handled: int
     dropped: int

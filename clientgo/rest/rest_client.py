@@ -32,7 +32,7 @@ _HEADER_CHARACTERS = "!#$&'*+-.^_`|~"
 
 
 def limiter_of(config: RestConfig) -> RateLimiter | None:
-    """The rate limiter that a configuration asks for; None where it asks for none."""
+    """Return the rate limiter of a configuration, or None."""
     if config.limiter is not None:
         return config.limiter
     if config.qps <= 0:
@@ -54,7 +54,7 @@ def shared_limiter_of(config: RestConfig) -> RateLimiter | None:
 
 
 def api_path(group_version: GroupVersion) -> str:
-    """Where a group and version is served: ``/api/v1`` or ``/apis/apps/v1``."""
+    """Return the path of a group and version: ``/api/v1`` or ``/apis/apps/v1``."""
     return f"/apis/{group_version}" if group_version.group else f"/api/{group_version}"
 
 
@@ -116,7 +116,7 @@ class RestClient:
 
 
 def _headers(config: RestConfig) -> Headers:
-    """What every request says unless it says otherwise."""
+    """Return the default headers of requests."""
     headers: Headers = {
         "Accept": "application/json",
         "Accept-Encoding": "identity" if config.disable_compression else "gzip",

@@ -123,7 +123,7 @@ class PriorityQueue(RateLimitingQueue[T]):
         self._do_or_leave(self._forget_priority_locked, item)
 
     def depths(self) -> dict[int, int]:
-        """How many items are ready, by priority."""
+        """Return how many items are ready, by priority."""
         with self._lock:
             return dict(self._by_priority.listed)
 

@@ -274,7 +274,7 @@ class Queue(Generic[T]):
 
     @property
     def shutting_down(self) -> bool:
-        """Whether a shutdown has begun."""
+        """Return True if a shutdown has begun."""
         return self._shutting_down
 
     def items(self) -> Iterator[T]:

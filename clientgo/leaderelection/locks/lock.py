@@ -25,10 +25,10 @@ class Lock(Protocol):
 
     @property
     def identity(self) -> str:
-        """Who we are; no two candidates may have the same."""
+        """The identity of this candidate; unique among candidates."""
 
     def describe(self) -> str:
-        """What the lock is called in logs and metrics."""
+        """Return the name of the lock in logs and metrics."""
 
     def get(
         self, *, timeout: float, stop: threading.Event | None = None

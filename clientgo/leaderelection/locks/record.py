@@ -52,7 +52,7 @@ def record_to_lease_spec(record: LeaderElectionRecord) -> LeaseSpec:
 
 
 def lease_spec_to_record(spec: LeaseSpec) -> LeaderElectionRecord:
-    """What a lease says; raises ``ValueError`` for a time that is none.
+    """Return what a lease says; raises ``ValueError`` for a time that is none.
 
     Source: tools/leaderelection/resourcelock, LeaseSpecToLeaderElectionRecord.
     """

@@ -42,7 +42,7 @@ def metadata_of(obj: Any) -> Any:
 
 
 def has_metadata(obj: Any) -> bool:
-    """Whether :func:`metadata_of` would succeed."""
+    """Return True if :func:`metadata_of` would succeed."""
     try:
         metadata_of(obj)
     except NoMetadataError:

@@ -13,7 +13,7 @@ from clientgo.meta.timestamps import format_time
 
 
 def is_foreign_model(obj: Any) -> bool:
-    """Whether ``obj`` is a model of the ``kubernetes`` package, or looks like one."""
+    """Return True if ``obj`` is a model of the ``kubernetes`` package, or looks like one."""
     return hasattr(type(obj), "attribute_map")
 
 

@@ -38,7 +38,7 @@ WRITERS: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class SeriesStatistics:
-    """What became of the events: ``pending`` wait to be written, ``dropped`` found the queue full
+    """The counts of events: ``pending`` wait to be written, ``dropped`` found the queue full
     or closed, ``given_up`` were refused or got no answer, ``evicted`` left the cache early."""
 
     pending: int

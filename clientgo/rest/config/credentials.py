@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """What one request shows: an ``Authorization`` header, a client certificate, both or none."""
+    """The identity of a request: an ``Authorization`` header, a client certificate, or both."""
 
     authorization: str = field(default="", repr=False)
     cert_file: str = ""

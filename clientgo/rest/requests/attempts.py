@@ -119,14 +119,14 @@ class Attempts:
                 raise self._stopped()
 
     def read(self, answer: Answer) -> bytes:
-        """The whole body of an answer, within the deadline of the call."""
+        """Return the whole body of an answer, within the deadline of the call."""
         pieces = []
         while piece := answer.read(self._read_timeout()):
             pieces.append(piece)
         return b"".join(pieces)
 
     def mention_previous(self, error: StatusError | TransportError) -> None:
-        """Add to the text of the final error how the attempt before ended, if it did otherwise."""
+        """Add to the final error how the attempt before ended, if it differs."""
         kind = error.code if isinstance(error, StatusError) else type(error)
         if self._previous is not None and self._previous.kind != kind:
             error.args = (f"{error} (the attempt before ended otherwise: {self._previous.text})",)
@@ -171,7 +171,7 @@ class Attempts:
         shared.metrics.throttled(call.method, waited)
 
     def _may_follow(self, error: TransportError) -> bool:
-        """Whether another attempt may follow this error."""
+        """Return True if another attempt may follow this error."""
         call = self._call
         if call.kind is CallKind.WATCH:
             retriable = is_end_of_watch(error)
@@ -184,7 +184,7 @@ class Attempts:
         return retriable and self._has_attempts_left(_PAUSE_AFTER_LOSS)
 
     def _asked_to_wait(self, answer: Answer) -> int | None:
-        """After how many seconds to try again; None where the answer stands."""
+        """Return after how many seconds to try again; None if the answer stands."""
         if answer.status != 429 and answer.status < 500:
             return None
         seconds = retry_after(answer.headers)
@@ -216,7 +216,7 @@ class Attempts:
         return self._deadline - self._shared.clock.monotonic()
 
     def _read_timeout(self) -> float | None:
-        """How long the next read may block."""
+        """Return for how many seconds the next read may block."""
         remaining = self._remaining()
         if remaining is None:
             return self._call.read_timeout
@@ -234,5 +234,5 @@ class Attempts:
 
 
 def is_end_of_watch(error: Exception) -> bool:
-    """Whether a watch that met this error may simply be opened again where it was."""
+    """Return True if a watch that met this error may simply be opened again where it was."""
     return isinstance(error, ConnectionLostError | TransportTimeoutError)

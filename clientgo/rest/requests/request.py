@@ -142,18 +142,18 @@ class Request:
         return self
 
     def max_retries(self, count: int) -> Request:
-        """How often to try again at most; a negative number counts as 0. The default is 10."""
+        """Try again at most this often; a negative number counts as 0. The default is 10."""
         self._max_retries = max(count, 0)
         return self
 
     def warning_handler(self, handler: WarningHandler) -> Request:
-        """Where warnings in the answer go, instead of the client's handler."""
+        """Pass warnings in the answer to this handler instead of the client's."""
         self._warning_handler = handler
         return self
 
     @property
     def url(self) -> str:
-        """Where the request goes, as far as it is built."""
+        """The URL of the request, as far as it is built."""
         query = list(self._query)
         if self._timeout:
             query.append(("timeout", go_duration(self._timeout)))

@@ -37,7 +37,7 @@ class Body:
         self.ended = self._left == 0
 
     def read(self) -> list[bytes]:
-        """What has arrived, in pieces: what is there of each chunk, where the body is in chunks.
+        """Return what has arrived, in pieces: of a chunked body, what is there of each chunk.
 
         Blocks until there is at least one byte; no pieces are the clean end of the body.
 

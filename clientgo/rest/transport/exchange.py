@@ -37,11 +37,11 @@ class Answer(ABC):
         self.headers = headers
 
     def __iter__(self) -> Iterator[bytes]:
-        """The rest of the body, bit by bit as it arrives; raises as :meth:`read` does."""
+        """Iterate over the rest of the body as it arrives; raises as :meth:`read` does."""
         return iter(self.read, b"")
 
     def read(self, timeout: float | None = None) -> bytes:
-        """What arrives next, waiting for at most ``timeout`` seconds; empty at the end.
+        """Return what arrives next, within ``timeout`` seconds; empty at the end.
 
         Raises :class:`~clientgo.rest.errors.TransportError`.
         """
