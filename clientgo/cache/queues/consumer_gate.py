@@ -70,6 +70,7 @@ class ConsumerGate(Generic[Entry]):
     ) -> None:
         self.lock: Final = threading.Lock()
         self._entries = entries
+        self._count = entries.__len__
         self._clock = clock
         self._metrics = NO_QUEUE_METRICS if metrics is None else metrics
         self._changed = threading.Condition(self.lock)
@@ -99,7 +100,7 @@ class ConsumerGate(Generic[Entry]):
     def statistics(self) -> QueueStatistics:
         with self.lock:
             return QueueStatistics(
-                pending=len(self._entries),
+                pending=self._count(),
                 in_flight=self._in_flight,
                 initial_remaining=self._initial_remaining,
                 synced=self.synced.is_done(),
@@ -127,7 +128,7 @@ class ConsumerGate(Generic[Entry]):
         with self.lock:
             self._wait_for_turn_locked()
             self._synced_unnoticed = False
-            if not len(self._entries):
+            if not self._count():
                 return
             is_in_initial_list = not self.synced.is_done()
             batch = self._entries.take(min(limit, self._initial_remaining or limit))
@@ -141,7 +142,7 @@ class ConsumerGate(Generic[Entry]):
             seconds = self._clock.monotonic() - started
             with self.lock:
                 self._finish_locked(counted)
-                pending = len(self._entries)
+                pending = self._count()
             self._report(len(batch), seconds, pending)
 
     def populate_locked(self, initial_count: int) -> None:
@@ -157,13 +158,13 @@ class ConsumerGate(Generic[Entry]):
 
     def announce_locked(self) -> None:
         """Wake a consumer, because entries were added."""
-        self._metrics.queued_items.set(len(self._entries))
+        self._metrics.queued_items.set(self._count())
         if self._consumers_waiting:
             self._changed.notify()
 
     def wait_for_room_locked(self) -> None:
         """Wait until a consumer that is far behind has finished its batch."""
-        if len(self._entries) <= HIGH_WATER or self._consumer in (None, threading.get_ident()):
+        if self._count() <= HIGH_WATER or self._consumer in (None, threading.get_ident()):
             return
         batch = self._batches_done
         while self._batches_done == batch and not self._closed:
@@ -179,8 +180,8 @@ class ConsumerGate(Generic[Entry]):
                 "pop was called from a process function, which would wait for itself; "
                 "return from it first"
             )
-        while self._consumer is not None or not (len(self._entries) or self._synced_unnoticed):
-            if self._closed and not len(self._entries):
+        while self._consumer is not None or not (self._count() or self._synced_unnoticed):
+            if self._closed and not self._count():
                 raise QueueClosedError(f"the queue {self.synced.name!r} is closed and empty")
             self._consumers_waiting += 1
             try:
