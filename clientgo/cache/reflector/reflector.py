@@ -55,6 +55,7 @@ from clientgo.cache.reflector.state import (
     State,
     StreamedListOverdueError,
     StreamingList,
+    StreamState,
     VeryShortWatchError,
     Waited,
     Watching,
@@ -216,7 +217,7 @@ class Reflector:
             if stop.is_set():
                 return
             self._enter(self._follow(part), stop)
-            if not self._state.reads_a_stream:
+            if not isinstance(self._state, StreamState):
                 # The stream has failed. The rest of its events come again with the next request.
                 return
 
@@ -238,7 +239,7 @@ class Reflector:
 
     def _enter(self, state: State, stop: threading.Event) -> None:
         left, self._state = self._state, state
-        if left.reads_a_stream and not state.reads_a_stream:
+        if isinstance(left, StreamState) and not isinstance(state, StreamState):
             self._end_watch(left, state)
         entry = self._ENTRIES.get(type(state))
         if entry is not None:
@@ -354,7 +355,7 @@ class Reflector:
         Relist: _cycle_failed,
     }
 
-    def _end_watch(self, left: Any, state: State) -> None:
+    def _end_watch(self, left: StreamState, state: State) -> None:
         self._end_list_deadline()
         self._connection.close()
         lasted = self._clock.monotonic() - left.since

@@ -14,7 +14,7 @@ are positions in nested loops.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -109,19 +109,15 @@ class Memory(Struct, frozen=True):
 # States
 
 
-class _Quiet(Struct, frozen=True):
-    """A state without an open stream."""
+class StreamState(Struct, frozen=True):
+    """Base of the states with an open stream; ``accepted`` counts its events."""
 
-    reads_a_stream: ClassVar[bool] = False
-
-
-class _Reading(Struct, frozen=True):
-    """A state with an open stream."""
-
-    reads_a_stream: ClassVar[bool] = True
+    memory: Memory
+    since: float
+    accepted: int = 0
 
 
-class ListPage(_Quiet, frozen=True):
+class ListPage(Struct, frozen=True):
     """Waiting for a page of a list; ``pages`` came before it.
 
     ``in_one_piece`` marks the list without pages that follows an expired continue token,
@@ -135,44 +131,38 @@ class ListPage(_Quiet, frozen=True):
     newest: bool = False
 
 
-class OpenWatch(_Quiet, frozen=True):
+class OpenWatch(Struct, frozen=True):
     """Waiting for a watch that continues from the memory's version."""
 
     memory: Memory
 
 
-class Watching(_Reading, frozen=True):
+class Watching(StreamState, frozen=True):
     """Reading a watch.
 
-    ``accepted`` counts its events. ``initial_adds`` is True while a watch that began without a
-    version sends the existing objects, in no order, so that their versions mean no progress.
+    ``initial_adds`` is True while a watch that began without a version sends the existing objects,
+    in no order, so that their versions mean no progress.
     """
 
-    memory: Memory
-    since: float
-    accepted: int = 0
     initial_adds: bool = False
 
 
-class OpenStream(_Quiet, frozen=True):
+class OpenStream(Struct, frozen=True):
     """Waiting for a watch that begins with the existing objects: a streamed list."""
 
     memory: Memory
 
 
-class StreamingList(_Reading, frozen=True):
+class StreamingList(StreamState, frozen=True):
     """Reading a streamed list; nothing reaches the store before its end marker.
 
     ``changes`` holds those of each batch so far.
     """
 
-    memory: Memory
-    since: float
-    accepted: int = 0
     changes: tuple[Sequence[Change], ...] = ()
 
 
-class Backoff(_Quiet, frozen=True):
+class Backoff(Struct, frozen=True):
     """Pausing before the same request is sent again."""
 
     memory: Memory
@@ -180,7 +170,7 @@ class Backoff(_Quiet, frozen=True):
     error: Exception
 
 
-class Relist(_Quiet, frozen=True):
+class Relist(Struct, frozen=True):
     """Pausing before another list. ``expected`` errors are not reported."""
 
     memory: Memory
