@@ -1,7 +1,7 @@
 """Run the Foo controller against a cluster: ``python -m sample_controller --kubeconfig PATH``.
 
-From here the way leads through :func:`main` and :func:`run`, which puts the parts together, to
-:meth:`Controller.run <sample_controller.controller.Controller.run>` and the sync handler.
+:func:`main` calls :func:`run`, which connects the parts and calls
+:meth:`Controller.run <sample_controller.controller.Controller.run>`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ log = logging.getLogger("sample_controller")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run until SIGINT or SIGTERM; returns the exit code. A second signal ends it at once."""
+    """Run until SIGINT or SIGTERM; return the exit code. A second signal exits immediately."""
     options = parse_options(arguments)
     setup_logging(logging.DEBUG if options.verbose else logging.INFO, json=options.log_json)
     stop = setup_signal_handler()
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run(client: Client, options: Options, stop: threading.Event) -> int:
-    """Put the parts together and run them until ``stop`` is set; returns the exit code."""
+    """Connect the parts and run them until ``stop`` is set; return the exit code."""
     with (
         EventBroadcaster() as broadcaster,
         SharedInformerFactory(client, options.resync, namespace=options.namespace) as factory,
@@ -69,8 +69,8 @@ def run(client: Client, options: Options, stop: threading.Event) -> int:
             controller.run(stop, options.workers)
 
         with endpoints(options, controller, health):
-            # Handlers are registered by now; informers are started after that so that none misses
-            # its initial events. Whoever stands by has its caches filled when it is elected.
+            # The handlers are registered, so the informers can start. They run on a standby too,
+            # so that its caches are filled when it is elected.
             factory.start(stop)
             if options.election is None:
                 work(stop)
@@ -86,9 +86,9 @@ def work_while_leading(
     health: LeaderHealth,
     stop: threading.Event,
 ) -> int:
-    """Stand by until this process is elected, then work until it is told to stop or is replaced.
+    """Wait until this process is elected, then work until ``stop`` is set or the lease is lost.
 
-    Who lost the lease ends: the process that takes its place starts with nothing left over.
+    A process that loses its lease exits: its replacement starts with empty state.
     """
     lock = lease_lock_from_config(
         client.config,
@@ -103,16 +103,16 @@ def work_while_leading(
         timing=election.timing,
         on_started_leading=lambda leadership: work(leadership.stop),
         on_stopped_leading=lambda led: log.info("no longer leading" if led else "never led"),
-        on_new_leader=lambda leader: log.info("the leader is %s", leader or "nobody"),
+        on_new_leader=lambda leader: log.info("the leader is %s", leader or "not known"),
         health=health,
     )
     try:
         ending = run_or_raise(config, stop)
     except WorkStillRunningError as error:
         log.critical("%s", error)
-        os._exit(1)  # an orderly end would take time, and another leader may begin
+        os._exit(1)  # a graceful exit takes time, and another leader may start
     if ending is Ending.LOST:
-        log.error("leadership was lost; ending, to be started anew")
+        log.error("leadership was lost; exiting, to be restarted")
         return 1
     return 0
 

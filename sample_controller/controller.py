@@ -1,19 +1,19 @@
-"""The Foo controller: keeps one Deployment per Foo at the replicas that the Foo asks for.
+"""The Foo controller: keep one Deployment for each Foo, with the replicas that the Foo asks for.
 
-The loop, once around::
+The loop::
 
     Foo or Deployment changes ──► handler ──► queue.add("namespace/name" of the Foo)
                                                   │
          status, event ◄── sync handler ◄── worker threads take a key
 
-A handler never acts, it only says which Foo deserves a look. A worker never sees an event: it
-reads what is there now and brings it to what should be. That is why an event lost, doubled or late
-does no harm, and why the same code serves the first start, a change and a repair.
+A handler never acts, it only enqueues the key of a Foo. A worker never sees an event: it reads the
+current state and changes it to the desired state. So a lost, duplicate or late event does no harm,
+and the same code serves the first start, a change and a repair.
 
-Follows upstream's sample-controller (``controller.go``). It differs where upstream's users were
-bitten: the owner's group and uid are compared as well as its kind; a status that would not change
-is not written, so that the controller does not wake itself; a Foo that the API server refuses is
-not tried for ever; ``run`` returns only when its workers have ended.
+Follows Kubernetes' sample-controller (``controller.go``), with four differences: the owner's group
+and uid are compared as well as its kind; a status that would not change is not written, so that the
+controller does not trigger itself; a Foo that the API server refuses is not retried; ``run``
+returns when its workers have ended.
 """
 
 from __future__ import annotations
@@ -53,30 +53,30 @@ from sample_controller.generated import Clientset, Informers
 from sample_controller.types import Foo, FooStatus
 
 NAME = "sample-controller"
-"""Under this name the controller records events and owns the fields that it writes."""
+"""The source of the controller's events, and the manager of the fields that it writes."""
 
 log = logging.getLogger(__name__)
 
 
 class ResourceExistsError(Exception):
-    """A Foo asks for a Deployment that exists already and belongs to somebody else."""
+    """A Foo names a Deployment that exists already and has another owner."""
 
 
 class WorkersDiedError(Exception):
-    """Keys are not worked on as they should be."""
+    """A worker thread has ended although the controller runs."""
 
 
 class Controller:
     """Reconciles Foos.
 
-    Make it before the factory's informers are started: it registers its handlers on them here.
-    ``informers`` are those whose caches it reads.
+    Create it before the factory's informers are started: this registers the handlers. ``informers``
+    are those whose caches it reads.
     """
 
     def __init__(
         self, client: Client, factory: SharedInformerFactory, recorder: EventRecorder
     ) -> None:
-        # Foos are ours: what reads and writes them is generated. Deployments come with the library.
+        # The clients of Foos are generated. Deployments come with the library.
         self._foo_client = Clientset(client).samplecontroller_v1alpha1
         self._deployment_client = client.resource(Deployment)
         foos, self._foos = Informers(factory).samplecontroller.v1alpha1.foos
@@ -84,14 +84,14 @@ class Controller:
         self._deployments = factory.lister_for(Deployment)
         self.informers = (foos, deployments)
         self._recorder = recorder
-        # A Foo that fails waits 5 ms, then 10, 20 ... up to 1000 s; all Foos together are retried
-        # 50 times a second at most.
+        # A Foo that fails is retried after 5 ms, then 10, 20 ... up to 1000 s; all Foos together
+        # at most 50 times per second.
         self._queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(
             MaxOfRateLimiter(
                 ItemExponentialFailureRateLimiter(0.005, 1000.0),
                 BucketRateLimiter(qps=50.0, burst=300),
             ),
-            name="foos",  # which is how metrics call it
+            name="foos",  # the name in metrics
         )
         self._workers: tuple[threading.Thread, ...] = ()
 
@@ -110,7 +110,7 @@ class Controller:
         self._queue.add(name)
 
     def _enqueue_owner_of_changed(self, old: Deployment, new: Deployment) -> None:
-        # A resync delivers every object again; an equal version says that nothing has changed.
+        # A resync delivers every object again; an equal version means that nothing has changed.
         if old.metadata.resource_version != new.metadata.resource_version:
             self._enqueue_owner(new)
 
@@ -137,9 +137,9 @@ class Controller:
     # -- from keys to work ------------------------------------------------------------------------
 
     def run(self, stop: threading.Event, workers: int = 2) -> None:
-        """Work until ``stop`` is set, then finish what is in hand and return.
+        """Process keys until ``stop`` is set; return when the keys being processed are done.
 
-        Nothing is done before the caches have had their first list. Runs once.
+        Starts when the caches have had their first list. Runs once.
         """
         log.info("starting the Foo controller, waiting for its caches")
         if not wait_for_cache_sync(stop, *self.informers):
@@ -157,7 +157,7 @@ class Controller:
             thread.start()
         log.info("started %d workers", workers)
         stop.wait()
-        log.info("shutting down, finishing what is in hand")
+        log.info("shutting down, finishing the keys that are being processed")
         self._queue.shut_down()
         for thread in self._workers:
             thread.join()
@@ -165,7 +165,7 @@ class Controller:
     def check_workers(self) -> None:
         """Raise :class:`WorkersDiedError` if a worker has ended although it should work.
 
-        For a liveness probe. Nothing that ``sync`` raises ends a worker; a bug in the loop might.
+        For a liveness probe. An exception of ``sync`` does not end a worker; a bug in the loop can.
         """
         if self._queue.statistics().shutting_down:
             return
@@ -175,7 +175,7 @@ class Controller:
             raise WorkersDiedError(f"{', '.join(dead)} ended; restart this process")
 
     def _work(self, stop: threading.Event) -> None:
-        # Who was told to stop leaves the keys that wait to its successor.
+        # After a stop the waiting keys are left to the next leader.
         while not stop.is_set() and self._process_next_item():
             pass
 
@@ -183,16 +183,16 @@ class Controller:
         name, shutting_down = self._queue.get()
         if shutting_down:
             return False
-        # Every line that is logged from here on, by whatever is called, says which Foo it is about.
+        # Every line that is logged in this block has the Foo's key.
         with log_context(controller=NAME, key=str(name)):
             log.debug("taken from the queue")
             try:
                 self.sync(name)
             except (AlreadyExistsError, ConflictError) as error:
-                # Our cache was a moment behind. It will know better when the key comes back.
-                log.info("%s; looking again", error.message)
+                # The cache was behind the server; it will have caught up when the key is retried.
+                log.info("%s; trying again", error.message)
                 self._queue.add_rate_limited(name)
-            except Exception as error:  # noqa: BLE001 - whatever failed is tried again later
+            except Exception as error:  # noqa: BLE001 - every failure is retried
                 self._log_failure(error, first=not self._queue.num_requeues(name))
                 self._queue.add_rate_limited(name)
             else:
@@ -216,11 +216,14 @@ class Controller:
     # -- the work ---------------------------------------------------------------------------------
 
     def sync(self, name: ObjectName) -> None:
-        """Bring one Foo's world to what its spec says. What it raises is tried again."""
+        """Make the Deployment and status of one Foo what its spec asks for.
+
+        If it raises, the Foo is retried.
+        """
         try:
             foo = self._foos.namespace(name.namespace).get(name.name)
         except NotFoundError:
-            log.info("the Foo is gone; its Deployment goes with it")
+            log.info("the Foo is gone; its Deployment is garbage-collected")
             return
         try:
             deployment_name = foo.spec.deployment_name
@@ -228,7 +231,7 @@ class Controller:
             self._refuse(foo, str(error))
             return
         if not deployment_name:
-            # Nothing to retry: an edit of the Foo brings it back here.
+            # A retry would not help: an edit of the Foo enqueues it again.
             self._refuse(foo, "spec.deploymentName must be set")
             return
         try:
@@ -260,7 +263,7 @@ class Controller:
                 "scaling the Deployment",
                 extra={"replicas": deployment.spec.replicas, "wanted": foo.spec.replicas},
             )
-            # Without a resource version the update wins over whatever was there.
+            # Without a resource version the update is unconditional.
             return client.update(new_deployment(foo), field_manager=NAME)
         return deployment
 
@@ -268,7 +271,7 @@ class Controller:
         available = (deployment.status.available_replicas or 0) if deployment.status else 0
         if foo.status.available_replicas == available:
             return
-        changed = deep_copy(foo)  # what a lister returns belongs to every reader
+        changed = deep_copy(foo)  # objects in the cache are shared and read-only
         changed.status = FooStatus(available_replicas=available)
         self._foo_client.foos(foo.metadata.namespace).update_status(changed, field_manager=NAME)
 

@@ -1,8 +1,8 @@
-"""The whole road on one machine: ``make run``.
+"""A demonstration on one machine: ``make run``.
 
-Starts the embedded API server, installs the Foo resource, runs the controller with two workers
-and tells what can be seen through the API while a Foo is created, scaled and robbed of its
-Deployment. ``--once`` ends when all of that has been observed, or fails saying what is missing.
+Starts the embedded API server, installs the Foo resource and runs the controller with two workers.
+Then it creates a Foo, scales it and deletes its Deployment, and prints what happens when the API
+shows it. ``--once`` exits after that; it fails with a message if something did not happen.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from sample_controller.types import Foo
 
 NAMESPACE = "default"
 FOO = "example-foo"
-PATIENCE = 50.0
-"""Seconds from the start until what has not been observed counts as missing."""
+TIMEOUT = 50.0
+"""Seconds from the start in which everything has to happen."""
 
 
 class MissingError(Exception):
     """Something that should have happened was not observed in time."""
 
 
-class Story:
-    """Tells each thing when it can first be seen through the API."""
+class Transcript:
+    """Prints each step with its time, when the API shows it."""
 
     def __init__(self, observer: Observer) -> None:
         self.foos = observer.lister(Foo).namespace(NAMESPACE)
@@ -55,70 +55,70 @@ class Story:
         self._observer = observer
         self._started = time.monotonic()
 
-    def tell(self, line: str) -> None:
+    def print(self, line: str) -> None:
         print(f"{time.monotonic() - self._started:6.2f}s  {line}", flush=True)
 
     def expect(self, line: str, seen: Callable[[], bool]) -> None:
-        """Wait until ``seen`` and tell it; raises :class:`MissingError` when patience ends."""
-        patience = self._started + PATIENCE - time.monotonic()
-        if not self._observer.wait_until(seen, patience):
+        """Wait for ``seen`` and print a line; raise :class:`MissingError` after the timeout."""
+        remaining = self._started + TIMEOUT - time.monotonic()
+        if not self._observer.wait_until(seen, remaining):
             raise MissingError(line)
-        self.tell(f"  {line}")
+        self.print(f"  {line}")
 
 
-def tell_story(client: Client, story: Story) -> None:
-    """Create, scale, and break; each time the controller has to mend the world."""
+def run_demo(client: Client, transcript: Transcript) -> None:
+    """Create, scale and delete; each time the controller has to react."""
     foos = client.resource(Foo).namespace(NAMESPACE)
 
     def foo() -> Foo:
-        return story.foos.get(FOO)
+        return transcript.foos.get(FOO)
 
     def deployment() -> Deployment:
-        return story.deployments.get(FOO)
+        return transcript.deployments.get(FOO)
 
     def reconciled(replicas: int) -> None:
-        story.expect(
+        transcript.expect(
             f"Deployment {FOO} asks for replicas: {replicas}",
             lambda: deployment().spec.replicas == replicas,
         )
-        story.expect(
+        transcript.expect(
             f"Deployment {FOO} has them available: {replicas}",
             lambda: deployment().status.available_replicas == replicas,
         )
-        story.expect(
+        transcript.expect(
             f"Foo {FOO} says so in its status: availableReplicas {replicas}",
             lambda: foo().status.available_replicas == replicas,
         )
 
-    story.tell(f"you create the Foo {FOO}, which asks for one replica")
+    transcript.print(f"you create the Foo {FOO}, which asks for one replica")
     foos.create(artifact("example-foo.yaml"))
-    story.expect(f"Foo {FOO} is seen", lambda: bool(foo()))
-    story.expect(
+    transcript.expect(f"Foo {FOO} is seen", lambda: bool(foo()))
+    transcript.expect(
         f"Deployment {FOO} is created, and owned by the Foo",
         lambda: is_controlled_by(deployment(), foo()),
     )
     reconciled(1)
-    story.expect(
+    transcript.expect(
         "an event is recorded: Normal Synced, Foo synced successfully",
-        lambda: any(event.reason == "Synced" for event in story.events.list()),
+        lambda: any(event.reason == "Synced" for event in transcript.events.list()),
     )
 
-    story.tell(f"you scale the Foo {FOO} to three")
+    transcript.print(f"you scale the Foo {FOO} to three")
     scale(client, 3)
     reconciled(3)
 
-    story.tell(f"you delete the Deployment {FOO} behind the controller's back")
+    transcript.print(f"you delete the Deployment {FOO}")
     lost = deployment().metadata.uid
     client.resource(Deployment).namespace(NAMESPACE).delete(FOO)
-    story.expect(
-        f"Deployment {FOO} is there again, a new one",
+    transcript.expect(
+        f"Deployment {FOO} is created again",
         lambda: deployment().metadata.uid != lost,
     )
     reconciled(3)
 
 
 def scale(client: Client, replicas: int) -> None:
-    """Change the replicas of the Foo as any client must: read, change a copy, write, or again."""
+    """Change the replicas of the Foo: read, change a copy, write; again after a conflict."""
     foos = client.resource(Foo).namespace(NAMESPACE)
 
     def attempt() -> None:
@@ -130,7 +130,7 @@ def scale(client: Client, replicas: int) -> None:
 
 
 def artifact(name: str) -> Any:
-    """One of the manifests that ship with the sample."""
+    """Return one of the manifests of the sample."""
     return yaml.safe_load(files("sample_controller").joinpath("artifacts", name).read_text())
 
 
@@ -151,7 +151,7 @@ def _established(crd: CustomResourceDefinition) -> bool:
 
 @contextlib.contextmanager
 def running(name: str, run: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run a component beside us; leaving the block stops it and waits until it has ended."""
+    """Run a component in a thread until the end of the block."""
     stop = threading.Event()
     thread = threading.Thread(target=run, args=(stop,), name=name)
     thread.start()
@@ -163,14 +163,14 @@ def running(name: str, run: Callable[[threading.Event], None]) -> Iterator[None]
 
 
 def run_controller(client: Client, stop: threading.Event, workers: int = 2) -> None:
-    """What the program does, on a client that is there already."""
+    """Run the program with an existing client."""
     run(client, Options(workers=workers), stop)
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Returns 0, or 1 when something that should have happened was not observed."""
+    """Return 0, or 1 if something did not happen."""
     parser = argparse.ArgumentParser(prog="sample_controller.demo", description=__doc__)
-    parser.add_argument("--once", action="store_true", help="end when the story has been observed")
+    parser.add_argument("--once", action="store_true", help="exit when everything has happened")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the controller's log")
     args = parser.parse_args(argv)
     logging.basicConfig(
@@ -178,13 +178,13 @@ def main(argv: list[str] | None = None) -> int:
         format="         %(levelname)s %(name)s: %(message)s",
     )
     if args.verbose:
-        # The loop and no more: the API server in this process has a log of its own.
+        # The loop only: the API server in this process has a log of its own.
         for shown in ("sample_controller", "clientgo.cache"):
             logging.getLogger(shown).setLevel(logging.DEBUG)
     stop = setup_signal_handler()
     with EmbeddedAPIServer() as server, contextlib.ExitStack() as stack:
         client = stack.enter_context(Client(load_config(str(server.kubeconfig))))
-        print(f"An API server listens on {server.url}, in this process, for this demonstration.")
+        print(f"The API server of this demonstration listens on {server.url}.")
         install_crd(client)
         stack.enter_context(running("workloads", WorkloadSimulator(client).run))
         stack.enter_context(running("controller", lambda end: run_controller(client, end)))
@@ -192,33 +192,33 @@ def main(argv: list[str] | None = None) -> int:
         hook = call_when_set(stop, observer.close)
         stack.callback(hook.cancel)
         try:
-            tell_story(client, Story(observer))
+            run_demo(client, Transcript(observer))
         except MissingError as error:
-            print(f"\nnot observed within {PATIENCE:.0f} s: {error}", file=sys.stderr)
+            print(f"\nnot observed within {TIMEOUT:.0f} s: {error}", file=sys.stderr)
             return 1
         except ObserverClosedError:
-            pass  # somebody pressed Ctrl-C in the middle of the story
+            pass  # Ctrl-C before the end
         else:
             if not args.once:
                 invite(server.kubeconfig)
                 stop.wait()
-        print("\nStopping: the controller finishes what is in hand.")
+        print("\nStopping: the controller finishes the keys that it is processing.")
     return 0
 
 
 def invite(kubeconfig: Path) -> None:
-    """Tell how to join in."""
+    """Print how to use kubectl with it."""
     print(
         f"""
-Join in from another terminal:
+Use kubectl in another terminal:
 
     export KUBECONFIG={kubeconfig}
     kubectl get foos,deployments,events
-    kubectl scale deployment {FOO} --replicas 1     # and watch it being repaired
+    kubectl scale deployment {FOO} --replicas 1     # the controller restores it
     kubectl patch foo {FOO} --type merge -p '{{"spec":{{"replicas":5}}}}'
     kubectl get foos -w
 
-Ctrl-C ends this.""",
+Press Ctrl-C to stop.""",
         flush=True,
     )
 

@@ -1,7 +1,7 @@
-"""What the program shows of itself over HTTP, where it was asked to.
+"""Health checks and metrics over HTTP, if the options ask for them.
 
-``/healthz`` fails for what a restart mends, ``/readyz`` for what passes by itself. An API server
-that is down is neither: nothing is gained by restarting its clients.
+``/healthz`` fails if a restart helps, ``/readyz`` if waiting helps. An API server that is down
+fails neither: restarting its clients does not help.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from sample_controller.controller import Controller
 from sample_controller.options import Options
 
 LONGEST_SILENCE: Final = 900.0
-"""A server ends every watch within ten minutes; who has not heard of it for 15 is stuck."""
+"""Seconds. A server ends every watch within ten minutes, so a longer silence is a failure."""
 
 
 class UnhealthyError(Exception):
-    """An informer is not as it should be."""
+    """An informer has ended, or does not receive anything."""
 
 
 def count_metrics() -> None:
-    """Have everything that is made from now on counted, for ``/metrics`` to show."""
+    """Count in the registry that ``/metrics`` shows; call it before the parts are made."""
     from clientgo.metrics.prometheus import PrometheusProvider
 
     set_default_provider(PrometheusProvider())
@@ -37,7 +37,7 @@ def count_metrics() -> None:
 def endpoints(options: Options, controller: Controller, election: LeaderHealth) -> Iterator[None]:
     """Serve what the options ask for until the end of the block.
 
-    Raises :class:`~clientgo.serving.ServingError` where that is impossible.
+    Raises :class:`~clientgo.serving.ServingError` if it cannot listen.
     """
     with ExitStack() as stack:
         if options.health_probe_bind_address:
@@ -55,7 +55,7 @@ def endpoints(options: Options, controller: Controller, election: LeaderHealth) 
 
 
 def liveness(controller: Controller, election: LeaderHealth) -> HealthChecks:
-    """Whether this process can still do its work."""
+    """Return the checks that fail when this process cannot do its work any more."""
     checks = HealthChecks("healthz")
     for informer in controller.informers:
         checks.add(f"informer-{informer.name}", partial(check_informer, informer))
@@ -65,7 +65,7 @@ def liveness(controller: Controller, election: LeaderHealth) -> HealthChecks:
 
 
 def readiness(controller: Controller) -> HealthChecks:
-    """Whether this process could work at once, if it were elected."""
+    """Return the checks that fail while the caches are not filled."""
     checks = HealthChecks("readyz")
     for informer in controller.informers:
         checks.add(f"informer-sync-{informer.name}", partial(check_synced, informer))
@@ -73,13 +73,13 @@ def readiness(controller: Controller) -> HealthChecks:
 
 
 def check_informer(informer: SharedIndexInformer[Any]) -> None:
-    """Raise if an informer has ended, or has heard nothing for too long."""
+    """Raise if an informer has ended, or has received nothing for too long."""
     statistics = informer.statistics()
     if statistics.stopped:
         raise UnhealthyError(f"the informer of {informer.name} has ended")
     silence = statistics.reflector and statistics.reflector.seconds_since_heard
     if silence and silence > LONGEST_SILENCE:
-        raise UnhealthyError(f"the informer of {informer.name} has heard nothing for {silence:g} s")
+        raise UnhealthyError(f"the informer of {informer.name} received nothing for {silence:g} s")
 
 
 def check_synced(informer: SharedIndexInformer[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The command line: what can be chosen, and what is refused before anything starts."""
+"""The command line: its options, and errors that are found before anything starts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from clientgo.leaderelection import USUAL_TIMING, Timing
 from sample_controller.controller import NAME
 
 _OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-"""Where a pod finds out in which namespace it is."""
+"""The file with the namespace of the pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Election:
-    """Which Lease decides who works, and for how long it is given."""
+    """The Lease of the election, and its durations."""
 
     namespace: str
     name: str = NAME
@@ -26,7 +26,7 @@ class Election:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """What the command line says. Without an ``election`` it is this process that works."""
+    """The command line. Without an ``election`` this process works without a Lease."""
 
     kubeconfig: str | None = None
     master: str | None = None
@@ -43,7 +43,7 @@ class Options:
 
 
 def parse_options(arguments: Sequence[str] | None = None) -> Options:
-    """Read the command line; what is wrong with it is said, and ends the program with status 2."""
+    """Read the command line; a mistake is printed and exits with status 2."""
     parser = _parser()
     args = parser.parse_args(arguments)
     if args.workers < 1:
@@ -92,7 +92,7 @@ def _own_namespace() -> str:
     try:
         return _OWN_NAMESPACE.read_text(encoding="utf-8").strip()
     except OSError:
-        return "default"  # we are no pod
+        return "default"  # not in a pod
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -112,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--namespace", default="", metavar="NS", help="watch one namespace (default: all)")
     add("--workers", type=int, default=2, metavar="N", help="worker threads (default: 2)")
     add("--resync", type=float, default=30.0, metavar="SECONDS",
-        help="look at everything again so often (default: 30)")  # fmt: skip
+        help="seconds between resyncs (default: 30)")  # fmt: skip
     add("-v", "--verbose", action="store_true", help="log every step")
     add("--log-format", choices=("text", "json"), default="text", help="(default: text)")
 
@@ -121,17 +121,21 @@ def _parser() -> argparse.ArgumentParser:
         help="serve /healthz and /readyz; without a host on all addresses")  # fmt: skip
     add("--metrics-bind-address", default="", metavar="HOST:PORT", help="serve /metrics")
 
-    add = parser.add_argument_group("leader election: one of several processes works").add_argument
+    add = parser.add_argument_group("leader election: only the leader works").add_argument
     add("--leader-elect", action="store_true", help="work only while holding the Lease")
     add("--leader-elect-resource-name", default=NAME, metavar="NAME",
         help=f"the Lease (default: {NAME})")  # fmt: skip
     add("--leader-elect-resource-namespace", default="", metavar="NS",
         help="where the Lease is (default: the pod's own namespace)")  # fmt: skip
     for name, default, what in (
-        ("lease-duration", USUAL_TIMING.lease_duration, "a leader that is silent is replaced"),
-        ("renew-deadline", USUAL_TIMING.renew_deadline, "a leader that cannot renew gives up"),
-        ("retry-period", USUAL_TIMING.retry_period, "everybody tries again"),
+        (
+            "lease-duration",
+            USUAL_TIMING.lease_duration,
+            "a leader that did not renew is replaced",
+        ),
+        ("renew-deadline", USUAL_TIMING.renew_deadline, "a leader that cannot renew stops"),
+        ("retry-period", USUAL_TIMING.retry_period, "candidates try again"),
     ):
         add(f"--leader-elect-{name}", type=float, default=default, metavar="SECONDS",
-            help=f"after so long {what} (default: {default:g})")  # fmt: skip
+            help=f"seconds after which {what} (default: {default:g})")  # fmt: skip
     return parser

@@ -1,4 +1,4 @@
-"""What the controller may do: no more than it does. ``deploy/rbac.yaml`` is written from this."""
+"""The permissions of the controller. ``deploy/rbac.yaml`` is generated from them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ NAME = NAMESPACE = "sample-controller"
 IN_CLUSTER = (
     Permission(Foo, "list", "watch"),
     Permission(Foo, "update", subresource="status"),
-    # Where owners are protected (the OwnerReferencesPermissionEnforcement plugin), whoever sets
-    # blockOwnerDeletion must be allowed to hold up the owner's deletion.
+    # With the OwnerReferencesPermissionEnforcement plugin, a client that sets blockOwnerDeletion
+    # needs this permission on the owner.
     Permission(Foo, "update", subresource="finalizers"),
     Permission(Deployment, "list", "watch", "create", "update"),
     Permission(Event, "create", "patch"),

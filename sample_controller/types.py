@@ -1,7 +1,7 @@
-"""What a Foo is: the custom resource that the sample controller reconciles.
+"""Foo, the custom resource that the sample controller reconciles.
 
-From these classes ``hack/update-codegen`` writes the definitions in ``artifacts/`` and the clients
-in ``generated/``.
+From these classes ``hack/update-codegen`` generates the definitions in ``artifacts/`` and the
+clients in ``generated/``.
 """
 
 from __future__ import annotations
