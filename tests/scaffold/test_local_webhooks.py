@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -98,6 +99,33 @@ def test_run_embedded_registers_them_before_the_samples_are_applied(
     assert "Webhooks are registered: /mutate-demo-example-com-v1alpha1-demo" in said.out
     assert "reserved" in said.err
     assert "Invalid value" in said.err
+
+
+def test_without_the_package_for_certificates_the_message_says_what_to_install(
+    with_webhooks: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OP-GEN-21"""
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "cryptography" else found(name)
+    )
+
+    assert main(["operator", "run", "--embedded", "--once"]) == 1
+
+    assert "pip install 'clientgo[operator]'" in capsys.readouterr().err
+
+
+def test_webhooks_can_be_switched_off(
+    with_webhooks: Path,
+    kube_api_server: EmbeddedAPIServer,
+    kube_client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """OP-GEN-21"""
+    monkeypatch.setenv("ENABLE_WEBHOOKS", "false")
+    with running(with_webhooks, kube_api_server, kube_client) as manager:
+        assert manager.bound.webhooks == ""
+    kube_client.resource(DEMOS).namespace("default").create(demo_called("reserved"))
 
 
 def test_without_webhooks_nothing_is_registered(
