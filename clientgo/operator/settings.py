@@ -105,7 +105,7 @@ def _namespaces(where: str, value: Any) -> Any:
 def _retry(where: str, value: Any) -> Any:
     if isinstance(value, str):
         return value  # the name of a policy
-    return _made(retry.generic, where, value)
+    return _made(retry.exponential, where, value)  # over the default
 
 
 _READ: Final[Mapping[Any, Callable[[str, Any], Any]]] = {

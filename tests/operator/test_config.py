@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pytest
 
-from clientgo.operator import ALL, OWN, Manager, RateLimit, controller, retry
+from clientgo.operator import ALL, OWN, Manager, RateLimit, Retry, controller, retry
 from clientgo.operator.controller.config import ControllerConfig, ControllerSettings
 from clientgo.operator.durations import seconds
 from clientgo.operator.errors import ConfigError
@@ -83,7 +83,7 @@ def test_a_file_says_what_manager_and_controllers_are_told(
     built = manager.controller(Gadget).build(Recording()).config
     assert (built.workers, built.labels, built.generation_aware) == (4, "colour=red", False)
     assert (built.max_interval, built.rate_limit) == (36000.0, RateLimit(3, 1.5))
-    assert built.retry == retry.generic(initial=2.0, max_attempts=7)
+    assert built.retry == retry.exponential(initial=2.0, max_attempts=7)
 
 
 @controller(Gadget, workers=5)
@@ -159,6 +159,10 @@ def test_namespaces_may_be_told_in_one_word(text: str, scope: Any) -> None:
         ("namespaces = 3", "namespaces must be names"),
         ("leader_election = 'yes'", "leader_election must be a table"),
         ("name = 3", "name: Expected `str`, got `int`"),
+        ("[leader_election]\nnamespace = 'home'", "leader_election: .*'id'"),
+        ("[controller.gadget]\nrate_limit = { runs = 'x' }", "controller.gadget.rate_limit.runs: "),
+        ("[workers_by_kind]\nPart = 'x'", "workers_by_kind: Expected `int`, got `str`"),
+        ("[cache]\nlabels = 'a'", "no setting 'cache'"),
         ("name = ", "operator.toml"),
     ],
 )
@@ -235,3 +239,18 @@ def test_namespaces_that_are_none_are_refused_in_one_line(given: Any) -> None:
 )
 def test_what_is_accepted_and_its_result_have_the_same_names(config: type, settings: type) -> None:
     assert get_type_hints(settings).keys() == get_type_hints(config).keys()
+
+
+def test_a_retry_policy_may_be_named_or_described(tmp_path: Path) -> None:
+    """OP-CFG-04: what a description leaves out is as by default, which is to retry for ever."""
+    text = "[controller.gadget]\nretry = 'workqueue'\n[controller.part]\nretry = { initial = 1 }"
+    controllers = load_settings(written(tmp_path, text), {})["controllers"]
+    assert controllers["gadget"]["retry"] == "workqueue"
+    assert controllers["part"]["retry"] == retry.exponential(initial=1)
+
+
+@pytest.mark.parametrize("after", [0, -1.0, timedelta(0), float("nan")])
+def test_a_retry_that_asks_for_no_delay_is_refused(after: Any) -> None:
+    """OP-CFG-05: it would be a busy loop."""
+    with pytest.raises(ConfigError, match="must be greater than 0"):
+        Retry(after=after)
