@@ -98,17 +98,24 @@ class PriorityQueue(RateLimitingQueue[T]):
         taken, needs no instant: it stays so, and its priority can only rise. Not counted as a
         retry. Never blocks.
         """
-        with self._lock:
+        due_ns = nanoseconds(due)
+        if not self._mutex.acquire(False):
+            self._acquire_taken_mutex()
+        try:
+            if self._left:
+                self._do_left_locked()
             if self._shutting_down:
                 return
             self._cancel_delay_locked(item)
-            due_ns = nanoseconds(due)
             if due_ns <= nanoseconds(self._clock.monotonic()) or self._needs_work_locked(item):
-                self._raise_priority_locked(item, priority)
-                self._add_locked(item)
+                self._add_at_priority_locked(priority, item)
                 return
             self._by_priority.set_priority(item, priority)
             self._delay_locked(item, due_ns)
+        finally:
+            self._mutex.release()
+            if self._left:
+                self._do_left()
 
     def unschedule(self, item: T) -> None:
         """Drop the delay of `item`, if it has one; what is ready stays ready."""

@@ -22,7 +22,6 @@ import logging
 from typing import Any, Final
 
 from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
-from clientgo.meta.resource_version import parse_resource_version
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.client.object_writes import (
     add_finalizers_now,
@@ -296,7 +295,7 @@ class Cycle:
 
 def _identify(run: Run, obj: Any) -> RetryInfo:
     metadata = metadata_of(obj)
-    return run.identify(metadata.uid, parse_resource_version(metadata.resource_version))
+    return run.identify(metadata.uid, metadata.resource_version)
 
 
 def _succeeded(run: Run, result: Result) -> str:

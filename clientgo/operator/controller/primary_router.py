@@ -14,7 +14,6 @@ import logging
 from collections.abc import Callable
 
 from clientgo.meta import ObjectName, metadata_of
-from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.controller.event_router import EventRouter, OnEcho
@@ -55,8 +54,7 @@ class PrimaryRouter:
 
     def woke_itself(self, key: ObjectName, event: ChangeEvent) -> None:
         """Handle an event that passed the predicates and that a run of the object caused."""
-        version = parse_resource_version(metadata_of(event.obj).resource_version)
-        runs, wait = self._queue.wrote_itself(key, version)
+        runs, wait = self._queue.wrote_itself(key, metadata_of(event.obj).resource_version)
         if not wait:
             return
         self._metrics.woke_itself()

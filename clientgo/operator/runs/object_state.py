@@ -30,9 +30,10 @@ from __future__ import annotations
 import enum
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from clientgo.clock import nanoseconds
+from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.durations import instant
 from clientgo.operator.errors import Retry, TerminalError
 from clientgo.operator.rate_limit import RateLimit
@@ -86,18 +87,13 @@ class TimerKind(enum.Enum):
     """Every object runs once in a while."""
 
 
+_SAFETY: Final = TimerKind.SAFETY
+"""Reading it off the enum takes longer than the rest of the line that every success needs."""
+
 _RETRIES: Final = (TimerKind.RETRY, TimerKind.ASKED)
 
 
-class Waker(enum.Enum):
-    """What asked for a run."""
-
-    OWN_WRITE = "the event of a write that the run before made itself"
-    OTHER = "anything else"
-
-
-@dataclass(frozen=True, slots=True)
-class Timer:
+class Timer(NamedTuple):
     """An instant of the clock at which an object runs if nothing happens before."""
 
     kind: TimerKind
@@ -166,7 +162,8 @@ class ObjectState:
         "_timer_priority",
         "_transient_failures",
         "_uid",
-        "_woken_by",
+        "_woken_by_others",
+        "_woken_by_own_write",
         "attempt",
         "exhausted",
         "gone",
@@ -187,7 +184,9 @@ class ObjectState:
         self.pending = False
         """True if something asked for a run since the current or last one began."""
         self._priority: int | None = None
-        self._woken_by: set[Waker] = set()
+        self._woken_by_own_write = False
+        """True if the event of a write that the last run made asked for the next one."""
+        self._woken_by_others = False
         self._asked: tuple[float, int] | None = None
         """An instant and a priority that were asked for during the current run."""
         self._gathers_until: float | None = None
@@ -198,7 +197,7 @@ class ObjectState:
         """What the last success asked for: after how many seconds, and at which instant next."""
         self.self_wakes = 0
         """How many runs in a row, the current one included, were caused by own writes alone."""
-        self._seen_version: int | None = None
+        self._seen_version = ""
         """The version of the object that the current or last run began with."""
         self.last_known: Any = None
         """The last state of a deleted object, for controllers that reconcile it once more."""
@@ -226,21 +225,24 @@ class ObjectState:
 
     # What asks for runs
 
-    def trigger(self, now: float, priority: int, waker: Waker = Waker.OTHER) -> None:
+    def trigger(self, now: float, priority: int, *, by_own_write: bool = False) -> None:
         """Ask for a run because something happened."""
         limit = self._settings.rate_limit
         if not self.pending and limit is not None and limit.debounce:
             self._gathers_until = instant(now + float(limit.debounce))  # type: ignore[arg-type]  # checked() made it seconds
-        self._ask(priority, waker)
+        self._ask(priority, by_own_write=by_own_write)
 
     def again(self, priority: int) -> None:
         """Ask for another pass, which does not wait to gather events."""
         self._gathers_until = None
-        self._ask(priority, Waker.OTHER)
+        self._ask(priority, by_own_write=False)
 
-    def _ask(self, priority: int, waker: Waker) -> None:
+    def _ask(self, priority: int, *, by_own_write: bool) -> None:
         self.pending = True
-        self._woken_by.add(waker)
+        if by_own_write:
+            self._woken_by_own_write = True
+        else:
+            self._woken_by_others = True
         known = self._priority
         self._priority = priority if known is None else max(known, priority)
 
@@ -252,21 +254,21 @@ class ObjectState:
         elif self.timer is None or due < self.timer.due:
             self.timer, self._timer_priority = Timer(TimerKind.REQUEUE, due), priority
 
-    def own_write(self, now: float, version: int | None) -> float | None:
+    def own_write(self, now: float, version: str) -> float | None:
         """Ask for a run because of the event of an own write; return how long it has to wait.
 
         None if the current or last run began with that version or a newer one: it has seen it. A
         reconciler that writes something else each time would never come to rest. It runs ten times
         without a wait, then after 1, 2, 4 ... seconds, up to a minute.
         """
-        seen = self._seen_version
-        if version is not None and seen is not None and version <= seen:
+        seen, written = map(parse_resource_version, (self._seen_version, version))
+        if seen is not None and written is not None and written <= seen:
             return None
         over = self.self_wakes - SELF_WAKES_WITHOUT_WAIT
         if over < 0:
-            self.trigger(now, 0, Waker.OWN_WRITE)
+            self.trigger(now, 0, by_own_write=True)
             return 0.0
-        self._woken_by.add(Waker.OWN_WRITE)
+        self._woken_by_own_write = True
         wait = min(2.0 ** min(over, 10), _LONGEST_SELF_WAIT)
         self.trigger_at(instant(now + wait), 0)
         return wait
@@ -276,9 +278,22 @@ class ObjectState:
         if self.pending:
             due = max(self._guarded(now), self._gathers_until or now)
             return self._admitted(due), self._priority or 0
-        if self.timer is None:
+        timer = self.timer
+        if timer is None:
             return None
-        return self._admitted(self.timer.due), self._timer_priority
+        due = timer.due if self._settings.rate_limit is None else self._admitted(timer.due)
+        return due, self._timer_priority
+
+    def is_due(self, now: float) -> bool:
+        """Return True if the object may run now."""
+        if (
+            self.pending
+            and self._event_failures < EVENT_FAILURES_WITHOUT_WAIT
+            and self._settings.rate_limit is None
+        ):
+            return True  # nearly always
+        following = self.next_run(now)
+        return following is not None and nanoseconds(following[0]) <= nanoseconds(now)
 
     def _guarded(self, now: float) -> float:
         """The instant of a pending run, after too many event-caused failures in a row."""
@@ -310,8 +325,9 @@ class ObjectState:
             self.attempt += 1
         if due:
             self.timer = None
-        self.self_wakes = self.self_wakes + 1 if self._woken_by == {Waker.OWN_WRITE} else 0
-        self._woken_by.clear()
+        only_own = self._woken_by_own_write and not self._woken_by_others
+        self.self_wakes = self.self_wakes + 1 if only_own else 0
+        self._woken_by_own_write = self._woken_by_others = False
         self.pending = self.gone = False
         self._priority = self._gathers_until = None
         self.running = True
@@ -322,7 +338,7 @@ class ObjectState:
             self._began.append(now)
         return priority
 
-    def identify(self, uid: str, version: int | None) -> RetryInfo:
+    def identify(self, uid: str, version: str) -> RetryInfo:
         """Note which object runs, in which version; return what failed before.
 
         The failures of another object of that name are forgotten.
@@ -369,7 +385,7 @@ class ObjectState:
         max_interval = self._settings.max_interval
         if delay is None:
             self._requeue = None
-            self.timer = _timer(TimerKind.SAFETY, now, max_interval) if max_interval else None
+            self.timer = _timer(_SAFETY, now, max_interval) if max_interval else None
             self._timer_priority = LOW_PRIORITY
         else:
             length = min(delay, max_interval) if max_interval else delay

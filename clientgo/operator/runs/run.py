@@ -48,7 +48,7 @@ class Run:
         with self._lock:
             return self._state.last_known
 
-    def identify(self, uid: str, version: int | None = None) -> RetryInfo:
+    def identify(self, uid: str, version: str = "") -> RetryInfo:
         """Say which object it is, in which version; return what failed before."""
         with self._lock:
             return self._state.identify(uid, version)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.durations import instant
@@ -101,7 +101,7 @@ class RunQueue:
                 state.trigger_at(instant(now + after), priority)
             self._schedule_locked(key, state, now)
 
-    def wrote_itself(self, key: ObjectName, version: int | None) -> tuple[int, float]:
+    def wrote_itself(self, key: ObjectName, version: str) -> tuple[int, float]:
         """Ask for a run because of the event of a write that the last run made.
 
         Return how many runs in a row had that cause, and how long the next one has to wait.
@@ -267,8 +267,7 @@ class RunQueue:
                 self._parked[key] = None
                 return
             now = self._clock.monotonic()
-            following = state.next_run(now)
-            if following is None or nanoseconds(following[0]) > nanoseconds(now):
+            if not state.is_due(now):
                 # It was ready for an object that was forgotten meanwhile.
                 self._schedule_locked(key, state, now)
                 return
@@ -286,4 +285,5 @@ class RunQueue:
             if state.gone and not state.pending:
                 self._forget_locked(key)
             else:
-                self._schedule_locked(key, state, self._clock.monotonic())
+                now = self._clock.monotonic() if state.pending else 0.0
+                self._schedule_locked(key, state, now)

@@ -71,7 +71,7 @@ class Driver:
         return self.state.timer
 
     def identify(self, uid: str) -> None:
-        self.state.identify(uid, None)
+        self.state.identify(uid, "")
 
     @property
     def attempt(self) -> int:
@@ -498,7 +498,7 @@ def test_runs_that_only_own_writes_cause_wait_more_and_more() -> None:
     driver.event()
     for _ in range(18):
         driver.succeed()
-        wait = driver.state.own_write(driver.now, None)
+        wait = driver.state.own_write(driver.now, "")
         assert wait is not None
         waits.append(wait)
         driver.now += wait
@@ -506,15 +506,15 @@ def test_runs_that_only_own_writes_cause_wait_more_and_more() -> None:
     assert waits == [0.0] * 10 + [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0]
     driver.succeed()
     driver.event()
-    assert driver.state.own_write(driver.now, None) == 0.0
+    assert driver.state.own_write(driver.now, "") == 0.0
 
 
 def test_the_event_of_an_own_write_that_a_run_has_seen_asks_for_none() -> None:
     """OP-RES-10: such as that of a finalizer, which the pass after it has read."""
     driver = Driver()
     driver.event()
-    driver.state.identify("uid", 7)
-    assert driver.state.own_write(driver.now, 7) is None
+    driver.state.identify("uid", "7")
+    assert driver.state.own_write(driver.now, "7") is None
     assert not driver.state.pending
-    assert driver.state.own_write(driver.now, 8) == 0.0
+    assert driver.state.own_write(driver.now, "10") == 0.0
     assert driver.state.pending
