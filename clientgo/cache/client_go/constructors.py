@@ -1,13 +1,10 @@
 """Constructors of client-go: an informer with one handler, and a reflector with its store.
 
-The handler of :func:`new_informer` is called by the thread that writes the cache. Promises: the
-store holds a change when the handler is called for it. The handler is called for one change at a
-time, in order, in the thread that runs the controller. What it raises ends the run and is raised
-there. A slow handler delays the cache; with a :class:`~clientgo.cache.SharedIndexInformer` it does
-not.
+The handler of :func:`new_informer` is called by the thread that writes the cache, after the store
+has the change. A slow handler delays the cache, and what it raises ends the run. With a
+:class:`~clientgo.cache.SharedIndexInformer` neither happens.
 
-Upstream: ``tools/cache`` NewInformer, NewIndexerInformer, NewInformerWithOptions,
-NewNamespaceKeyedIndexerAndReflector.
+Upstream: ``tools/cache`` NewInformer, NewNamespaceKeyedIndexerAndReflector.
 """
 
 from __future__ import annotations
@@ -52,12 +49,12 @@ def new_informer(
     quarantine = QuarantineLog(name)
     store: Indexer[T] = Indexer(indexers=indexers, tracks_resource_version=queue.keeps_order)
     changes = queue.make(store, name=name, clock=clock)
-    told: Any = changes
+    target: Any = changes
     if transform is not None:
-        told = TransformingStore(changes, transform, quarantine)
+        target = TransformingStore(changes, transform, quarantine)
     reflector = Reflector(
         lister_watcher,
-        told,
+        target,
         name=f"{name} reflector",
         expected=expected,
         resync_period=resync_period,

@@ -1,7 +1,6 @@
-"""A store whose objects expire.
+"""A store whose objects expire. Storing an object again restarts its age.
 
-Promises never to return an expired object, and that storing an object again restarts its age. Does
-not promise to remove expired objects by itself: they are removed when they are read, and
+Expired objects are never returned and are removed when they are read;
 :meth:`ExpirationCache.list_keys` may still list them.
 
 Upstream: ``tools/cache`` ExpirationCache, TTLPolicy.

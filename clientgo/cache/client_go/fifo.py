@@ -1,12 +1,9 @@
-"""The queue that holds only the newest state of each object.
+"""The queue that holds only the newest state of each object, in the order of their first additions.
 
-Promises: a key waits once, in the place of its first addition. What comes out is the newest state.
-A deleted object does not come out.
-
-Does not promise that a consumer learns of a deletion; :class:`~clientgo.cache.DeltaFIFO` does.
+A deleted object does not come out; for deletions use :class:`~clientgo.cache.DeltaFIFO`.
 
 Differs from client-go (``tools/cache`` FIFO): an object that is deleted and added again goes to
-the end of the queue, and the lock is not held while an object is processed.
+the end, and the lock is not held while an object is processed.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Lists in pages, so that neither side holds the whole list as one answer.
 
-Promises: the first page is requested with the caller's options, later ones with the server's
-continue token alone. When the token has expired, one full list replaces the pages. The objects of
-a page do not keep the page in memory. Does not promise one instant after that: the full list is
-newer.
+Promises: later pages are requested with the continue token alone. When it has expired, one full,
+newer list replaces the pages. Objects do not keep their page in memory.
 
 Differs from client-go (``tools/pager`` ListPager): :meth:`ListPager.each_item` also leaves the
 resource version out of later requests, because the server would refuse it.

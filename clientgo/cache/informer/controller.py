@@ -1,14 +1,10 @@
 """Runs the two halves of an informer: a reflector that fills a queue, and a loop that empties it.
 
-Promises: :meth:`Controller.run` empties the queue in the calling thread, blocks until it is
-stopped, and returns with the queue closed and the reflector's thread joined. A reflector that
-fails because of a bug is started again.
+Promises: :meth:`Controller.run` returns with the queue closed and the reflector's thread joined. A
+reflector that fails because of a bug is started again. What is still queued at the stop is not
+processed. A controller runs once.
 
-Does not promise to process what is still queued at the stop. A controller runs once.
-
-Differs from client-go (``tools/cache`` Controller): errors of processing are logged and counted,
-not discarded. An error that escapes, which only the handler of an unshared informer can cause,
-ends the run and is raised.
+Differs from client-go (``tools/cache`` Controller): errors of processing are not discarded.
 """
 
 from __future__ import annotations

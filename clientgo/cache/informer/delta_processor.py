@@ -1,15 +1,11 @@
 """Applies the changes of a queue to the store and notifies the handlers.
 
-Promises: the store changes first, with one lock for a batch. Notifications follow from what the
-store held, not from the server's name for the change: the first sight of an object is an addition
-even if the server sent MODIFIED. An object that the store refuses is logged and counted and causes
-no notification; the others are not affected.
+Promises: the store changes first. Notifications follow from what the store held: the first sight of
+an object is an addition even if the server sent MODIFIED. An object that the store refuses is
+logged and counted and causes no notification.
 
-Does not promise that the store is not newer than a notification.
-
-Differs from client-go (``tools/cache`` processDeltas and its siblings): all errors are reported,
-where client-go discards them. A list with an object that an index function refuses still replaces
-the others. On request, an object that comes back with another uid is a deletion and an addition.
+Differs from client-go (``tools/cache`` processDeltas): errors are reported, not discarded, and a
+refused object does not keep the rest of its list out.
 """
 
 from __future__ import annotations

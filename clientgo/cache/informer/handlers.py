@@ -1,14 +1,10 @@
 """Event handlers: what is called when objects in the cache change.
 
-Promises: a handler is called by one thread at a time, in the order in which the cache changed. Its
-objects are shared and must not be changed; its return value is ignored.
+Promises one call at a time, in the order in which the cache changed. Objects are shared and must
+not be changed. The cache may be newer. A handler should enqueue the object's key and return.
 
-Does not promise that the cache still holds what a handler is called with: it may be newer. A
-handler should put the object's key into a work queue and return.
-
-Differs from client-go (``tools/cache`` ResourceEventHandler and its adapters): there are a base
-class whose methods do nothing and an adapter for functions. A resync can be told from a change. A
-filter gets the object in a tombstone, not the tombstone; one without an object passes.
+Differs from client-go (``tools/cache`` ResourceEventHandler): a resync has a method of its own. A
+filter gets the object in a tombstone; a tombstone without an object passes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Names of informers, and the metrics that they report under them.
 
-Promises client-go's metric names and labels. A name has one user at a time in the process, and
-under one name one informer reports a resource, so that no two informers write the same series. The
-series end with the informer. An informer without a name reports no metrics of its own. Thread-safe.
+Promises client-go's metric names, and that no two informers write the same series: a name has one
+user at a time, and one informer for each resource. Series end with their informer. Thread-safe.
 
 Upstream: ``tools/cache`` InformerName, Identifier, InformerMetricsProvider.
 """

@@ -1,16 +1,11 @@
 """Delivers notifications to one handler, in a thread of its own.
 
-Promises: the handler is called for one notification at a time, in order, and never with a lock
-held. Handing over notifications never waits for it. A call that fails is logged with its object
-and counted, and the next one follows. After :meth:`Listener.close` the call in progress ends and
-nothing more is delivered.
+Promises: calls come one at a time, in order, without a lock held. A call that fails is logged and
+counted, and the next one follows. The backlog has no bound unless notifications are coalesced;
+statistics and a high-water callback show it.
 
-Does not promise a bound for what waits, unless notifications are coalesced: the backlog of a slow
-handler grows. Statistics show it, and a callback reports it at a high-water mark.
-
-Differs from client-go (``tools/cache`` processorListener): one thread instead of two with a ring
-buffer between them. A failing handler does not end the process, and its initial items count as
-handled, so that its registration syncs.
+Differs from client-go (``tools/cache`` processorListener): one thread instead of two. A failing
+handler does not end the process, and its initial items count as handled.
 """
 
 from __future__ import annotations

@@ -1,11 +1,10 @@
-"""Finds code that changes cached objects, which are shared.
+"""Finds changes of cached objects, which are shared. For tests and staging: it copies each object.
 
-Promises to report a cached object that was changed, within about a second and for two to four
-minutes after it was cached: which object, and what changed. For tests and staging: it keeps a
-second copy of every object and decodes every body. Does not promise to find the code that did it.
+Promises to report a changed object, with what changed, within about a second, for two to four
+minutes after it was cached.
 
-Differs from client-go (``tools/cache`` MutationDetector), which ends the process with a panic:
-without a callback this interrupts the main thread, as Ctrl-C does.
+Differs from client-go (``tools/cache`` MutationDetector), which panics: without a callback this
+interrupts the main thread, as Ctrl-C does.
 """
 
 from __future__ import annotations

@@ -1,11 +1,8 @@
 """Notifications on their way from the cache to the handlers, and how they wait for one handler.
 
-A notification is a plain tuple that all handlers share: one is made for every event, and nothing
-smaller can be made. :class:`Backlog` keeps every notification in order. :class:`CoalescingBacklog`
-holds at most two for each object, in the place of the first one; they lead from what the handler
-saw last to the newest state. So a handler does not see every state, nor an object that came and
-went while it was busy. client-go has no counterpart: there the buffer of a slow handler grows
-until memory ends. Backlogs are not thread-safe: the listener's lock guards them.
+A notification is a plain tuple that all handlers share. :class:`Backlog` keeps all in order.
+:class:`CoalescingBacklog` keeps at most two for each object, from what the handler saw last to the
+newest state; client-go has no counterpart. The listener's lock guards both.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""When each handler is due for a resync.
+"""When each handler is due for a resync, by client-go's rules.
 
-Promises client-go's rules: the timer ticks every check period, and at a tick a handler is due if
-its own period has passed since it was last due. So its real interval is its period rounded up to
-the next tick. Between ticks a handler counts as syncing if it was due at the last one. A new
-handler counts as syncing until the next tick. Thread-safe.
+At every tick of the check period a handler is due if its own period has passed since it was last
+due. Until the next tick it then counts as syncing, as a new handler does. Thread-safe.
 
 Upstream: ``tools/cache`` sharedIndexInformer, sharedProcessor (resync).
 """

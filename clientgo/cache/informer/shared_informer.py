@@ -1,16 +1,13 @@
 """A cache of one kind of object that any number of handlers share.
 
-Promises: one list and watch serves all handlers. The store changes before a handler is called.
-Each handler is called in order, in a thread of its own, and can block neither the cache nor other
-handlers. A handler that is added late gets every existing object, without a gap or a repetition.
-Any method may be called from any thread, callbacks included.
+Promises: one list and watch serves all. The store changes before a handler is called. Each handler
+is called in order, in a thread of its own, and can block neither the cache nor other handlers. A
+late handler gets every existing object once. Any method may be called from any thread.
 
-Does not promise that handlers see every state of an object, only the newest one eventually; nor
-that the cache is as new as the server.
+Does not promise that handlers see every state, only the newest one eventually.
 
-Differs from client-go (``tools/cache`` SharedIndexInformer): it has statistics. It runs on
-DeltaFIFO unless it is given another queue. A failing handler, index function or transform affects
-only the object that it fails for.
+Differs from client-go (``tools/cache`` SharedIndexInformer): it runs on DeltaFIFO by default. A
+failing handler, index function or transform affects only the object that it fails for.
 """
 
 from __future__ import annotations

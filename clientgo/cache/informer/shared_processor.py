@@ -1,10 +1,8 @@
 """Hands every notification to all handlers of an informer, and knows which are due for a resync.
 
-Promises that a handler which is added or removed meanwhile gets all of a batch or nothing, and
-that all handlers get the batches in the same order. Handlers may be added and removed in any
-thread, callbacks included.
-
-Upstream: ``tools/cache`` sharedProcessor.
+A handler that is added or removed meanwhile gets all of a batch or nothing. All handlers get the
+batches in the same order. Thread-safe, callbacks included. Upstream: ``tools/cache``
+sharedProcessor.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Counts work that has started but not finished, to find out when a start-up is over.
 
-Promises: a tracker is synced once its upstream has synced and nothing that was started is
-unfinished; then it stays synced. Call ``upstream_has_synced`` only after everything that belongs
-to the start-up has been started.
+A tracker is synced once its upstream has synced and nothing is unfinished; then it stays synced.
 
 Upstream: ``tools/cache/synctrack`` SingleFileTracker.
 """

@@ -1,11 +1,8 @@
 """Applies a transform to everything that a reflector writes.
 
-Promises: the transform is called once for each object, in the reflector's thread, before any other
-code sees the object; it may change it in place. An object that it fails for is left out, logged
-once and counted, and the others continue. A deletion continues untransformed.
-
-Differs from client-go, where the queue transforms: there a failure loses the event silently, and
-one failure in a list keeps the whole list from being applied.
+Promises one call for each object, in the reflector's thread; it may change the object in place. An
+object that it fails for is left out, logged once and counted; its deletion continues. In client-go
+such a failure loses the event, or the whole list.
 """
 
 from __future__ import annotations
@@ -45,7 +42,7 @@ class TransformingStore:
         for kind, obj in changes:
             try:
                 transformed.append((kind, self._transformed(obj)))
-            except Exception as error:  # noqa: BLE001 - whatever a transform raises
+            except Exception as error:  # noqa: BLE001 - a transform may raise anything
                 self._report(obj, error)
                 if kind is DeltaType.DELETED:
                     transformed.append((kind, obj))
@@ -56,7 +53,7 @@ class TransformingStore:
         for obj in objs:
             try:
                 transformed.append(self._transformed(obj))
-            except Exception as error:  # noqa: BLE001 - whatever a transform raises
+            except Exception as error:  # noqa: BLE001 - a transform may raise anything
                 self._report(obj, error)
         self._queue.replace(transformed, resource_version)
 

@@ -1,13 +1,10 @@
 """Waits until caches, and handlers, have seen the initial list.
 
-Promises to return as soon as everything has synced, ``stop`` is set or the time is up. Something
-that has synced counts even if ``stop`` is set. What has not synced is named, with the last error
-of its informer, so that a missing permission does not look like a slow start.
+Promises to return as soon as everything has synced, ``stop`` is set or the time is up, and to name
+what has not synced, with the last error of its informer. For handlers pass their registrations.
 
-Does not wait for the handlers of an informer: pass their registrations.
-
-Differs from client-go (``tools/cache`` WaitForCacheSync, WaitFor, SyncResult): one function waits
-for informers, registrations, checkers and plain functions, and polls only the functions.
+Differs from client-go (``tools/cache`` WaitForCacheSync, WaitFor): one function for informers,
+registrations, checkers and plain functions; it polls only the functions.
 """
 
 from __future__ import annotations

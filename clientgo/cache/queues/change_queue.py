@@ -1,10 +1,8 @@
 """A queue of changes: everything but how the changes that wait are kept.
 
 Promises: keys are computed and transformers run once for each object, before the lock is taken.
-
-Does not promise a bound: changes wait as long as their consumer is slower than the producers. When
-more than ``HIGH_WATER`` entries wait, a producer waits until the current batch is processed, so
-that a slow consumer slows the watch down.
+The queue has no bound, but when more than ``HIGH_WATER`` entries wait, a producer waits until the
+current batch is processed, which slows the watch down.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """The consumer's side of a queue: waiting, taking turns, processing, being in sync.
 
-Promises: the lock is not held while entries are processed. One batch is processed at a time, and
-other consumers wait. The queue is in sync once the last entry of its first content is processed.
+Promises: the lock is not held while entries are processed, one batch at a time. The queue is in
+sync once the last entry of its first content is processed. An entry whose processing fails is gone.
 
-Does not promise to return an entry to the queue: one whose processing fails is gone.
-
-Differs from client-go, where DeltaFIFO, and RealFIFO with many entries, hold their lock while they
-process, which blocks readers of the queue's state too; and where a DeltaFIFO reports that it is in
-sync before its last initial item is processed.
+Differs from client-go, which holds the lock meanwhile, and where a DeltaFIFO is in sync before its
+last initial item is processed.
 """
 
 from __future__ import annotations

@@ -1,14 +1,11 @@
 """The queue that keeps the changes of each object together until they are processed.
 
-Promises: a key waits once, in the place of its first pending change, with all its changes from
-oldest to newest. A deletion of an object that is neither pending nor known is dropped. A list adds
-a deletion for every known or pending object that it does not contain.
-
-Does not promise an order among keys after that, nor to compress changes: only two deletions in a
-row become one.
+Promises: a key waits once, in the place of its first pending change, with its changes from oldest
+to newest; only two deletions in a row become one. A deletion of an unknown object is dropped. A
+list adds a deletion for every known or pending object that it does not contain.
 
 Differs from client-go (``tools/cache`` DeltaFIFO): the lock is not held while an entry is
-processed. A list always yields ``REPLACED`` unless ``SYNC`` is asked for.
+processed. A list yields ``REPLACED`` unless ``SYNC`` is asked for.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """What the consumer of a queue knows: its store, and the changes that it is processing.
 
-Promises that an object which is being processed counts with its newest state, because the
-consumer's store is about to hold that. Not thread-safe: the queue's lock guards it.
-
-Differs from client-go, where nothing is ever in flight, because the queue's lock is held while
-entries are processed, or where that does not matter, because there are no known objects.
+An object that is being processed counts with its newest state, because the consumer's store is
+about to hold that. Not thread-safe: the queue's lock guards it. In client-go nothing is in flight.
 """
 
 from __future__ import annotations

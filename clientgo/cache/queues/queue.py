@@ -1,11 +1,8 @@
 """The queue of changes between a reflector and a controller: its interface and what it holds.
 
-Promises, for every implementation: changes of one key come out in the order in which they went in.
-The lock is never held while a process function or a transformer runs. One consumer is served at a
-time. The initial list counts as synced when its last item has been processed.
-
-Does not promise an order among keys: :class:`~clientgo.cache.DeltaFIFO` keeps the changes of a key
-together, :class:`~clientgo.cache.RealFIFO` keeps all changes in the order of arrival.
+Promises: changes of one key keep their order. The lock is never held while a process function or a
+transformer runs. One consumer is served at a time. The initial list counts as synced when its last
+item has been processed. There is no order among keys.
 
 Upstream: ``tools/cache`` Queue, ReflectorStore, Delta, Deltas.
 """

@@ -1,10 +1,9 @@
-"""The queues that an informer can run on.
+"""The queues that an informer can run on; handlers get the same calls, in another order of objects.
 
-``DELTA_FIFO`` keeps the changes of each object together. ``REAL_FIFO`` keeps all changes in order
-and compares lists with the store when they are processed. ``REAL_FIFO_SINGLE`` compares them when
-they are queued. Handlers get the same calls, except for the order among objects.
+``DELTA_FIFO`` keeps the changes of each object together. ``REAL_FIFO`` keeps all in order and
+compares lists when they are processed, ``REAL_FIFO_SINGLE`` when they are queued.
 
-Upstream: ``tools/cache`` newQueueFIFO and the feature gates that it reads.
+Upstream: ``tools/cache`` newQueueFIFO and its feature gates.
 """
 
 from __future__ import annotations

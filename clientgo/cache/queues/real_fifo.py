@@ -1,14 +1,11 @@
 """The queue that keeps every change in the order of its arrival.
 
-Promises: nothing is merged or dropped, and each entry is one change. Without known objects a list,
-a resync and a bookmark are one entry each, which is compared with the store when it is processed.
-With known objects a list becomes single changes when it is queued, deletions first.
-
-Does not promise that a deletion is of an object that the consumer has seen.
+Promises: nothing is merged or dropped. Without known objects a list, a resync and a bookmark are
+one entry each, compared with the store when it is processed. With known objects a list becomes
+single changes when it is queued, deletions first.
 
 Differs from client-go (``tools/cache`` RealFIFO): lists are atomic exactly when there are no known
-objects, so that two settings cannot contradict each other. The lock is not held while entries are
-processed.
+objects. The lock is not held while entries are processed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The open watch of a reflector, which other threads may end or make fail.
 
-Promises that a stop and an interruption reach the reflector's thread even if they come while the
-watch is being opened: then it ends right after it was opened.
+A stop or an interruption that comes while the watch is being opened ends it right after that.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """How a reflector is doing: counts, ages and the last error, for probes, people and metrics.
 
-Promises consistent snapshots from any thread. Does not judge: the probe decides which age is too
-old. On a quiet watch the server answers at least every few minutes, when it ends the watch.
-
-Differs from client-go, which offers none of it: there a reflector whose requests are refused looks
-like one that is still listing.
+Promises consistent snapshots from any thread. The probe decides which age is too old; on a quiet
+watch the server answers at least every few minutes. client-go has no counterpart.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
 """The source that a reflector reads: it lists and watches one kind of object.
 
-Defines the two protocols that a reflector needs, and :class:`ListWatch`, a source made of two
-functions. A source does not page and does not retry; the reflector does both.
+A source does not page and does not retry; the reflector does both.
 
 Differs from client-go (``tools/cache`` ListerWatcher, ``watch`` Interface): a stream returns all
-events of one read as a batch, so that locks are taken once for a batch, and the stop event is an
-argument of each call instead of a context.
+events of one read as a batch, and the stop event is an argument of each call.
 """
 
 from __future__ import annotations

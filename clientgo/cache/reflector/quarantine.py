@@ -1,11 +1,8 @@
 """Objects that are left out of a cache.
 
-Promises: each object and reason is logged once, with the object's key, and every occurrence is
-counted. Thread-safe. Does not promise to remember all of them: after many different ones it logs
-the first ones again.
-
-Differs from client-go, where one object that does not decode fails its whole list, and one that a
-transform refuses is logged each time.
+Promises to log each object and reason once, and to count every occurrence. After many different
+ones it logs the first ones again. Thread-safe. In client-go one object that does not decode fails
+its whole list.
 """
 
 from __future__ import annotations

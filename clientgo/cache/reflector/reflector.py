@@ -1,16 +1,11 @@
 """Keeps a store equal to the objects on a server: lists, watches, and never gives up.
 
 Promises: the store receives all that the server sends, in order, and a list as a whole. A version
-is remembered only after the store took what belongs to it. :meth:`Reflector.run` returns promptly
-after its stop, with everything closed and joined, without reporting an error.
+is remembered only after the store took what belongs to it. The store sees the newest state of an
+object, not every state.
 
-Does not promise that the store sees every state of an object, only that it comes to hold the
-newest one while the server can be reached.
-
-Differs from client-go (``tools/cache`` Reflector): a state machine
-(:mod:`clientgo.cache.reflector.state`, :mod:`clientgo.cache.reflector.step`) decides what follows,
-and this file only acts. One thread lists and watches, where client-go starts another for every
-list. Delays honour Retry-After and are short again after two minutes without an error.
+Differs from client-go (``tools/cache`` Reflector): a state machine decides what follows, and this
+file only acts. One thread lists and watches. Delays honour Retry-After.
 """
 
 from __future__ import annotations

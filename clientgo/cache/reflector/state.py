@@ -6,9 +6,8 @@
        │                               ▲  ▲          │ the stream ended
        └─────► OpenStream ──► StreamingList └────────┘
 
-Everything here is a small immutable value. :func:`~clientgo.cache.reflector.step.step` decides,
-:class:`~clientgo.cache.Reflector` acts. In client-go (``tools/cache`` Reflector) the same states
-are positions in nested loops.
+All are small immutable values: :mod:`~clientgo.cache.reflector.step` decides,
+:class:`~clientgo.cache.Reflector` acts.
 """
 
 from __future__ import annotations

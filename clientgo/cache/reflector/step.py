@@ -1,16 +1,12 @@
 """The transitions of a reflector: a state and an event give messages and the next state.
 
-Promises: :func:`step` is a pure function. The return type of each transition names all states that
-can follow, so that :func:`transitions` reads the machine from the code. The caller delivers the
-messages and enters the next state only if the store took them all. Otherwise the state stays and
-gets the event :class:`~clientgo.cache.reflector.state.Refused`. So a version is never remembered
-before the store has what belongs to it. Every error leads to another attempt.
+Promises: :func:`step` is pure, and every error leads to another attempt. The caller delivers the
+messages and enters the next state only if the store took them; otherwise the state gets the event
+:class:`~clientgo.cache.reflector.state.Refused`.
 
-Differs from client-go (``tools/cache`` Reflector): an event that the store refuses leads to a list
-and is not lost. The list after an unavailable version comes in pages. A watch that keeps expiring
-at the version just listed makes the next list ask for the newest state. A streamed list that is
-cut off repeatedly, or is overdue, is never tried again. A broken connection counts as the end of
-its stream. A watch never resumes from an empty version.
+Differs from client-go (``tools/cache`` Reflector): a refused event leads to a list. After repeated
+expiries the next list asks for the newest state. Streamed lists that are cut off or overdue are
+given up. A watch never resumes from an empty version.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """One index: the stored objects by the values that a function returns for them.
 
-Promises to remember what the function returned when an object was stored, so that an object that
-was changed in place leaves no stale entry when it goes. A value without objects is removed. Not
+Remembers the values, so that an object that was changed in place leaves no stale entry. Not
 thread-safe: the store's lock guards it.
 
-Differs from client-go (``tools/cache`` storeIndex), which keeps sets of keys and calls the
-function again. Here a value maps keys to objects, so that a query copies the values of one dict. A
-dict with text as keys is no larger than a set of it, and the garbage collector skips it.
+Differs from client-go (``tools/cache`` storeIndex), which keeps sets of keys: here a query copies
+the values of one dict, which is no larger than a set and free of work for the garbage collector.
 """
 
 from __future__ import annotations

@@ -1,10 +1,7 @@
 """A store that computes the keys of its objects itself, with indexes to find them.
 
-Promises what :class:`~clientgo.cache.Store` and :class:`~clientgo.cache.ThreadSafeStore` promise.
-
-Differs from client-go (``tools/cache`` Indexer, NewStore, NewIndexer): one class is both, because
-an indexer without indexes is a store. ``get`` and ``get_by_key`` return the object or ``None``.
-:meth:`Indexer.apply` returns what each change replaced, so that no caller looks it up first.
+Differs from client-go (``tools/cache`` Indexer, NewStore, NewIndexer): one class is both. ``get``
+returns the object or ``None``. :meth:`Indexer.apply` returns what each change replaced.
 """
 
 from __future__ import annotations

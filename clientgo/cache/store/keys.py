@@ -1,12 +1,9 @@
 """Key functions: from an object to the text under which stores and queues hold it.
 
-Promises that a key is ``namespace/name``, or ``name`` without a namespace, for any type of object,
-and that a tombstone has the key of its object. Does not promise that a key can be parsed: a
-namespace with a slash in it gives a key that :meth:`~clientgo.meta.ObjectName.parse` refuses.
+A key is ``namespace/name``, or ``name`` without a namespace. A tombstone has the key of its object.
+A namespace with a slash gives a key that :meth:`~clientgo.meta.ObjectName.parse` refuses.
 
-Upstream: ``tools/cache`` KeyFunc, IndexFunc. Keys are computed several times for every event, so
-the default functions read our own objects directly and others through
-:func:`~clientgo.meta.metadata_of`.
+Upstream: ``tools/cache`` KeyFunc, IndexFunc.
 """
 
 from __future__ import annotations

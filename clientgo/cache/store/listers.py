@@ -1,11 +1,10 @@
 """Reads a cache in the way in which one reads the API: list by selector, get by name.
 
-Promises never to contact the server, and to list one instant. Does not promise an order, nor any
-object before the cache has synced. The objects are those of the cache: they are shared, and
-:func:`~clientgo.meta.deep_copy` returns a copy to change.
+Never contacts the server. Objects are those of the cache: :func:`~clientgo.meta.deep_copy` returns
+a copy to change. Lists have no order.
 
-Differs from client-go (``tools/cache`` listers, ``listers`` ResourceIndexer): one generic class
-serves every type and both scopes, and "not found" names the namespace.
+Differs from client-go (``tools/cache`` listers): one generic class serves every type and both
+scopes, and "not found" names the namespace.
 """
 
 from __future__ import annotations

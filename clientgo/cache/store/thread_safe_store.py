@@ -1,15 +1,12 @@
 """Objects under explicit keys, with indexes.
 
-Promises: a query sees one instant, and all indexes agree with the objects. A write whose index
-function fails changes nothing. Index functions run before the lock is acquired, so they may be
-slow and may read the store.
+Promises: a query sees one instant, and indexes agree with the objects. A write whose index
+function fails changes nothing. Objects are returned as they are and must not be changed. Lists have
+no order.
 
-Does not promise an order of what it lists, nor to protect the objects: they are returned as they
-are and must not be changed.
-
-Differs from client-go (``tools/cache`` ThreadSafeStore): index values are computed before anything
-changes, and remembered. Several writes are one call with one acquisition of the lock. ``None``
-means "absent", so it cannot be stored.
+Differs from client-go (``tools/cache`` ThreadSafeStore): index functions run before the lock is
+acquired, and their values are remembered. Several writes take the lock once. ``None`` means
+"absent".
 """
 
 from __future__ import annotations
