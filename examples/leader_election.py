@@ -5,10 +5,10 @@ Start an API server, and then run this in two or three other terminals::
     clientgo apiserver --listen 127.0.0.1:8001
     python examples/leader_election.py http://127.0.0.1:8001
 
-One says every second that it works, the others say who leads. Stop the leader with Ctrl-C:
-another begins at once. Kill it with SIGKILL: another begins when the lease has ended, in less than
-20 seconds. Suspend it with SIGSTOP for half a minute and let it go on: it finds that it does not
-lead any more before it works again.
+The leader prints a line every second, the others print who leads. Stop the leader with Ctrl-C:
+another starts immediately. Kill it with SIGKILL: another starts when the lease has expired, in less
+than 20 seconds. Suspend it with SIGSTOP for 30 seconds and resume it: it detects that it is not the
+leader any more before it works again.
 """
 
 import sys
@@ -28,12 +28,12 @@ from clientgo.wait import setup_signal_handler
 
 setup_logging()
 
-server = sys.argv[1] if len(sys.argv) > 1 else None  # or what the kubeconfig says
+server = sys.argv[1] if len(sys.argv) > 1 else None  # else the kubeconfig's
 me = unique_identity()
 
 
 def work(leadership: Leadership) -> None:
-    """What only one process may do: here, say so."""
+    """What only the leader may do: here, print a line."""
     while not leadership.stop.wait(1.0):
         leadership.check()
         print(f"{me} works, term {leadership.transitions}", flush=True)
@@ -44,10 +44,10 @@ config = LeaderElectionConfig(
     timing=USUAL_TIMING,
     on_started_leading=work,
     on_stopped_leading=lambda led: print(f"{me} ends and {'led' if led else 'never led'}"),
-    on_new_leader=lambda leader: print(f"{me} sees {leader or 'nobody'} lead", flush=True),
+    on_new_leader=lambda leader: print(f"{me} sees the leader {leader or '(none)'}", flush=True),
 )
 try:
     ending = run_or_raise(config, setup_signal_handler())
 except WorkStillRunningError as error:
-    sys.exit(str(error))  # another may begin at any moment, so be gone
-sys.exit(ending is Ending.LOST)  # whoever started this process may start it again
+    sys.exit(str(error))  # another leader may start, so exit immediately
+sys.exit(ending is Ending.LOST)  # 1 if the lease was lost, so that the process is restarted

@@ -1,6 +1,6 @@
-"""A kind of one's own: classes say what it is, an API server holds everybody to it.
+"""A kind of your own: classes declare it, and an API server validates its objects.
 
-Prints its definition, as kubectl would apply it; with --demo, tries it with good and bad objects.
+Prints its definition for kubectl apply; with --demo, creates valid and invalid objects.
 """
 
 from __future__ import annotations
