@@ -17,6 +17,7 @@ MERGE_PATCH = "application/merge-patch+json"
 class Answer:
     status: int
     body: Any
+    warnings: tuple[str, ...] = ()
 
 
 class Api:
@@ -43,7 +44,8 @@ class Api:
             retries=False,
             timeout=30,
         )
-        return Answer(answer.status, json.loads(answer.data) if answer.data else None)
+        body = json.loads(answer.data) if answer.data else None
+        return Answer(answer.status, body, tuple(answer.headers.getlist("warning")))
 
     def get(self, path: str, **query: str) -> Any:
         """Read something that must be there."""

@@ -115,15 +115,18 @@ class Response:
         await send({"type": "http.response.body", "body": self.body})
 
 
-def warning(text: str) -> tuple[str, str]:
-    """Return the header that warns a client."""
+def warning_headers(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """Return the headers that warn a client, as many as fit into a response."""
+    return tuple(_warning(text) for text in _shown_warnings(texts))
+
+
+def _warning(text: str) -> tuple[str, str]:
     text = _CONTROL_CHARACTER.sub(" ", text)
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return "warning", f'299 - "{escaped}"'
 
 
-def shown_warnings(texts: Sequence[str]) -> list[str]:
-    """Return the warnings that fit into a response's headers."""
+def _shown_warnings(texts: Sequence[str]) -> list[str]:
     left = _WARNING_CHARACTERS
     shown = []
     for text in texts[:_WARNINGS]:

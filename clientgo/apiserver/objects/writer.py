@@ -207,15 +207,21 @@ class ObjectWriter:
     # -- apply
 
     async def apply(
-        self, target: Target, config: Object, options: WriteOptions, subresource: str = ""
+        self,
+        target: Target,
+        config: Object,
+        read: ObjectChange,
+        options: WriteOptions,
+        subresource: str = "",
     ) -> WriteResult:
         """Merge the configuration of an applier into an object; create it if it does not exist.
+
+        ``read`` checks the merged object and returns it as its kind reads it.
 
         Raises:
             RequestError: 409 for fields of other managers; else as ``create`` and ``update``.
         """
         resource = target.resource
-        warnings: list[str] = []
 
         def merge(old: Object | None) -> Object:
             merged = self._state.ownership.apply(
@@ -226,8 +232,7 @@ class ObjectWriter:
                 options.field_manager,
                 force=options.force,
             )
-            read, warnings[:] = read_object(resource, merged, options.field_validation)
-            return read
+            return read(merged)
 
         if subresource or self._collection(resource).get(target.key) is not None:
             result = await self.update(target, merge, options, subresource, applied=True)
@@ -243,7 +248,6 @@ class ObjectWriter:
             obj = merge(None)
             obj["metadata"].pop("resourceVersion", None)
             result = await self.create(resource, target.namespace, obj, options, applied=True)
-        result.warnings[:0] = warnings
         return result
 
     # -- delete

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clientgo.apiserver.http.messages import Response, shown_warnings, warning
+from clientgo.apiserver.http.messages import Response
 from clientgo.apiserver.http.negotiation import Form, Included, Representation
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object, StoredObject, decode, encode
@@ -25,14 +25,12 @@ def object_response(
     stored: StoredObject,
     representation: Representation,
     status: int = 200,
-    warnings: Sequence[str] = (),
 ) -> Response:
     """Return the response with one object."""
-    headers = [warning(text) for text in shown_warnings(warnings)]
     if representation.is_stored_form:
-        return Response(status, resource.encoded(stored), headers=headers)
+        return Response(status, resource.encoded(stored))
     body = render_object(resource, stored, representation)
-    return Response(status, serialise(body, representation), representation.media_type, headers)
+    return Response(status, serialise(body, representation), representation.media_type)
 
 
 def serialise(body: Any, representation: Representation) -> bytes:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from clientgo.apiserver.http.messages import AnyResponse, Request, page_not_found, warning
+from clientgo.apiserver.http.messages import AnyResponse, Request, page_not_found, warning_headers
 from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter
@@ -23,7 +23,11 @@ from clientgo.apiserver.requests.verbs import (
     VerbCall,
     watch,
 )
-from clientgo.apiserver.resources.errors import method_not_allowed, resource_not_found
+from clientgo.apiserver.resources.errors import (
+    RequestError,
+    method_not_allowed,
+    resource_not_found,
+)
 from clientgo.apiserver.resources.resource import Resource
 
 
@@ -63,10 +67,18 @@ async def answer_resource_request(
         info.subresource,
         representation,
     )
-    answer = await verb(call)
-    if resource.deprecation:
-        answer.headers.append(warning(resource.deprecation))
+    try:
+        answer = await verb(call)
+    except RequestError as error:
+        error.headers += _warning_headers(call)
+        raise
+    answer.headers += _warning_headers(call)
     return answer
+
+
+def _warning_headers(call: VerbCall) -> tuple[tuple[str, str], ...]:
+    deprecation = call.resource.deprecation
+    return warning_headers([deprecation, *call.warnings] if deprecation else call.warnings)
 
 
 def _scope_fits(resource: Resource, info: RequestInfo) -> bool:

@@ -9,7 +9,7 @@ Upstream: apiserver ``endpoints/handlers``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from clientgo.apiserver.http.bodies import decode_object, parse_yaml
@@ -53,6 +53,8 @@ class VerbCall:
     name: str
     subresource: str
     representation: Representation
+    warnings: list[str] = field(default_factory=list)
+    """What the client is warned of, if the request succeeds or fails."""
 
     @property
     def target(self) -> Target:
@@ -117,16 +119,16 @@ async def watch(call: VerbCall) -> AnyResponse:
 async def create(call: VerbCall) -> AnyResponse:
     """Store a new object."""
     options = write_options(call.request, "CreateOptions")
-    obj, warnings = _read_body(call, options)
+    obj = _read_body(call, options)
     _check_namespace(call, obj)
     result = await call.writer.create(call.resource, call.namespace, obj, options)
-    return _written(call, result, warnings)
+    return _written(call, result)
 
 
 async def update(call: VerbCall) -> AnyResponse:
     """Replace an object."""
     options = write_options(call.request, "UpdateOptions")
-    obj, warnings = _read_body(call, options)
+    obj = _read_body(call, options)
     _check_names(call, obj)
 
     def replaced(old: Object) -> Object:
@@ -138,7 +140,7 @@ async def update(call: VerbCall) -> AnyResponse:
         return copied
 
     result = await call.writer.update(call.target, replaced, options, call.subresource)
-    return _written(call, result, warnings)
+    return _written(call, result)
 
 
 async def patch(call: VerbCall) -> AnyResponse:
@@ -150,23 +152,19 @@ async def patch(call: VerbCall) -> AnyResponse:
         error = FieldError.forbidden("force", "may not be specified for non-apply patch")
         raise invalid_options("PatchOptions", [error])
     apply_patch = make_patcher(call.request, call.resource)
-    warnings: list[str] = []
 
     def change(old: Object) -> Object:
-        new, found = _read_patched(call, apply_patch(old), options)
+        new = _read_patched(call, apply_patch(old), options)
         _check_names(call, new)
-        warnings[:] = found
         return new
 
     result = await call.writer.update(call.target, change, options, call.subresource)
-    return _written(call, result, warnings)
+    return _written(call, result)
 
 
-def _read_patched(
-    call: VerbCall, patched: Object, options: WriteOptions
-) -> tuple[Object, list[str]]:
+def _read_patched(call: VerbCall, patched: Object, options: WriteOptions) -> Object:
     try:
-        return read_object(call.resource, patched, options.field_validation)
+        return _read(call, patched, options)
     except RequestError as error:
         if error.code != 400 or options.field_validation is FieldValidation.STRICT:
             raise
@@ -183,19 +181,22 @@ async def apply(call: VerbCall) -> AnyResponse:
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the body is not an object")
     _check_names(call, config)
-    result = await call.writer.apply(call.target, config, options, call.subresource)
-    return _written(call, result, [])
+
+    def read(merged: Object) -> Object:
+        return _read(call, merged, options)
+
+    result = await call.writer.apply(call.target, config, read, options, call.subresource)
+    return _written(call, result)
 
 
 async def delete(call: VerbCall) -> AnyResponse:
     """Delete an object, or mark it as being deleted."""
     options = delete_options(call.request)
     result = await call.writer.delete(call.target, options)
+    call.warnings.extend(result.warnings)
     if result.deleted and not call.resource.strategy.returns_deleted_object:
         return json_response(_deleted_status(call.resource, call.name, result.stored.uid))
-    return object_response(
-        call.resource, result.stored, call.representation, warnings=result.warnings
-    )
+    return object_response(call.resource, result.stored, call.representation)
 
 
 def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
@@ -235,9 +236,17 @@ def _without_list_version(request: Request) -> Request:
 # -- bodies
 
 
-def _read_body(call: VerbCall, options: WriteOptions) -> tuple[Object, list[str]]:
+def _read_body(call: VerbCall, options: WriteOptions) -> Object:
     obj, duplicates = decode_object(call.request, call.resource.kind)
-    return read_object(call.resource, obj, options.field_validation, duplicates)
+    return _read(call, obj, options, duplicates)
+
+
+def _read(
+    call: VerbCall, obj: Object, options: WriteOptions, duplicates: tuple[str, ...] = ()
+) -> Object:
+    """Return the object as its kind reads it; a write that starts again reads again."""
+    read, call.warnings[:] = read_object(call.resource, obj, options.field_validation, duplicates)
+    return read
 
 
 def _check_namespace(call: VerbCall, obj: Object) -> None:
@@ -263,14 +272,10 @@ def _check_names(call: VerbCall, obj: Object) -> None:
     _check_namespace(call, obj)
 
 
-def _written(call: VerbCall, result: WriteResult, warnings: list[str]) -> Response:
-    return object_response(
-        call.resource,
-        result.stored,
-        call.representation,
-        201 if result.created else 200,
-        [*warnings, *result.warnings],
-    )
+def _written(call: VerbCall, result: WriteResult) -> Response:
+    call.warnings.extend(result.warnings)
+    status = 201 if result.created else 200
+    return object_response(call.resource, result.stored, call.representation, status)
 
 
 OBJECT_VERBS: dict[str, tuple[str, Verb]] = {

@@ -1,0 +1,78 @@
+"""Unknown and duplicate fields: the client is warned, also if the request fails."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.apiserver.http_api import CONFIGMAPS, CRDS, WIDGETS, Api, configmap, widget, widget_crd
+
+UNKNOWN = ('299 - "unknown field \\"bogus\\""',)
+MERGE_PATCH = "application/merge-patch+json"
+
+
+def with_unknown_field(name: str, **metadata: Any) -> dict[str, Any]:
+    header = {"apiVersion": "v1", "kind": "ConfigMap"}
+    return header | configmap(name, **metadata) | {"bogus": 1}
+
+
+def test_an_accepted_write_warns_of_an_unknown_field(api: Api) -> None:
+    answer = api.call("POST", CONFIGMAPS, with_unknown_field("a"))
+
+    assert (answer.status, answer.warnings) == (201, UNKNOWN)
+
+
+def test_a_create_that_conflicts_warns_of_an_unknown_field(api: Api) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+
+    answer = api.call("POST", CONFIGMAPS, with_unknown_field("a"))
+
+    assert (answer.status, answer.warnings) == (409, UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("method", "content_type"),
+    [("PUT", "application/json"), ("PATCH", MERGE_PATCH)],
+)
+def test_an_invalid_change_warns_of_an_unknown_field(
+    api: Api, method: str, content_type: str
+) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+    body = with_unknown_field("a", labels={"k": "not a label value"})
+
+    answer = api.call(method, f"{CONFIGMAPS}/a", body, content_type)
+
+    assert (answer.status, answer.warnings) == (422, UNKNOWN)
+
+
+def test_an_invalid_custom_resource_warns_of_an_unknown_field(widgets: Api) -> None:
+    body = widget("a") | {"spec": {"size": "text"}, "bogus": 1}
+
+    answer = widgets.call("POST", WIDGETS, body)
+
+    assert (answer.status, answer.warnings) == (422, UNKNOWN)
+
+
+def test_strict_validation_refuses_instead_of_warning(api: Api) -> None:
+    answer = api.call("POST", CONFIGMAPS, with_unknown_field("a"), fieldValidation="Strict")
+
+    assert (answer.status, answer.warnings) == (400, ())
+
+
+def test_ignored_fields_are_no_warning_of_a_refused_request(api: Api) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+
+    answer = api.call("POST", CONFIGMAPS, with_unknown_field("a"), fieldValidation="Ignore")
+
+    assert (answer.status, answer.warnings) == (409, ())
+
+
+def test_a_deprecated_version_is_a_warning_of_a_refused_request(widgets: Api) -> None:
+    version = {**widget_crd()["spec"]["versions"][0], "deprecated": True}
+    change = {"spec": {"versions": [version | {"deprecationWarning": "use v2"}]}}
+    widgets.patch(f"{CRDS}/widgets.example.com", change)
+
+    answer = widgets.call("GET", f"{WIDGETS}/missing")
+
+    assert (answer.status, answer.warnings) == (404, ('299 - "use v2"',))
