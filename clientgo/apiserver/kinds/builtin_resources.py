@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from clientgo.apiserver.kinds.builtin_strategies import (
     BuiltinStrategy,
     StatusStrategy,
-    WorkloadStrategy,
 )
 from clientgo.apiserver.kinds.columns.table import columns_for
 from clientgo.apiserver.kinds.core import (
@@ -256,7 +255,7 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
     ),
     "networking.k8s.io/v1": (
         _Row("ingressclasses", "IngressClass", _CLUSTER),
-        _Row("ingresses", "Ingress", True, "ing", "", "status", strategy=WorkloadStrategy),
+        _Row("ingresses", "Ingress", True, "ing", "", "status", strategy=StatusStrategy),
         _Row("ipaddresses", "IPAddress", _CLUSTER, "ip"),
         _Row("networkpolicies", "NetworkPolicy", short="netpol"),
         _Row("servicecidrs", "ServiceCIDR", _CLUSTER, "", "", "status", strategy=StatusStrategy),
@@ -269,7 +268,7 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
             "pdb",
             "",
             "status",
-            strategy=WorkloadStrategy,
+            strategy=StatusStrategy,
         ),
     ),
     "rbac.authorization.k8s.io/v1": (

@@ -1,7 +1,8 @@
 """How built-in kinds behave in a write: the general cases.
 
 Promises: an object is read by its published type; a status is written through its subresource only;
-workloads have a generation. Kinds with rules of their own are in the modules beside this one.
+`generations` says which kinds have a generation. Kinds with rules of their own are in the modules
+beside this one.
 
 Does not promise all of upstream's validation, which is written by hand for each kind.
 
@@ -14,6 +15,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from clientgo.apiserver.kinds.generations import GENERATION_FIELDS, raises_generation
 from clientgo.apiserver.kinds.typed_objects import TypeMismatchError, read_typed, validate_typed
 from clientgo.apiserver.resources.errors import bad_request
 from clientgo.apiserver.resources.resource_type import ResourceType
@@ -36,6 +38,7 @@ class BuiltinStrategy(Strategy):
     def __init__(self, api_version: str, kind: str) -> None:
         self.api_version = api_version
         self.kind = kind
+        self.counts_generations = kind in GENERATION_FIELDS
 
     @functools.cached_property
     def openapi_type(self) -> OpenAPIType | None:
@@ -76,6 +79,10 @@ class BuiltinStrategy(Strategy):
         """Return an object with the fields that are always there."""
         obj = super().empty_object(resource)
         return read_typed(obj, self.openapi_type)[0] if self.openapi_type else obj
+
+    def spec_changed(self, new: Object, old: Object) -> bool:
+        """Return True if a field has changed that raises the kind's generation."""
+        return raises_generation(self.kind, new, old)
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors of required fields and enumerations."""
@@ -136,12 +143,6 @@ class StatusStrategy(BuiltinStrategy):
         for key in (new.keys() | old.keys()) - {"apiVersion", "kind", "metadata", "status"}:
             take(new, old, key)
         take(new["metadata"], old["metadata"], "labels")
-
-
-class WorkloadStrategy(StatusStrategy):
-    """A kind with a status and a generation."""
-
-    counts_generations = True
 
 
 def take(new: Object, old: Object, key: str) -> None:

@@ -254,6 +254,11 @@ class PodStrategy(StatusStrategy):
         """Return the phase Pending and the quality of service class."""
         return {"phase": "Pending", "qosClass": _quality_of_service(obj["spec"])}
 
+    def spec_changed(self, new: Object, old: Object) -> bool:
+        """Return True if the spec has changed; the binding to a node does not count."""
+        unbound = ({**pod, "spec": {**pod["spec"], "nodeName": ""}} for pod in (new, old))
+        return super().spec_changed(*unbound)
+
     def grace_period(self, obj: Object, requested: int | None) -> int:
         """Return the grace period of a pod that runs on a node; 0 for others."""
         status = obj.get("status", {})

@@ -13,8 +13,6 @@ from clientgo.schema.field_errors import FieldError
 class WebhookConfigurationStrategy(BuiltinStrategy):
     """Webhook configurations."""
 
-    counts_generations = True
-
     def default(self, obj: Object) -> None:
         """Set failure and match policy, selectors, timeout and scope."""
         for webhook in obj.get("webhooks", ()):
@@ -27,10 +25,6 @@ class WebhookConfigurationStrategy(BuiltinStrategy):
                 webhook.setdefault("reinvocationPolicy", "Never")
             for rule in webhook.get("rules", ()):
                 rule.setdefault("scope", "*")
-
-    def spec_changed(self, new: Object, old: Object) -> bool:
-        """Return True if the webhooks have changed."""
-        return new.get("webhooks") != old.get("webhooks")
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors of the configuration."""

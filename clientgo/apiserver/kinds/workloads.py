@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from clientgo.apiserver.kinds.builtin_strategies import (
-    WorkloadStrategy,
+    StatusStrategy,
     text_fields,
 )
 from clientgo.apiserver.kinds.pod_defaults import default_template
@@ -18,7 +18,7 @@ from clientgo.meta.selectors import SelectorError, selector_from_object
 from clientgo.schema.field_errors import FieldError
 
 
-class TemplateStrategy(WorkloadStrategy):
+class TemplateStrategy(StatusStrategy):
     """Workloads with a pod template and a selector."""
 
     scale_fields = ScaleFields(
@@ -129,7 +129,7 @@ def _default_strategy(spec: Object, field: str, rolling: Object) -> None:
         strategy["rollingUpdate"] = {**rolling, **strategy.get("rollingUpdate", {})}
 
 
-class JobStrategy(WorkloadStrategy):
+class JobStrategy(StatusStrategy):
     """Jobs. No labels or selectors are generated: no controller runs them."""
 
     selectable_fields = text_fields("status.successful")
@@ -149,7 +149,7 @@ def _default_job_spec(spec: Object) -> None:
     default_template(spec)
 
 
-class CronJobStrategy(WorkloadStrategy):
+class CronJobStrategy(StatusStrategy):
     """Cron jobs."""
 
     def default(self, obj: Object) -> None:
