@@ -1,10 +1,10 @@
 """Watched namespaces that change at run time: a ConfigMap says which.
 
 The operator greets ConfigMaps labelled ``greet``, in those namespaces that its own configuration,
-the ConfigMap ``greeter/config``, lists. An edit of it takes effect at once, without a restart.
+the ConfigMap ``greeter/config``, lists. An edit of it takes effect immediately, without a restart.
 
-``python -m examples.namespaces`` works on the cluster of the kubeconfig at hand;
-``python -m examples.namespaces --demo`` brings a cluster of its own, and shows what happens.
+``python -m examples.namespaces`` runs on the cluster of your kubeconfig;
+``python -m examples.namespaces --demo`` runs on an API server of its own.
 """
 
 from __future__ import annotations

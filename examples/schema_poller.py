@@ -1,12 +1,12 @@
 """State outside of the cluster: a database schema for each ``Schema`` object.
 
-The database tells nobody when somebody drops a schema behind the operator's back, so each one is
-asked after every few seconds; the answer is cached, and a difference runs the reconciler. The
-finalizer drops the schema before its object goes. SQLite stands in for the database server: it is
+The database has no watch, so the operator polls each schema every few seconds. The result is
+cached, and a difference triggers the reconciler. The finalizer drops the schema before its object
+is deleted. SQLite stands in for the database server: it is
 a file, and survives the operator.
 
-``python -m examples.schema_poller DATABASE`` works on the cluster of the kubeconfig at hand;
-``python -m examples.schema_poller --demo`` brings a cluster of its own, and shows what happens.
+``python -m examples.schema_poller DATABASE`` runs on the cluster of your kubeconfig;
+``python -m examples.schema_poller --demo`` runs on an API server of its own.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def demo() -> None:
                     lambda: lister.get("shop").status and database.schemas("default_shop"),
                 )
                 database.drop("default_shop")
-                print("somebody drops it behind the operator's back")
+                print("another client drops it")
                 # The database has no watch, so the demonstration has to ask as well.
                 poll_until(lambda: database.schemas("default_shop"), interval=0.05, timeout=20.0)
                 print("and it is there again")

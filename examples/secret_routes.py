@@ -1,10 +1,10 @@
-"""One Secret, many Routes: a certificate that is renewed reaches every Route that uses it.
+"""One Secret, many Routes: a renewed certificate reconciles every Route that uses it.
 
-A Route names its Secret, a Secret names nobody. So the Routes are indexed by what they name, and
-an event of a Secret is mapped to the Routes that the index has for it.
+A Route names its Secret, but a Secret does not name its Routes. So the Routes are indexed by the
+name of their Secret, and an event of a Secret is mapped to the Routes in the index.
 
-``python -m examples.secret_routes`` works on the cluster of the kubeconfig at hand;
-``python -m examples.secret_routes --demo`` brings a cluster of its own, and shows what happens.
+``python -m examples.secret_routes`` runs on the cluster of your kubeconfig;
+``python -m examples.secret_routes --demo`` runs on an API server of its own.
 """
 
 from __future__ import annotations

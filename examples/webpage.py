@@ -1,7 +1,7 @@
 """A web page as one object: the operator keeps a ConfigMap, a Deployment and a Service for it.
 
-``python -m examples.webpage`` works on the cluster of the kubeconfig at hand;
-``python -m examples.webpage --demo`` brings a cluster of its own, and shows what happens.
+``python -m examples.webpage`` runs on the cluster of your kubeconfig;
+``python -m examples.webpage --demo`` runs on an API server of its own.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 The same page, ConfigMap, Service and Deployment: what is to be there is said once for each, and
 when it is compared, written or deleted is no longer this program's business.
 
-``python -m examples.webpage_dependents`` works on the cluster of the kubeconfig at hand;
-``python -m examples.webpage_dependents --demo`` brings a cluster of its own.
+``python -m examples.webpage_dependents`` runs on the cluster of your kubeconfig;
+``python -m examples.webpage_dependents --demo`` runs on an API server of its own.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Promises names that a type checker and an editor know: ``clientset.example_v1.fo
 ``informers.example.v1.foos``, ``listers.example.v1.foos``, all over the generic classes, so that
 the modules hold names and nothing else.
 
-Does not promise layout: whoever writes the text lets a formatter break its lines.
+Does not promise layout: the caller lets a formatter break its lines.
 
 Upstream (``code-generator``) writes an implementation for every kind; here generics do that.
 """

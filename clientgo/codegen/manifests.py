@@ -41,7 +41,7 @@ class _Dumper(yaml.SafeDumper):
         super().increase_indent(flow, indentless=False)
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write out what stands twice: an anchor surprises whoever reads the file."""
+        """Write repeated values in full: readers do not expect YAML anchors."""
         return True
 
 

@@ -103,7 +103,7 @@ def referenced_schema(schema: Schema) -> str:
 
 
 def known_type(schema: str) -> str:
-    """The type by which the library knows a schema, be it a scalar or metadata; or nothing."""
+    """Return the library's type for a schema: a scalar or metadata; None if it has none."""
     return _IN_WIRE.get(schema) or _IN_META.get(schema, "")
 
 

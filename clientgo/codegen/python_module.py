@@ -2,7 +2,7 @@
 
 Promises valid, deterministic text, whatever names and descriptions the source has: text from there
 becomes a literal or a docstring, never code. Does not promise its layout: long lines stay long,
-and whoever writes the text to a file lets the project's formatter break them.
+and the caller lets the project's formatter break them.
 """
 
 from __future__ import annotations

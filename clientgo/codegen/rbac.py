@@ -1,7 +1,7 @@
 """RBAC manifests: what a controller may do, and what people may do with its kinds.
 
 Promises exactly the permissions that were named, nothing by wildcard; what has the same verbs
-shares a rule. Does not find out what a program does: it says so, beside its types::
+shares a rule. Does not find out what a program does: the program declares it::
 
     PERMISSIONS = (
         Permission(Foo, "list", "watch"),
@@ -77,7 +77,7 @@ def controller_roles(
 
 
 def user_roles(*kinds: type[Resource]) -> list[Manifest]:
-    """Roles that let whoever may view or edit a namespace do so with these kinds as well.
+    """Return roles that extend the cluster roles view, edit and admin to these kinds.
 
     Kubernetes' own roles ``view``, ``edit`` and ``admin`` take them in.
     """

@@ -9,7 +9,7 @@ Does not promise short names: a class is called by the path that leads to it
 (``GatewaySpecListenersItem``), so that names stay when other fields come and go.
 
 Differs from :mod:`~clientgo.codegen.openapi_types`, which knows the built-in groups and their
-conventions: here schemas are nested, and by somebody else.
+conventions: here schemas are nested, and follow other conventions.
 """
 
 from __future__ import annotations

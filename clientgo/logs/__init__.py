@@ -1,16 +1,16 @@
-"""Log lines that say what they are about: fields beside the message, and where they come from.
+"""Log lines with fields, from the call and from the context.
 
 ::
 
     with log_context(controller="foo", key="default/a"):    around a piece of work
-        log.info("synced", extra={"attempt": 2})            by anybody who is called there
+        log.info("synced", extra={"attempt": 2})            in any function called there
                 │
                 ▼
     ContextFilter ──► TextFormatter   2026-11-21T04:00:00.000Z INFO my.program: synced
                       JSONFormatter       attempt=2 controller=foo key=default/a
 
-The rooms log to the standard ``logging`` and set nothing up. A program that has nothing of its own
-calls :func:`setup_logging`; one that has gives its handlers a :class:`ContextFilter`.
+The packages log to the standard ``logging`` and set nothing up. A program without a set-up of its
+own calls :func:`setup_logging`; others add a :class:`ContextFilter` to their handlers.
 """
 
 from clientgo.logs.context import (

@@ -1,14 +1,12 @@
-"""Fields that every log line of a piece of work carries, whoever writes it.
+"""Fields for every log line of a block of code, from any logger.
 
-Promises: within :func:`log_context` the lines of every logger carry its fields, also those of
-libraries that know nothing of it; the end of the block takes them away, whatever happens in it.
-What a line says itself, in ``extra``, wins.
+Promises: within :func:`log_context` the lines of every logger have its fields, also those of other
+libraries; the end of the block removes them. Fields in ``extra`` win.
 
-Does not promise to follow the work into other threads: they start without fields, unless they are
-run in a copy of the context (``contextvars.copy_context().run``).
+Does not promise fields in other threads: these start without, unless they run in a copy of the
+context (``contextvars.copy_context().run``).
 
-Differs from client-go (klog, contextual logging), where the logger is handed on from function to
-function: here the functions need not take one.
+Differs from client-go (klog, contextual logging), where functions pass a logger on.
 """
 
 from __future__ import annotations

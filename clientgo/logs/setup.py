@@ -1,4 +1,4 @@
-"""Logging for a program that has set up none.
+"""Set up logging for a program that has no set-up of its own.
 
 Promises: one handler, on the root logger, whose lines carry their fields. Does not replace
 handlers that are there already.

@@ -1,11 +1,11 @@
-"""A client of no server: it remembers what it is asked, and answers from objects in memory.
+"""A client without a server: it records requests and answers from objects in memory.
 
 Promises to be a :class:`~clientgo.client.Client`: controllers, informer factories and event sinks
-take it as one. Every request is recorded before anything answers it; then reactors are asked in
-order, the last of them, unless a test adds others, being the tracker that holds the objects.
+accept it. Every request is recorded first. Then reactors are called in order; the last one, unless
+a test adds others, is the tracker that holds the objects.
 
 Does not promise to be an API server, see :class:`Realism` and ``docs/testing.md``. It does not
-stream initial lists and says so when it is asked, so that informers list and watch.
+stream initial lists: informers list and watch.
 
 Upstream: client-go ``kubernetes/fake``, ``dynamic/fake``, ``metadata/fake`` and ``testing`` Fake.
 Differs in that there is no second client: the real one works on a transport without a network.
@@ -75,7 +75,7 @@ class FakeClient(Client):
             return list(self._actions)
 
     def clear_actions(self) -> None:
-        """Forget what has been asked so far."""
+        """Clear the recorded actions."""
         with self._actions_lock:
             self._actions.clear()
 

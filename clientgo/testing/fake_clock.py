@@ -1,4 +1,4 @@
-"""Clocks that only the test moves.
+"""Clocks that a test moves.
 
 Promises: time stands still between steps; a step sets the new time first and then wakes, in
 order of their deadlines, exactly the waits whose deadline has passed; `wait_for_waiters` and
@@ -28,7 +28,7 @@ _YEAR_2000 = 946684800.0
 
 
 class FakeClock:
-    """A clock that moves only when it is told to.
+    """A clock that moves only when a test steps it.
 
     `start` is the first reading of `monotonic()`, `wall` that of `time()`; both advance together.
     Time is kept in whole nanoseconds, so that many small steps add up exactly. Thread-safe.
@@ -52,8 +52,8 @@ class FakeClock:
     def step(self, seconds: float) -> None:
         """Advance time and wake, in order, every wait whose deadline has come.
 
-        Must not be called with a condition held that somebody waits on. Raises ValueError when
-        `seconds` is negative.
+        Do not call it while holding a condition that another thread waits on. Raises ValueError
+        when `seconds` is negative.
         """
         if seconds < 0:
             raise ValueError(f"a monotonic clock cannot go back: step({seconds!r})")
@@ -140,7 +140,7 @@ class FakeClock:
     def _wait(self, condition: threading.Condition, deadline_ns: int | None) -> bool:
         def notify() -> None:
             # The waiter holds the condition from its registration until it really waits, so a
-            # step in between is blocked until there is somebody to notify.
+            # step in between is blocked until there is a waiter to notify.
             with condition:
                 condition.notify_all()
 
@@ -205,9 +205,9 @@ class _Wait:
 class AutoClock(FakeClock):
     """A fake clock whose sleeps and waits move it on, for code that runs in a single thread.
 
-    A sleep returns at once with time advanced by its length; what was planned with `call_at`
-    happens on the way, which is how a test stops a loop at a given instant. Threads that share
-    one, and plan nothing, never see time go back.
+    A sleep returns immediately, with the time advanced by its length; what was planned with
+    `call_at` happens before it returns, so a test can stop a loop at a given instant. Threads that
+    share one, and plan nothing, never see time go back.
     """
 
     def __init__(self, start: float = 0.0, wall: float = _YEAR_2000) -> None:
@@ -231,7 +231,7 @@ class AutoClock(FakeClock):
         timeout: float | None,
     ) -> bool:
         if timeout is None:
-            raise RuntimeError("an AutoClock has one thread: nobody could end this wait")
+            raise RuntimeError("an AutoClock has one thread: no other thread can end this wait")
         self._advance(nanoseconds(timeout), stop=None)
         return False
 

@@ -1,8 +1,7 @@
-"""A recorder that remembers what it is told instead of writing it anywhere.
+"""An event recorder that keeps events in a list instead of writing them.
 
-Promises what the real one does short of writing: arguments are checked and events made in the
-same way, since it is the same class. Differs from client-go (``tools/record``, FakeRecorder),
-whose bounded channel blocks the code under test when nobody reads it: this one is a list.
+Promises the checks of the real recorder, because it is the same class. Differs from client-go
+(``tools/record``, FakeRecorder), whose bounded channel blocks the code under test when it is full.
 """
 
 from __future__ import annotations

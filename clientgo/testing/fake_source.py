@@ -1,9 +1,9 @@
-"""A server of one kind of object, in memory, for tests of what lists and watches.
+"""Objects of one kind to list and watch, in memory, for tests of reflectors and informers.
 
 Promises: every change gets the next resource version; a list is as of one version, in pages if
 asked; a watch goes on from a version, or begins with the existing objects, and sees every later
-change once and in order. It misbehaves on request: changes that watches miss, history that is
-gone, requests that fail, streams that break or bring rubbish.
+change once and in order. It injects faults: changes that watches miss, expired history,
+requests that fail, streams that break or contain garbage.
 
 Does not promise to be an API server: no selectors, no validation. Use
 ``clientgo.apiserver.EmbeddedAPIServer`` for that.
@@ -99,7 +99,7 @@ class FakeSource:
             self._failures[verb].extend(errors)
 
     def expire_history(self) -> None:
-        """Forget all changes up to now: older versions are expired, open watches go on."""
+        """Expire all versions up to now; open watches continue."""
         with self._changed:
             self._oldest = self._version
             self._history.clear()

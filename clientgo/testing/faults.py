@@ -1,14 +1,14 @@
 """Faults for tests of controllers, and three scenarios that find most of their bugs.
 
-The faults are values: ``server.inject(FailRequests(status=503, times=3))``. The scenarios put
-faults together, each a ``with`` block in which the test makes the world change:
+Faults are values: ``server.inject(FailRequests(status=503, times=3))``. Each
+scenario combines faults and is a ``with`` block in which the test changes objects:
 
-- :func:`stale_view`: after a reconnect, time has gone back for the controller;
-- :func:`unobserved_state`: a change and its reversal happen while it does not look;
-- :class:`CrashBetweenWrites`: it dies after its k-th write, before it hears of the success.
+- :func:`stale_view`: after a reconnect the controller sees an older state;
+- :func:`unobserved_state`: a change and its reversal happen between two lists;
+- :class:`CrashBetweenWrites`: it dies after its k-th write, before it receives the response.
 
-A controller is right if it has converged after each. Upstream has no such tools; the patterns are
-those of research on testing controllers (Sieve).
+A controller is correct if it converges after each. client-go has no such tools; the patterns are
+from research on testing controllers (Sieve).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class StaleView:
         """Let the client reconnect to the server that lags, and list the past.
 
         Raises:
-            TimeoutError: nobody has listed again in ``timeout`` seconds.
+            TimeoutError: no client has listed again in ``timeout`` seconds.
         """
         seen = self._server.struck(self._stale)
         self._server.inject(FailRequests(requests=self._watches, status=410))

@@ -1,8 +1,7 @@
-"""Waiting until something can be seen through the API, without polling and without sleeping.
+"""Wait until the API shows something, without polling and sleeping.
 
-Promises that a condition is looked at again after every change of the watched kinds, as anybody
-could see it through a watch of their own; it shares nothing with the code under test. Does not see
-changes of kinds that it was not told to watch.
+Promises that a condition is checked after every change of the watched kinds, through watches of
+its own; it shares nothing with the code under test. It does not see changes of other kinds.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ R = TypeVar("R", bound=Resource)
 
 
 class ObserverClosedError(Exception):
-    """Nobody watches any more, so nothing further can be seen."""
+    """The observer is closed."""
 
 
 class Observer:

@@ -1,8 +1,8 @@
-"""A transport that takes notes: what was asked of a server, in order.
+"""A transport that records the requests to a server, in order.
 
-Promises that every request is noted before it is sent, as the fake client notes it, so that a
-test can say what a controller wrote, or that it wrote nothing; and that a test can make requests
-fail before they reach the server.
+Promises that every request is recorded before it is sent, as by the fake client, so that a test
+can check what a controller wrote; and that a test can make requests fail before they reach the
+server.
 
 Differs from the fake client in that a server answers.
 """
@@ -24,7 +24,7 @@ Interference: TypeAlias = Callable[[Action], object]
 class RecordingTransport:
     """Passes requests on to another transport; thread-safe.
 
-    ``before`` is told of each request first, in the caller's thread; what it raises is what the
+    ``before`` is called with each request first, in the caller's thread; what it raises is what the
     caller gets, and the request is not sent.
     """
 
@@ -69,12 +69,12 @@ class RecordingTransport:
         return [action for action in self.actions() if action.verb not in READING]
 
     def clear(self) -> None:
-        """Forget what was asked so far."""
+        """Clear the recorded actions."""
         with self._lock:
             self._actions.clear()
 
     def wait_for(self, condition: Callable[[list[Action]], bool], timeout: float = 5.0) -> None:
-        """Block until what was asked so far fulfils a condition, asked after every request.
+        """Block until the recorded actions fulfil a condition, checked after every request.
 
         Raises ``TimeoutError`` after so many real seconds.
         """

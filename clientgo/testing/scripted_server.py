@@ -1,4 +1,4 @@
-"""An HTTP server that does exactly what a test tells it, misbehaviour included.
+"""An HTTP server that follows the script of a test, faults included.
 
 Promises that bytes go out in the pieces, and the connection breaks at the point, that the script
 says; that every request is recorded before it is answered; and that nothing sleeps: a script

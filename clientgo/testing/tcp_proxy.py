@@ -1,8 +1,8 @@
-"""A network between client and server that can be cut.
+"""A TCP proxy between client and server that a test can cut.
 
 Promises that after :meth:`TCPProxy.cut` every connection through it is dead and new ones are
 refused, and that after :meth:`TCPProxy.mend` the same address works again. Tests put it between a
-component and an API server that goes on serving everybody else. Does not delay, reorder or alter
+component and an API server that continues to serve other clients. Does not delay, reorder or alter
 bytes.
 """
 

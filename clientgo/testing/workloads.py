@@ -1,8 +1,7 @@
-"""A stand-in for the controllers and kubelets that a cluster has and the embedded server lacks.
+"""A simulation of the controllers and kubelets that the embedded server does not have.
 
-Promises that a Deployment soon reports as many available replicas as its spec asks for, so that a
-demonstration has an end. Does not create ReplicaSets or Pods and runs no container. It is itself a
-small controller on the library's own parts, and can be read as one.
+Promises that a Deployment soon reports as many available replicas as its spec asks for. Does not
+create ReplicaSets or Pods and runs no container. It is a small controller itself.
 """
 
 from __future__ import annotations

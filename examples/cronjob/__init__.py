@@ -1,1 +1,1 @@
-"""Kubernetes' CronJob once more, as a kind of one's own: the operator layer's larger example."""
+"""Kubernetes' CronJob as a custom resource: the larger example of the operator layer."""

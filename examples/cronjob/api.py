@@ -1,4 +1,4 @@
-"""What a CronJob is: Jobs that somebody wants to have run again and again.
+"""What a CronJob is: a Job that runs on a schedule.
 
 From these classes ``config/crd.yaml`` is made.
 """

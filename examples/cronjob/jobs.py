@@ -74,7 +74,7 @@ def _began(job: Job) -> float:
 
 
 def new_job(cron_job: CronJob, due: datetime) -> Job:
-    """The Job that was due at a time. Its name tells the time, so that nobody makes it twice."""
+    """Return the Job due at a time. The time is in its name, so it cannot be created twice."""
     template = cron_job.spec.job_template
     said = template.metadata
     metadata = ObjectMeta(

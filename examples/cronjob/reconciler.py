@@ -62,7 +62,7 @@ _EVERYTHING: Final = ("get", "list", "watch", "create", "update", "patch", "dele
 @rbac(groups=["batch"], resources=["jobs/status"], verbs=["get"])
 @controller(CronJob, owns=[Job])
 class CronJobReconciler:
-    """Starts Jobs when they are due, and forgets those that have ended.
+    """Starts Jobs when they are due, and deletes old ones that have ended.
 
     ``zone`` is where the hours of schedules are meant. ``source_exact`` tells the last start from
     the Jobs alone, as the tutorial does, even if that goes back.
@@ -219,7 +219,7 @@ class CronJobReconciler:
             there = ctx.client.live.get(Job, name, namespace)
             if is_controlled_by(there, cron_job):
                 return there
-            message = f"Job {name!r} is there already, and belongs to somebody else"
+            message = f"Job {name!r} exists already and has another owner"
             ctx.events.warning(RESOURCE_EXISTS, message, related=there)
             raise OperatorError(f"{message}; delete or rename it") from None
 

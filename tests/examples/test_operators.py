@@ -55,7 +55,7 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             "schema_poller",
             [
                 "the schema is there",
-                "somebody drops it behind the operator's back",
+                "another client drops it",
                 "and it is there again",
                 "another operator takes over where the first one ended",
                 "the object is gone",

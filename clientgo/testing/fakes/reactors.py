@@ -1,12 +1,12 @@
-"""Reactors: functions that answer the actions of a fake client, asked one after the other.
+"""Reactors: functions that answer the actions of a fake client.
 
-Promises: reactors are asked in order, the first that answers wins; all of them, for one action,
+Promises: reactors are called in order, and the first answer counts; all of them, for one action,
 get the same copy of it, so that a change that one makes to its body is seen by the next; no lock is
 held while they run, so that a reactor may use the client that it serves.
 
 Differs from client-go (``testing`` Fake), where a reactor returns three values and an action that
-nobody answers succeeds with an empty object: here a reactor answers, raises or returns None, and
-an action that nobody answers is an error.
+no reactor answers succeeds with an empty object: here a reactor answers, raises or returns None,
+and an action that no reactor answers is an error.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ from clientgo.testing.recording_transport import READING, RecordingTransport
 S = TypeVar("S")
 
 _OPERATOR: Final = "operator-under-test"
-"""How the operator's requests are told from those of the test."""
+"""The user agent of the operator's requests, which differs from that of the test."""
 
 _NOT_ITS_WORK: Final = ("events", "leases")
 
@@ -189,7 +189,7 @@ class FakeCluster:
         self.server.inject(ExpireHistory())
 
     def steal_lease(self, name: str, namespace: str = "default") -> None:
-        """Make somebody else the holder of an operator's lease."""
+        """Make another process the holder of an operator's lease."""
         self._of(Lease, namespace).patch(name, {"spec": {"holderIdentity": "thief"}})
 
     # Inside

@@ -2,7 +2,7 @@
 
 Promises that the run is the framework's own, from the finalizer to the write of the status, and
 that the world is the embedded API server's, so that what passes here is not refused elsewhere.
-Passes that follow at once, after the finalizer was added say, belong to the same run.
+Passes that follow immediately, for example after the finalizer was added, belong to the same run.
 
 Does not promise stale caches or events: a manager on a :class:`FakeCluster` has those.
 """
@@ -40,7 +40,7 @@ from clientgo.testing.operator.still_server import StillServer
 from clientgo.testing.recording_transport import RecordingTransport
 
 MOST_PASSES: Final = 10
-"""That follow each other at once; more are a loop."""
+"""Passes that may follow each other immediately; more are a loop."""
 
 
 def run_once(
@@ -132,7 +132,7 @@ class _Bench:
                 self._controller.remove_source(source.name)
 
     def create_primary(self, obj: Any) -> ObjectName:
-        """Create the object that the run is about, and begin to delete it if it says so."""
+        """Create the object of the run; delete it if it has a deletion timestamp."""
         deleting = bool(metadata_of(obj).deletion_timestamp)
         held = deep_copy(obj)
         metadata = metadata_of(held)
@@ -165,7 +165,7 @@ class _Bench:
         )
 
     def _pass(self, key: ObjectName, state: ObjectState) -> None:
-        """Pass by pass, as a queue would, until none follows at once."""
+        """Run pass by pass, as a queue would, until none follows immediately."""
         cycle = Cycle(self._controller.parts)
         for _ in range(MOST_PASSES):
             state.begin(self._clock.monotonic())

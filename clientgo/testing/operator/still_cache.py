@@ -44,7 +44,7 @@ class _StillKind(KindCache):
         return Subscription(handler, namespaces)
 
     def unsubscribe(self, subscription: Subscription) -> None:
-        """Nobody was told anything."""
+        """Do nothing: no event was delivered."""
 
     def wait_synced(self, subscription: Subscription, *_: Any, **__: Any) -> bool:
         return True

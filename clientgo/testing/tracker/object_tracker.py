@@ -1,6 +1,6 @@
 """The objects of a fake: a store with watches, in memory.
 
-Promises: objects are JSON values that nobody else holds, copied on the way in and on the way out;
+Promises: objects are JSON values, copied when they are stored and when they are returned;
 every change reaches every open watch of its namespace, and of all namespaces, in order; a watch
 buffers without bound and costs nothing once it is stopped.
 
@@ -9,7 +9,7 @@ collected, and a status is not kept apart from a spec. :class:`Realism` switches
 ``clientgo.apiserver.EmbeddedAPIServer`` has all of it.
 
 Upstream: client-go ``testing`` ObjectTracker. Differs in that an object without a name is refused
-there and then, and that a full watch cannot fail the write that filled it.
+immediately, and that a full watch cannot fail the write that filled it.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ class ObjectTracker:
         name: str,
         options: WriteOptions = PLAIN_WRITE,
     ) -> JSONObject:
-        """Remove an object at once, whatever its finalizers, and return its last state."""
+        """Remove an object without regard to its finalizers; return its last state."""
         gvr, key = gvr_of(resource), ObjectName(namespace, name)
         with self._lock:
             last = self._stored_locked(gvr, key).copy()

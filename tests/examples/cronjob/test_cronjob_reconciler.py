@@ -526,7 +526,7 @@ def test_somebody_elses_job_of_that_name_is_a_failure() -> None:
     bench.stale = True
     with pytest.raises(OperatorError):
         bench.reconcile()
-    assert "belongs to somebody else" in bench.warnings[0]
+    assert "has another owner" in bench.warnings[0]
 
 
 def test_a_restarted_operator_goes_on_where_the_last_one_was() -> None:
