@@ -2,7 +2,8 @@
 
 Promises that such a failure never uses up an attempt of a retry policy and is always retried:
 transport errors, 429, every 5xx and conflicts. An error that wraps one, as in ``raise ... from
-error``, counts as one. Of several errors all must be transient.
+error``, counts as one; so does a run whose time ended in a request. Of several errors all must be
+transient.
 
 Differs from Java Operator SDK and controller-runtime, where these failures count as any other.
 """

@@ -10,7 +10,13 @@ import pytest
 from clientgo.meta import ConflictError, NotFoundError
 from clientgo.operator import RateLimit, retry
 from clientgo.operator.controller.config import ControllerConfig
-from clientgo.operator.errors import DependentErrors, Retry, TerminalError
+from clientgo.operator.errors import (
+    CancelledError,
+    DependentErrors,
+    ReconcileTimeoutError,
+    Retry,
+    TerminalError,
+)
 from clientgo.operator.retry import ExponentialRetry, RetryState
 from clientgo.operator.runs import (
     FailedRun,
@@ -20,6 +26,7 @@ from clientgo.operator.runs import (
     TimerKind,
     is_transient,
 )
+from clientgo.rest import RequestStoppedError
 
 TEN_HOURS = 36000.0
 
@@ -361,6 +368,17 @@ def test_a_wrapped_failure_is_as_transient_as_what_it_wraps() -> None:
     assert not is_transient(DependentErrors({"one": conflict, "two": bug}))
     assert not is_transient(NotFoundError.of("gone"))
     assert not is_transient(bug)
+
+
+def test_a_run_whose_time_ended_in_a_request_is_as_transient_as_an_outage() -> None:
+    """OP-RTY-06, OP-CTL-05: an API server that does not answer uses up no attempt."""
+    stopped = RequestStoppedError("GET", "https://server/apis", "stopped")
+    cancelled = CancelledError("the request was cut short")
+    cancelled.__cause__ = stopped
+    timed_out = ReconcileTimeoutError("it took too long")
+    timed_out.__cause__ = cancelled
+    assert is_transient(timed_out)
+    assert not is_transient(ReconcileTimeoutError("it took too long"))
 
 
 def test_a_requeue_survives_failures() -> None:
