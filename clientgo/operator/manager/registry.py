@@ -12,7 +12,8 @@ import difflib
 import threading
 from typing import Any, Final
 
-from clientgo.meta import APIResource
+from clientgo.client import Client
+from clientgo.meta import APIResource, GroupVersion, NotFoundError
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.controller import Controller
 from clientgo.operator.controller.config import ControllerConfig, changed_config
@@ -76,6 +77,17 @@ class ControllerRegistry:
                     f"you mean {' or '.join(near)}?"
                 )
 
+    def check_served(self, client: Client) -> None:
+        """Raise ``ConfigError`` naming the kinds that the API server does not have. Blocks."""
+        missing = {
+            c.primary.group_resource for c in self.all() if not _is_served(client, c.primary)
+        }
+        if missing:
+            raise ConfigError(
+                f"the API server does not have {', '.join(sorted(missing))}: install the "
+                "definitions first, or pass check_crds=False to wait for them"
+            )
+
     def _workers_of(self, resource: APIResource) -> int:
         name = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
         return self._config.workers_by_kind.get(name, self._config.workers)
@@ -92,3 +104,11 @@ def _check_finalizers(one: Controller[Any], other: Controller[Any]) -> None:
             f"controllers {one.name} and {other.name} would both remove the finalizer "
             f"{other.finalizer}; give one another finalizer=..."
         )
+
+
+def _is_served(client: Client, resource: APIResource) -> bool:
+    try:
+        served = client.discovery.resources(GroupVersion(resource.group, resource.version))
+    except NotFoundError:
+        return False
+    return any(found.plural == resource.plural for found in served)

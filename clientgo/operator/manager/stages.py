@@ -29,7 +29,6 @@ from clientgo.operator.manager.leader import Leader
 from clientgo.operator.manager.refreshed_metrics import RefreshedMetrics
 from clientgo.operator.manager.registry import ControllerRegistry
 from clientgo.operator.manager.runnables import RunnableGroup, within
-from clientgo.operator.manager.served_kinds import check_served
 from clientgo.operator.manager.servers import Servers
 
 _CLOSING_TIME: Final = 5.0
@@ -80,7 +79,7 @@ class Stages:
         controllers = self._registry.all()
         self._registry.check_settings()
         if self._config.check_crds:
-            check_served(self._client, [controller.primary for controller in controllers])
+            self._registry.check_served(self._client)
         if self._leader is not None:
             self._leader.check_permissions()
         self._metrics.refresh()
