@@ -1,9 +1,9 @@
 """Objects of built-in kinds, read by their OpenAPI type as servers in typed languages read them.
 
 Promises: ``read_typed`` refuses wrong types, drops and reports unknown fields, leaves out nulls and
-empty lists and maps, and sets the defaults of the published schema, so that a response has the form
-of a server with typed objects. ``validate_typed`` finds missing required fields and unknown
-enumeration values.
+empty lists and maps, writes quantities in their canonical form, and sets the defaults of the
+published schema, so that a response has the form of a server with typed objects. ``validate_typed``
+finds missing required fields and unknown enumeration values.
 
 Does not promise zero values: the schema does not say whether ``replicas: 0`` means "unset", so the
 client's value stays.
@@ -23,6 +23,7 @@ from clientgo.meta.json_values import copy_json
 from clientgo.meta.timestamps import parse_time
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.openapi import OpenAPIType
+from clientgo.text.quantities import canonical_quantity
 
 _INTEGER_RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _HEADER = frozenset({"apiVersion", "kind", "metadata"})
@@ -65,6 +66,8 @@ def _read(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[str]) 
         case "boolean":
             if not isinstance(value, bool):
                 raise _mismatch(value, path, "bool")
+        case "" if openapi_type.node.get("oneOf") == _QUANTITY:
+            return _read_quantity(value, path)
     return value
 
 
@@ -101,6 +104,8 @@ def _read_object(
 
 def _null_member(field: OpenAPIType) -> Any:
     """Return what null means in a map: the zero value of its member type."""
+    if field.node.get("oneOf") == _QUANTITY:
+        return "0"
     return "" if field.type == "string" else None
 
 
@@ -155,6 +160,20 @@ def _read_integer(value: Any, openapi_type: OpenAPIType, path: str) -> int:
     if allowed is not None and value not in allowed:
         raise TypeMismatchError(f"{path}: {value} is out of range of {openapi_type.node['format']}")
     return value
+
+
+_QUANTITY = [{"type": "string"}, {"type": "number"}]
+"""The alternatives by which the documents describe a quantity."""
+
+
+def _read_quantity(value: Any, path: str) -> str:
+    """Return a quantity in its canonical form."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise _mismatch(value, path, "Quantity")
+    try:
+        return canonical_quantity(str(value).strip())
+    except ValueError as error:
+        raise TypeMismatchError(f"parsing quantity in {path}: {error}") from error
 
 
 _JSON_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
@@ -11,18 +10,9 @@ from clientgo.cel.errors import CelEvaluationError
 from clientgo.cel.functions import Overload, function, method
 from clientgo.cel.types import BOOL, DOUBLE, INT, STRING, CelType
 from clientgo.cel.values import INT_RANGE
+from clientgo.text.quantities import parse_quantity
 
 QUANTITY = CelType("kubernetes.Quantity")
-
-_QUANTITY = re.compile(
-    r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([eE][-+]?[0-9]+|[KMGTPE]i|[numkMGTPE]?)", re.ASCII
-)
-_DECIMAL = {
-    suffix: Decimal(10) ** (3 * power)
-    for power, suffix in enumerate(("n", "u", "m", "", "k", "M", "G", "T", "P", "E"), -3)
-}
-_BINARY = {f"{prefix}i": Decimal(1024) ** power for power, prefix in enumerate("KMGTPE", 1)}
-_MAX_EXPONENT = 64
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -39,16 +29,7 @@ class Quantity:
         Raises:
             ValueError: it is not one.
         """
-        match = _QUANTITY.fullmatch(text)
-        if match is None:
-            raise ValueError("quantities must match the regular expression of Kubernetes")
-        number, suffix = Decimal(match[1]), match[2]
-        if suffix[:1] in ("e", "E") and len(suffix) > 1 and suffix != "Ei":
-            exponent = int(suffix[1:])
-            if abs(exponent) > _MAX_EXPONENT:
-                raise ValueError("the exponent of the quantity is out of range")
-            return cls(number.scaleb(exponent))
-        return cls(number * {**_DECIMAL, **_BINARY}[suffix])
+        return cls(parse_quantity(text))
 
     @property
     def is_integer(self) -> bool:

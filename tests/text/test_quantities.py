@@ -1,0 +1,49 @@
+"""Quantities: the amount and the canonical form."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+
+from clientgo.text.quantities import canonical_quantity, parse_quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("1024Mi", "1Gi"),
+        ("1000Mi", "1000Mi"),
+        ("1.5Gi", "1536Mi"),
+        ("-1024Mi", "-1Gi"),
+        ("0.5", "500m"),
+        ("1.5", "1500m"),
+        ("2000m", "2"),
+        ("1000", "1k"),
+        ("1500", "1500"),
+        ("1000000E", "1000000E"),
+        ("0Gi", "0"),
+        ("+.5", "500m"),
+        ("0.5Ki", "512"),
+        ("1.1Ki", "1126400m"),
+        ("9Ei", "9223372036854775807"),
+        ("0.0000000001", "1n"),
+        ("1e3", "1e3"),
+        ("5E2", "500"),
+        ("1.5e3", "1500"),
+    ],
+)
+def test_a_quantity_has_one_canonical_form(text: str, canonical: str) -> None:
+    assert canonical_quantity(text) == canonical
+    assert canonical_quantity(canonical) == canonical
+
+
+@pytest.mark.parametrize(("text", "amount"), [("1Ki", 1024), ("1k", 1000), ("1e3", 1000)])
+def test_the_amount_is_independent_of_the_suffix(text: str, amount: int) -> None:
+    assert parse_quantity(text) == Decimal(amount)
+
+
+@pytest.mark.parametrize("text", ["", "1 Gi", "Gi", "1ki", "1e", "NaN", "1e99", "1" * 2000])
+def test_other_text_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="quantit"):
+        canonical_quantity(text)
