@@ -88,5 +88,5 @@ def _decimal(amount: Decimal, *, exponent_form: bool) -> str:
     while mantissa % 1000 == 0 and (exponent_form or power < max(_DECIMAL_SUFFIXES)):
         mantissa, power = mantissa // 1000, power + 3
     if exponent_form:
-        return f"{mantissa}e{power}" if power else str(mantissa)
+        return f"{mantissa}e{power}"
     return f"{mantissa}{_DECIMAL_SUFFIXES[power]}"

@@ -29,8 +29,9 @@ from clientgo.text.quantities import canonical_quantity, parse_quantity
         ("9Ei", "9223372036854775807"),
         ("0.0000000001", "1n"),
         ("1e3", "1e3"),
-        ("5E2", "500"),
-        ("1.5e3", "1500"),
+        ("5E2", "500e0"),
+        ("1.5e3", "1500e0"),
+        ("0e3", "0"),
     ],
 )
 def test_a_quantity_has_one_canonical_form(text: str, canonical: str) -> None:
