@@ -16,7 +16,7 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     take,
     text_fields,
 )
-from clientgo.apiserver.kinds.pod_defaults import default_pod_spec
+from clientgo.apiserver.kinds.pod_defaults import admit_pod, default_pod, default_pod_spec
 from clientgo.apiserver.resources.names import DNS_1035_LABEL, DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
@@ -248,7 +248,20 @@ class PodStrategy(StatusStrategy):
 
     def default(self, obj: Object) -> None:
         """Set the defaults of the spec and its containers."""
-        default_pod_spec(obj["spec"])
+        default_pod(obj["spec"])
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Set the status, the priority and the default tolerations."""
+        super().prepare_for_create(obj)
+        admit_pod(obj["spec"])
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep the status and the priority; set the default tolerations."""
+        super().prepare_for_update(new, old)
+        for field in ("priority", "preemptionPolicy"):
+            if field in old["spec"]:
+                new["spec"].setdefault(field, old["spec"][field])
+        admit_pod(new["spec"])
 
     def initial_status(self, obj: Object) -> Object:
         """Return the phase Pending and the quality of service class."""

@@ -9,9 +9,57 @@ from typing import Any
 
 from clientgo.apiserver.storage.storage import Object
 
+_NODE_FAILURES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
+_NODE_FAILURE_SECONDS = 300
+
+
+def default_pod(spec: Object) -> None:
+    """Set the defaults of the spec of a pod, in place: those of a template, and some more."""
+    default_pod_spec(spec)
+    spec.setdefault("enableServiceLinks", True)
+    for container in _containers(spec):
+        resources = container["resources"]
+        if "limits" in resources:
+            resources["requests"] = {**resources["limits"], **resources.get("requests", {})}
+
+
+def admit_pod(spec: Object) -> None:
+    """Set what admission sets in the spec of a pod, in place: priority and tolerations.
+
+    The priority of a class is not looked up.
+
+    Upstream: ``plugin/pkg/admission/priority`` and ``defaulttolerationseconds``.
+    """
+    if not spec.get("priorityClassName"):
+        spec.setdefault("priority", 0)
+        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    tolerations = spec.get("tolerations", [])
+    missing = [key for key in _NODE_FAILURES if not any(_tolerates(t, key) for t in tolerations)]
+    if missing:
+        spec["tolerations"] = [*tolerations, *map(_node_failure_toleration, missing)]
+
+
+def _tolerates(toleration: Object, key: str) -> bool:
+    """Return True if a toleration is about the eviction of pods for a taint."""
+    keys, effects = ("", key), ("", "NoExecute")
+    return toleration.get("key", "") in keys and toleration.get("effect", "") in effects
+
+
+def _node_failure_toleration(key: str) -> Object:
+    return {
+        "key": key,
+        "operator": "Exists",
+        "effect": "NoExecute",
+        "tolerationSeconds": _NODE_FAILURE_SECONDS,
+    }
+
+
+def _containers(spec: Object) -> tuple[Object, ...]:
+    return (*spec.get("initContainers", ()), *spec.get("containers", ()))
+
 
 def default_pod_spec(spec: Object) -> None:
-    """Set the defaults of a pod's spec, in place."""
+    """Set the defaults of the spec of a pod or a pod template, in place."""
     spec.setdefault("restartPolicy", "Always")
     spec.setdefault("terminationGracePeriodSeconds", 30)
     spec.setdefault("dnsPolicy", "ClusterFirst")
@@ -19,7 +67,7 @@ def default_pod_spec(spec: Object) -> None:
     spec.setdefault("securityContext", {})
     if "serviceAccountName" in spec:
         spec.setdefault("serviceAccount", spec["serviceAccountName"])
-    for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):
+    for container in (*_containers(spec), *spec.get("ephemeralContainers", ())):
         _default_container(container)
     for volume in spec.get("volumes", ()):
         _default_volume(volume)
@@ -37,9 +85,8 @@ def _default_container(container: Object) -> None:
         source = variable.get("valueFrom", {})
         if "fieldRef" in source:
             source["fieldRef"].setdefault("apiVersion", "v1")
-    resources = container["resources"]
-    if "limits" in resources:
-        resources["requests"] = {**resources["limits"], **resources.get("requests", {})}
+        if "resourceFieldRef" in source:
+            source["resourceFieldRef"].setdefault("divisor", "0")
 
 
 def _pull_policy(image: str) -> str:
@@ -51,6 +98,8 @@ def _pull_policy(image: str) -> str:
 
 
 def _default_probe(probe: Object) -> None:
+    if probe.get("initialDelaySeconds") == 0:
+        del probe["initialDelaySeconds"]  # the zero value is not written
     probe.setdefault("timeoutSeconds", 1)
     probe.setdefault("periodSeconds", 10)
     probe.setdefault("successThreshold", 1)
@@ -61,12 +110,18 @@ def _default_probe(probe: Object) -> None:
 
 
 _FILE_MODE = 0o644
+_TOKEN_SECONDS = 3600
 
 
 def _default_volume(volume: Object) -> None:
     for source in ("secret", "configMap", "downwardAPI", "projected"):
         if isinstance(found := volume.get(source), dict):
             found.setdefault("defaultMode", _FILE_MODE)
+    for source in volume.get("projected", {}).get("sources", ()):
+        if "serviceAccountToken" in source:
+            source["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
+    if "hostPath" in volume:
+        volume["hostPath"].setdefault("type", "")
     if not any(key != "name" for key in volume):
         volume["emptyDir"] = {}
 
