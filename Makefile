@@ -7,7 +7,7 @@ PYTEST_ARGS ?=
 ONCE   ?=
 ROWS   ?=
 
-# The bounds of the kubernetes package in pyproject.toml, and the rooms whose tests meet it. The
+# The bounds of the kubernetes package in pyproject.toml, and the packages whose tests meet it. The
 # suites of other people's programs are left to `make test`.
 MATRIX            := .venv-matrix
 KUBERNETES_oldest := kubernetes==31.0.0

@@ -1,8 +1,8 @@
 """The client-go architecture for Python: the parts that Kubernetes controllers are made of.
 
-Data goes one way round: API server -> reflector -> queue of deltas -> informer -> indexer and
-event handlers -> work queue -> workers -> API server. Each room of this package is one part of
-that loop; import the room you need (``clientgo.workqueue``, ``clientgo.cache``, ...). Importing
+Data flows one way: API server -> reflector -> queue of deltas -> informer -> indexer and
+event handlers -> work queue -> workers -> API server. Each subpackage is one part of
+that loop; import the one that you need (``clientgo.workqueue``, ``clientgo.cache``, ...). Importing
 ``clientgo`` itself loads nothing.
 """
 

@@ -44,7 +44,7 @@ class FooStatus(Model):
 )
 @resource(group="samplecontroller.k8s.io", version="v1alpha1", plural="foos")
 class Foo(Resource):
-    """A Deployment that somebody asked for by name."""
+    """A request for a Deployment by name."""
 
     spec: FooSpec = FooSpec()
     status: FooStatus = FooStatus()

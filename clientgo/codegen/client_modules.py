@@ -215,7 +215,7 @@ class Clientset:
         clientset = Clientset(client)
         clientset.{{call}}.get("example")
 
-    All work through ``client``, which stays open for whoever made it to close.
+    All work through ``client``, which stays open; its owner closes it.
     """
 
     def __init__(self, client: Client) -> None:

@@ -1,6 +1,6 @@
 """The controller: seven steps from a CronJob to its next Job. Read :meth:`reconcile` first.
 
-Promises that a start is made at most once, whoever is restarted when and however old the cache is:
+Promises that a start is made at most once, also after restarts and with an old cache:
 the name of a Job tells the start that it is for, and the mark of the last one is stored before any
 Job that carries it is deleted.
 

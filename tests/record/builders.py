@@ -1,4 +1,4 @@
-"""Objects, events and sinks for the tests of this room."""
+"""Objects, events and sinks for the tests of this package."""
 
 from __future__ import annotations
 

@@ -471,7 +471,7 @@ def test_run_returns_when_its_workers_have_ended() -> None:
 
 
 def test_keys_that_wait_are_left_to_the_next_leader() -> None:
-    """SAMPLE-11: what is in hand is finished, and nothing else is begun."""
+    """SAMPLE-11: the key that is being processed is finished, and no other is taken."""
     foos = [new_foo(name, deployment=name) for name in "ab"]
     world, stop = World(*foos), threading.Event()
     world.client.prepend_reactor("create", "deployments", lambda _: stop.set())
