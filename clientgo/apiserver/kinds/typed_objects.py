@@ -1,9 +1,9 @@
 """Objects of built-in kinds, read by their OpenAPI type as servers in typed languages read them.
 
-Promises: ``read_typed`` refuses wrong types, drops and reports unknown fields, leaves out nulls and
-empty lists and maps, writes quantities in their canonical form, and sets the defaults of the
-published schema, so that a response has the form of a server with typed objects. ``validate_typed``
-finds missing required fields and unknown enumeration values.
+Promises: ``read_typed`` refuses wrong types, drops and reports unknown fields, leaves out nulls
+(except times of conditions) and empty lists and maps, writes quantities in their canonical form,
+and sets the defaults of the published schema, so that a response has the form of a server with
+typed objects. ``validate_typed`` finds missing required fields and unknown enumeration values.
 
 Does not promise zero values: the schema does not say whether ``replicas: 0`` means "unset", so the
 client's value stays.
@@ -26,6 +26,9 @@ from clientgo.schema.openapi import OpenAPIType
 from clientgo.text.quantities import canonical_quantity
 
 _INTEGER_RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
+_TIME = "date-time"
+_CONDITIONS = "status.conditions"
+"""Where times are always written, as null if they are unset; elsewhere they are left out."""
 _HEADER = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -131,7 +134,18 @@ def _read_array(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[
     items = openapi_type.items
     if items is None:
         return value
-    return [_read(item, items, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
+    read = [_read(item, items, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
+    if path == _CONDITIONS:
+        unset = dict.fromkeys(_time_fields(items))
+        read = [{**unset, **item} for item in read]
+    return read
+
+
+@functools.cache
+def _time_fields(openapi_type: OpenAPIType) -> tuple[str, ...]:
+    """Return the fields of an object that are times."""
+    fields = ((name, openapi_type.field(name)) for name in openapi_type.field_names)
+    return tuple(name for name, field in fields if field and field.node.get("format") == _TIME)
 
 
 def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
