@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
+from clientgo.apiserver.objects import metadata as object_meta
 from tests.apiserver.http_api import CONFIGMAPS, WIDGETS, Api, configmap, widget
 
 
@@ -100,3 +103,45 @@ def test_a_required_list_must_hold_something_elsewhere(api: Api) -> None:
 
     assert answer.status == 422
     assert [cause["field"] for cause in answer.body["details"]["causes"]] == ["spec.containers"]
+
+
+def test_a_name_beside_a_generate_name_is_not_replaced(api: Api) -> None:
+    generated = api.create(CONFIGMAPS, configmap("", generateName="pre-"))
+    copied = {key: generated["metadata"][key] for key in ("name", "generateName")}
+
+    answer = api.call("POST", CONFIGMAPS, {"metadata": copied})
+
+    assert (answer.status, answer.body["reason"]) == (409, "AlreadyExists")
+    assert answer.body["details"]["retryAfterSeconds"] == 1
+    assert len(api.get(CONFIGMAPS)["items"]) == 1
+
+
+def test_a_generated_name_that_is_taken_is_generated_again(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = iter(["pre-a", "pre-a", "pre-b"])
+    monkeypatch.setattr(object_meta, "generate_name", lambda prefix: next(names))
+
+    created = [api.create(CONFIGMAPS, configmap("", generateName="pre-")) for _ in range(2)]
+
+    assert [item["metadata"]["name"] for item in created] == ["pre-a", "pre-b"]
+
+
+@pytest.mark.parametrize("version", ["0", "x", "-1"])
+def test_a_version_of_a_new_object_that_names_no_state_is_dropped(api: Api, version: str) -> None:
+    created = api.create(CONFIGMAPS, configmap("a", resourceVersion=version))
+
+    assert int(created["metadata"]["resourceVersion"]) > 0
+
+
+def test_a_new_object_must_not_name_a_state(api: Api) -> None:
+    answer = api.call("POST", CONFIGMAPS, configmap("a", resourceVersion="5"))
+
+    assert answer.status == 500
+    assert answer.body["message"] == "resourceVersion should not be set on objects to be created"
+
+
+def test_errors_of_a_new_object_come_before_its_version(api: Api) -> None:
+    body = configmap("a", resourceVersion="5", labels={"k": "not a label value"})
+
+    assert api.call("POST", CONFIGMAPS, body).status == 422

@@ -97,14 +97,12 @@ class ObjectWriter:
             RequestError: it exists, is invalid, is not admitted, or its namespace is missing.
         """
         metadata = obj["metadata"]
-        if given := metadata.get("resourceVersion"):
-            if given != "0":
-                raise internal("resourceVersion should not be set on objects to be created")
-            del metadata["resourceVersion"]
         self._admission.check(Operation.CREATE, resource, namespace, metadata.get("name", ""))
         collection = self._collection(resource)
+        must_generate = not metadata.get("name")
         self._prepare_new(resource, namespace, obj)
-        _avoid_taken_name(collection, namespace, metadata)
+        if must_generate:
+            _avoid_taken_name(collection, namespace, metadata)
         target = Target(resource, namespace, metadata.get("name", ""))
         review = Review(
             Operation.CREATE,
@@ -126,10 +124,15 @@ class ObjectWriter:
         if causes:
             raise invalid(resource.reported, target.name, causes)
         await self._admission.validate(review)
+        _take_version_of_new(obj["metadata"])
         existing = collection.get(target.key)
         if existing is not None:
-            being_deleted = "deletionTimestamp" in existing.decode()["metadata"]
-            raise already_exists(resource, target.name, being_deleted=being_deleted)
+            raise already_exists(
+                resource,
+                target.name,
+                being_deleted="deletionTimestamp" in existing.decode()["metadata"],
+                may_generate="generateName" in obj["metadata"],
+            )
         stored = self._store(collection, target, obj, dry_run=options.dry_run)
         return WriteResult(stored, created=True, warnings=review.warnings)
 
@@ -317,12 +320,18 @@ def _existing(collection: Collection, target: Target) -> StoredObject:
 def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:
     """Generate another name while the generated one is taken."""
     prefix = metadata.get("generateName")
-    if not prefix or not metadata["name"].startswith(prefix):
+    if not prefix:
         return
     for _ in range(_GENERATE_ATTEMPTS):
         if collection.get(object_key(namespace, metadata["name"])) is None:
             return
         metadata["name"] = object_meta.generate_name(prefix)
+
+
+def _take_version_of_new(metadata: dict[str, Any]) -> None:
+    """Remove the version that a client sent with a new object; only 0 and no number may be."""
+    if parse_version(metadata.pop("resourceVersion", "")):
+        raise internal("resourceVersion should not be set on objects to be created")
 
 
 def _check_version(target: Target, new: dict[str, Any], old: dict[str, Any]) -> None:

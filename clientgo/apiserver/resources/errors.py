@@ -71,12 +71,20 @@ def not_found(resource: ResourceType, name: str) -> RequestError:
 
 
 def already_exists(
-    resource: ResourceType, name: str, *, being_deleted: bool = False
+    resource: ResourceType, name: str, *, being_deleted: bool = False, may_generate: bool = False
 ) -> RequestError:
-    """Return a 409: an object of the name exists, or waits for its finalizers."""
+    """Return a 409: an object of the name exists, or waits for its finalizers.
+
+    ``may_generate`` says that the new object has a generateName; then a client may retry.
+    """
     prefix = "object is being deleted: " if being_deleted else ""
     message = f'{prefix}{resource.qualified_name} "{name}" already exists'
-    return RequestError(409, "AlreadyExists", message, _about(resource, name))
+    details = _about(resource, name)
+    if not may_generate:
+        return RequestError(409, "AlreadyExists", message, details)
+    message += ", the server was not able to generate a unique name for the object"
+    details["retryAfterSeconds"] = 1
+    return RequestError(409, "AlreadyExists", message, details, (("retry-after", "1"),))
 
 
 def conflict(resource: ResourceType, name: str, why: str, *, by_kind: bool = False) -> RequestError:
