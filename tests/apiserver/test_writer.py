@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -145,3 +146,88 @@ def test_errors_of_a_new_object_come_before_its_version(api: Api) -> None:
     body = configmap("a", resourceVersion="5", labels={"k": "not a label value"})
 
     assert api.call("POST", CONFIGMAPS, body).status == 422
+
+
+PODS = "/api/v1/namespaces/default/pods"
+
+
+def pod(name: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+
+
+STORAGE = "/apis/storage.k8s.io/v1"
+CLAIM = {
+    "accessModes": ["ReadWriteOnce"],
+    "resources": {"requests": {"storage": "1Gi"}},
+}
+ATTACHMENT = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
+VOLUME = {
+    "accessModes": ["ReadWriteOnce"],
+    "capacity": {"storage": "1Gi"},
+    "hostPath": {"path": "/a"},
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "answered"),
+    [
+        (PODS, {"spec": pod("a")["spec"]}, "Pod"),
+        (
+            "/api/v1/namespaces/default/persistentvolumeclaims",
+            {"spec": CLAIM},
+            "PersistentVolumeClaim",
+        ),
+        ("/api/v1/persistentvolumes", {"spec": VOLUME}, "PersistentVolume"),
+        ("/api/v1/namespaces/default/resourcequotas", {"spec": {}}, "ResourceQuota"),
+        ("/api/v1/namespaces/default/serviceaccounts", {}, "ServiceAccount"),
+        (f"{STORAGE}/storageclasses", {"provisioner": "p"}, "StorageClass"),
+        (f"{STORAGE}/csidrivers", {"spec": {}}, "CSIDriver"),
+        (f"{STORAGE}/volumeattachments", {"spec": ATTACHMENT}, "VolumeAttachment"),
+        (CONFIGMAPS, {}, "Status"),
+        ("/api/v1/namespaces/default/secrets", {}, "Status"),
+        ("/api/v1/namespaces/default/limitranges", {"spec": {"limits": []}}, "Status"),
+    ],
+)
+def test_a_deletion_answers_the_object_or_a_status_by_its_kind(
+    api: Api, path: str, content: dict[str, Any], answered: str
+) -> None:
+    api.create(path, {"metadata": {"name": "a"}} | content)
+
+    answer = api.delete(f"{path}/a", {"gracePeriodSeconds": 0})
+
+    assert answer["kind"] == answered
+
+
+def test_a_pod_is_marked_as_deleted_before_it_goes(api: Api) -> None:
+    created = api.create(PODS, pod("a"))
+    watch = api.watch(PODS, resourceVersion=created["metadata"]["resourceVersion"])
+
+    answer = api.delete(f"{PODS}/a")
+
+    events = [watch.next(), watch.next()]
+    watch.close()
+    assert [event["type"] for event in events] == ["MODIFIED", "DELETED"]
+    assert answer == events[1]["object"]
+    for event in events:
+        metadata = event["object"]["metadata"]
+        assert metadata["deletionGracePeriodSeconds"] == 0
+        assert "deletionTimestamp" in metadata
+
+
+def test_a_dry_run_of_a_deletion_marks_no_pod(api: Api) -> None:
+    api.create(PODS, pod("a"))
+
+    answer = api.call("DELETE", f"{PODS}/a", dryRun="All")
+
+    assert "deletionTimestamp" in answer.body["metadata"]
+    assert "deletionTimestamp" not in api.get(f"{PODS}/a")["metadata"]
+
+
+def test_an_object_without_a_grace_period_is_not_marked_before_it_goes(api: Api) -> None:
+    created = api.create(CONFIGMAPS, configmap("a"))
+    watch = api.watch(CONFIGMAPS, resourceVersion=created["metadata"]["resourceVersion"])
+
+    api.delete(f"{CONFIGMAPS}/a")
+
+    assert watch.next()["type"] == "DELETED"
+    watch.close()

@@ -20,7 +20,6 @@ from clientgo.apiserver.kinds.core import (
     PodStrategy,
     PodTemplateStrategy,
     SecretStrategy,
-    ServiceAccountStrategy,
     ServiceStrategy,
 )
 from clientgo.apiserver.kinds.definitions import CrdStrategy
@@ -122,15 +121,7 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
             "resourcequotas", "ResourceQuota", True, "quota", "", "status", strategy=StatusStrategy
         ),
         _Row("secrets", "Secret", strategy=SecretStrategy),
-        _Row(
-            "serviceaccounts",
-            "ServiceAccount",
-            True,
-            "sa",
-            "",
-            "token",
-            strategy=ServiceAccountStrategy,
-        ),
+        _Row("serviceaccounts", "ServiceAccount", True, "sa", "", "token"),
         _Row("services", "Service", True, "svc", "all", "status proxy", strategy=ServiceStrategy),
     ),
     "admissionregistration.k8s.io/v1": (
@@ -297,6 +288,26 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
 }
 """Resources by apiVersion, in the order of discovery."""
 
+_RETURNED_WHEN_DELETED = frozenset(
+    {
+        "csidrivers",
+        "csinodes",
+        "customresourcedefinitions",
+        "namespaces",
+        "persistentvolumeclaims",
+        "persistentvolumes",
+        "pods",
+        "podtemplates",
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+        "storageclasses",
+        "volumeattachments",
+        "volumeattributesclasses",
+    }
+)
+"""Resources whose deletion answers the object; that of the others answers a Status."""
+
 _SUBRESOURCES: dict[str, tuple[tuple[str, ...], GroupVersionKind | None]] = {
     "status": (STATUS_VERBS, None),
     "scale": (STATUS_VERBS, _SCALE),
@@ -326,6 +337,7 @@ def builtin_resources() -> Iterator[Resource]:
                 subresources.append(Subresource(name, verbs, kind or own_kind))
             strategy = row.strategy(api_version, row.kind)
             strategy.columns = columns_for(api_version, row.plural)
+            strategy.returns_deleted_object = row.plural in _RETURNED_WHEN_DELETED
             yield Resource(
                 group=group,
                 version=version,

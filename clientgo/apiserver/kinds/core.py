@@ -130,7 +130,6 @@ class NamespaceStrategy(StatusStrategy):
     """Namespaces: their finalizers stay until they are empty."""
 
     name_rule = DNS_LABEL
-    returns_deleted_object = True
 
     selectable_fields = text_fields("status.phase")
 
@@ -180,17 +179,10 @@ def _label_with_name(metadata: dict[str, Any]) -> None:
         }
 
 
-class ServiceAccountStrategy(BuiltinStrategy):
-    """Service accounts."""
-
-    returns_deleted_object = True
-
-
 class ServiceStrategy(StatusStrategy):
     """Services, without addresses."""
 
     name_rule = DNS_1035_LABEL
-    returns_deleted_object = True
 
     selectable_fields = text_fields("spec.clusterIP", "spec.type")
 
@@ -298,8 +290,6 @@ def _quality_of_service(spec: Mapping[str, Any]) -> str:
 
 class PodTemplateStrategy(BuiltinStrategy):
     """Pod templates."""
-
-    returns_deleted_object = True
 
     def default(self, obj: Object) -> None:
         """Set the defaults of the pod's spec."""

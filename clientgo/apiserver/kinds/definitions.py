@@ -20,7 +20,6 @@ class CrdStrategy(StatusStrategy):
     """CustomResourceDefinitions."""
 
     allow_unconditional_update = False
-    returns_deleted_object = True
     deletion_finalizers = (CLEANUP_FINALIZER,)
 
     def default(self, obj: Object) -> None:

@@ -286,9 +286,13 @@ class ObjectWriter:
         grace = resource.strategy.grace_period(marked, options.grace_period)
         if not finalizers and not grace and resource.strategy.may_go(marked):
             last = stored
+            if grace is not None:
+                mark_deleted(resource, marked, finalizers, grace, self._state.timestamp())
+                last = self._store(collection, target, marked, dry_run=options.dry_run)
             if not options.dry_run:
                 last = self._state.storage.delete(collection, target.key)
             return WriteResult(last, deleted=True, warnings=review.warnings)
+        grace = grace or 0
         mark_deleted(resource, marked, finalizers, grace, self._state.timestamp(grace))
         if marked == old:
             return WriteResult(stored, warnings=review.warnings)

@@ -132,9 +132,12 @@ class Strategy:
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         """Copy from ``old`` what a write to the status may not change."""
 
-    def grace_period(self, obj: Object, requested: int | None) -> int:
-        """Return the grace period of a deletion in seconds."""
-        return 0
+    def grace_period(self, obj: Object, requested: int | None) -> int | None:
+        """Return the grace period of a deletion in seconds; None if the kind has none.
+
+        An object with a grace period is marked as deleted before it goes, even if that is 0.
+        """
+        return None
 
     def may_go(self, obj: Object) -> bool:
         """Return True if an object without finalizers can be removed immediately."""
