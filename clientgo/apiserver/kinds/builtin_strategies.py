@@ -15,6 +15,7 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
+from clientgo.apiserver.kinds.defaults import set_defaults
 from clientgo.apiserver.kinds.generations import GENERATION_FIELDS, raises_generation
 from clientgo.apiserver.kinds.typed_objects import TypeMismatchError, read_typed, validate_typed
 from clientgo.apiserver.resources.errors import bad_request
@@ -69,11 +70,12 @@ class BuiltinStrategy(Strategy):
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a '
                 f"{resource.kind}: {error}"
             ) from error
+        set_defaults(self.kind, read)
         self.default(read)
         return Decoded(read, unknown)
 
     def default(self, obj: Object) -> None:
-        """Set the defaults that the published type does not have, in place."""
+        """Set the defaults that depend on other fields, in place; see `defaults` for the others."""
 
     def empty_object(self, resource: ResourceType) -> Object:
         """Return an object with the fields that are always there."""
@@ -103,6 +105,7 @@ class StatusStrategy(BuiltinStrategy):
     def prepare_for_create(self, obj: Object) -> None:
         """Replace the status by the initial one."""
         obj["status"] = self.initial_status(obj)
+        set_defaults(self.kind, obj)
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Read an object by its published type; add the zeros that a status always has.

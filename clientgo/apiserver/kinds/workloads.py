@@ -97,8 +97,6 @@ class StatefulSetStrategy(TemplateStrategy):
         spec.setdefault("podManagementPolicy", "OrderedReady")
         spec.setdefault("revisionHistoryLimit", 10)
         _default_strategy(spec, "updateStrategy", {"partition": 0})
-        policy = {"whenDeleted": "Retain", "whenScaled": "Retain"}
-        spec.setdefault("persistentVolumeClaimRetentionPolicy", policy)
 
     def initial_status(self, obj: Object) -> Object:
         """Return a status without pods."""
