@@ -76,3 +76,13 @@ def test_a_deprecated_version_is_a_warning_of_a_refused_request(widgets: Api) ->
     answer = widgets.call("GET", f"{WIDGETS}/missing")
 
     assert (answer.status, answer.warnings) == (404, ('299 - "use v2"',))
+
+
+@pytest.mark.parametrize(("length", "status"), [(128, 201), (129, 422)])
+def test_a_field_manager_has_at_most_128_bytes(api: Api, length: int, status: int) -> None:
+    answer = api.call("POST", CONFIGMAPS, configmap("a"), fieldManager="m" * length)
+
+    assert answer.status == status
+    if status == 422:
+        [cause] = answer.body["details"]["causes"]
+        assert (cause["field"], cause["reason"]) == ("fieldManager", "FieldValueTooLong")

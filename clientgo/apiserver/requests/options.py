@@ -84,9 +84,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         causes.append(FieldError.not_supported("dryRun", dry_run, ["All"]))
     manager = request.parameter("fieldManager")
     if len(manager) > _MAX_MANAGER_LENGTH:
-        causes.append(
-            FieldError.invalid("fieldManager", manager, "may not be longer than 128 bytes")
-        )
+        causes.append(FieldError.too_long("fieldManager", _MAX_MANAGER_LENGTH))
     elif not manager.isprintable():
         causes.append(
             FieldError.invalid("fieldManager", manager, "should only contain printable characters")
