@@ -68,7 +68,7 @@ def validate_crd_change(new: Object, old: Object) -> list[FieldError]:
     for path, field in immutable:
         errors += _immutable(path, after, before, field)
     errors += _immutable("spec.names.plural", after["names"], before["names"], "plural")
-    known = {version["name"] for version in after["versions"]}
+    known = {version["name"] for version in after.get("versions", ())}
     for index, stored in enumerate(new.get("status", {}).get("storedVersions", ())):
         if stored not in known:
             detail = (

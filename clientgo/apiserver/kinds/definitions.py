@@ -55,5 +55,5 @@ class CrdStrategy(StatusStrategy):
         return validate_crd(obj)
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """Return the changes that a definition does not allow, or else its errors."""
-        return validate_crd_change(new, old) or validate_crd_spec(new)
+        """Return the errors of the definition and of the change."""
+        return validate_crd_spec(new) + validate_crd_change(new, old)
