@@ -9,6 +9,7 @@ Upstream: apiextensions-apiserver ``pkg/registry/customresource``.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -18,7 +19,8 @@ from clientgo.apiserver.crds.json_path import JsonPath
 from clientgo.apiserver.objects.metadata import embedded_causes
 from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
 from clientgo.apiserver.resources.errors import bad_request, invalid
-from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
+from clientgo.apiserver.resources.registry import version_priority
+from clientgo.apiserver.resources.resource import STATUS_VERBS, Resource, Subresource
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, ScaleFields, Strategy
 from clientgo.apiserver.storage.storage import Object
@@ -29,6 +31,9 @@ from clientgo.schema.field_types import custom_resource_field_type
 
 _STATUS = FieldSet.of([field_path("status")])
 _SPEC_AND_METADATA = FieldSet.of([field_path("spec"), field_path("metadata")])
+
+_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+"""In the order in which discovery lists them for custom resources."""
 
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 
@@ -190,6 +195,8 @@ def _selectable_reader(path: str) -> FieldReader:
 def _as_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return str(value)
 
 
@@ -276,11 +283,11 @@ def resources_of(crd: Object, schema_version: int) -> list[Resource]:
                 short_names=tuple(names.get("shortNames", ())),
                 categories=tuple(names.get("categories", ())),
                 namespaced=spec["scope"] == "Namespaced",
-                verbs=CRUD_VERBS,
+                verbs=_VERBS,
                 subresources=_subresources(group, version, names["kind"]),
                 strategy=strategy,
                 is_custom=True,
-                deprecation=_deprecation(group, version, names["kind"]),
+                deprecation=_deprecation(spec, version),
                 read=_reader(strategy, f"{group}/{version['name']}"),
                 read_until=schema_version if is_stored else sys.maxsize,
                 write=None if is_stored else _writer(f"{group}/{storage_version}"),
@@ -289,11 +296,21 @@ def resources_of(crd: Object, schema_version: int) -> list[Resource]:
     return found
 
 
-def _deprecation(group: str, version: Mapping[str, Any], kind: str) -> str:
+def _deprecation(spec: Mapping[str, Any], version: Mapping[str, Any]) -> str:
+    """Return the warning of a deprecated version; by default it names the newest other."""
     if not version.get("deprecated"):
         return ""
-    default = f"{group}/{version['name']} {kind} is deprecated"
-    return str(version.get("deprecationWarning", default))
+    if text := version.get("deprecationWarning"):
+        return str(text)
+    group, kind = spec["group"], spec["names"]["kind"]
+    text = f"{group}/{version['name']} {kind} is deprecated"
+    usable = [item["name"] for item in spec["versions"] if _is_usable(item)]
+    newest = min([*usable, version["name"]], key=version_priority)
+    return text if newest == version["name"] else f"{text}; use {group}/{newest} {kind}"
+
+
+def _is_usable(version: Mapping[str, Any]) -> bool:
+    return bool(version["served"] and not version.get("deprecated"))
 
 
 def _reader(strategy: CustomStrategy, api_version: str) -> Callable[[Object], Object]:
