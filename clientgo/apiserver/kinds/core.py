@@ -180,7 +180,7 @@ def _label_with_name(metadata: dict[str, Any]) -> None:
 
 
 class ServiceStrategy(StatusStrategy):
-    """Services, without addresses."""
+    """Services. No addresses are allocated; those that a client sets are kept."""
 
     name_rule = DNS_1035_LABEL
 
@@ -197,8 +197,27 @@ class ServiceStrategy(StatusStrategy):
             spec.setdefault("ipFamilies", ["IPv4"])
         if spec["type"] in ("NodePort", "LoadBalancer"):
             spec.setdefault("externalTrafficPolicy", "Cluster")
+        if spec["type"] == "LoadBalancer":
+            spec.setdefault("allocateLoadBalancerNodePorts", True)
+        if spec["sessionAffinity"] == "ClientIP":
+            client = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
+            client.setdefault("timeoutSeconds", _AFFINITY_SECONDS)
+        else:
+            spec.pop("sessionAffinityConfig", None)
         for port in spec.get("ports", ()):
             port.setdefault("targetPort", port["port"])
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Set the status, and the list of addresses from the one address."""
+        super().prepare_for_create(obj)
+        _complete_cluster_ips(obj["spec"])
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep the status, and the addresses that the client left out."""
+        super().prepare_for_update(new, old)
+        if old["spec"]["type"] != "ExternalName":
+            _keep_cluster_ips(new["spec"], old["spec"])
+        _complete_cluster_ips(new["spec"])
 
     def initial_status(self, obj: Object) -> Object:
         """Return an empty load balancer status."""
@@ -219,6 +238,32 @@ class ServiceStrategy(StatusStrategy):
                 detail = "must be between 1 and 65535, inclusive"
                 errors.append(FieldError.invalid(f"{path}.port", port["port"], detail))
         return errors
+
+
+_AFFINITY_SECONDS = 10_800
+_ADDRESSES = ("clusterIP", "clusterIPs")
+
+
+def _keep_cluster_ips(spec: Object, old: Object) -> None:
+    """Keep the addresses that an update leaves out; an external name has none."""
+    if spec["type"] == "ExternalName":
+        if all(spec.get(field) in (None, old.get(field)) for field in _ADDRESSES):
+            for field in _ADDRESSES:
+                spec.pop(field, None)
+        return
+    if not spec.get("clusterIP"):
+        take(spec, old, "clusterIP")
+    same = spec.get("clusterIP") == old.get("clusterIP")
+    if same and not spec.get("clusterIPs"):
+        take(spec, old, "clusterIPs")
+    elif not same and spec.get("clusterIPs") == old.get("clusterIPs"):
+        spec.pop("clusterIPs", None)
+
+
+def _complete_cluster_ips(spec: Object) -> None:
+    """Set the list of addresses from the one address."""
+    if spec.get("clusterIP") and not spec.get("clusterIPs"):
+        spec["clusterIPs"] = [spec["clusterIP"]]
 
 
 # -- pods
