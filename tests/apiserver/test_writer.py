@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.objects import metadata as object_meta
-from tests.apiserver.http_api import CONFIGMAPS, WIDGETS, Api, configmap, widget
+from tests.apiserver.http_api import CONFIGMAPS, MERGE_PATCH, WIDGETS, Api, configmap, widget
 
 
 def test_of_two_updates_from_one_version_one_is_refused(api: Api) -> None:
@@ -231,3 +231,56 @@ def test_an_object_without_a_grace_period_is_not_marked_before_it_goes(api: Api)
 
     assert watch.next()["type"] == "DELETED"
     watch.close()
+
+
+OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
+
+
+@pytest.mark.parametrize(
+    ("reference", "fields"),
+    [
+        (None, ["apiVersion", "kind", "name", "uid"]),
+        ({}, ["apiVersion", "kind", "name", "uid"]),
+        (OWNER | {"uid": ""}, ["uid"]),
+        (OWNER | {"apiVersion": "a/b/c"}, ["apiVersion"]),
+        (OWNER | {"apiVersion": "example.com/"}, ["apiVersion"]),
+        (OWNER | {"kind": "Event"}, [""]),
+        (OWNER | {"kind": "Event", "apiVersion": "events.k8s.io/v1"}, []),
+        (OWNER | {"apiVersion": "example.com/v1"}, []),
+    ],
+)
+def test_an_owner_reference_names_an_object_that_may_own(
+    api: Api, reference: Any, fields: list[str]
+) -> None:
+    answer = api.call("POST", CONFIGMAPS, configmap("a", ownerReferences=[reference]))
+
+    causes = answer.body.get("details", {}).get("causes", [])
+    prefix = "metadata.ownerReferences"
+    found = [cause["field"].removeprefix(prefix).removeprefix(".") for cause in causes]
+    assert (answer.status, found) == (422 if fields else 201, fields)
+
+
+def test_an_unknown_field_of_an_owner_reference_is_a_warning(api: Api) -> None:
+    body = configmap("a", ownerReferences=[OWNER, OWNER | {"uid": "v", "bogus": 1}])
+
+    answer = api.call("POST", CONFIGMAPS, body)
+
+    warning = '299 - "unknown field \\"metadata.ownerReferences[1].bogus\\""'
+    assert (answer.status, answer.warnings) == (201, (warning,))
+
+
+@pytest.mark.parametrize(("method", "when"), [("PUT", ""), ("PATCH", " after mutating admission")])
+def test_an_owner_reference_that_occurs_twice_is_stored_once(
+    api: Api, method: str, when: str
+) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+    same_uid = OWNER | {"name": "p"}
+    body = configmap("a", ownerReferences=[OWNER, same_uid, OWNER])
+    content_type = MERGE_PATCH if method == "PATCH" else "application/json"
+
+    answer = api.call(method, f"{CONFIGMAPS}/a", body, content_type)
+
+    assert answer.body["metadata"]["ownerReferences"] == [OWNER, same_uid]
+    [warning] = answer.warnings
+    assert f"contains duplicate entries{when}" in warning
+    assert "duplicate UID(s) observed: u" in warning

@@ -10,6 +10,7 @@ apimachinery ``api/validation`` objectmeta.
 from __future__ import annotations
 
 import random
+import re
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +32,9 @@ _MAX_GENERATED = 63 - _RANDOM_LENGTH
 
 ANNOTATIONS_LIMIT = 256 * 1024
 """Maximum bytes of all annotation keys and values of an object."""
+
+_VERSIONED = re.compile(r"([^/]*/)?[^/]+")
+"""An apiVersion with a version: ``v1`` or ``group/v1``."""
 
 _ORPHAN_FINALIZERS = ("orphan", "foregroundDeletion")
 
@@ -62,7 +66,11 @@ class _ObjectMeta(msgspec.Struct, omit_defaults=True, rename="camel"):
 
 
 _KNOWN = frozenset(_ObjectMeta.__struct_encode_fields__)
+_KNOWN_OF_OWNERS = frozenset(_OwnerReference.__struct_encode_fields__)
 _OBSOLETE = frozenset({"selfLink"})
+
+_NO_OWNERS = frozenset({("v1", "Event")})
+"""apiVersion and kind of objects that can't own others."""
 
 
 def read_metadata(obj: Object) -> tuple[str, ...]:
@@ -76,14 +84,19 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
         raw = {}
     elif not isinstance(raw, dict):
         raise bad_request("metadata of the object is not an object")
-    unknown = tuple(f"metadata.{key}" for key in raw if key not in _KNOWN and key not in _OBSOLETE)
+    unknown = [f"metadata.{key}" for key in raw if key not in _KNOWN and key not in _OBSOLETE]
     present = {key: _without_nulls(value) for key, value in raw.items() if value is not None}
+    if isinstance(owners := present.get("ownerReferences"), list):
+        present["ownerReferences"] = [{} if item is None else item for item in owners]
     try:
         typed = convert(present, _ObjectMeta)
     except msgspec.ValidationError as error:
         raise bad_request(f"metadata of the object can't be read: {error}") from error
     obj["metadata"] = msgspec.to_builtins(typed)
-    return unknown
+    for index, reference in enumerate(present.get("ownerReferences", ())):
+        path = f"metadata.ownerReferences[{index}]"
+        unknown += [f"{path}.{key}" for key in reference if key not in _KNOWN_OF_OWNERS]
+    return tuple(unknown)
 
 
 def _without_nulls(value: Any) -> Any:
@@ -221,16 +234,38 @@ def _annotation_causes(annotations: Mapping[str, str]) -> list[FieldError]:
 def _owner_causes(references: list[dict[str, Any]]) -> list[FieldError]:
     causes = []
     for reference in references:
-        for field in ("apiVersion", "kind", "name", "uid"):
-            if not reference.get(field):
-                path = f"metadata.ownerReferences.{field}"
-                causes.append(FieldError.invalid(path, "", "must not be empty"))
+        path = "metadata.ownerReferences"
+        api_version = reference.get("apiVersion", "")
+        if not _VERSIONED.fullmatch(api_version):
+            detail = "version must not be empty"
+            causes.append(FieldError.invalid(f"{path}.apiVersion", api_version, detail))
+        causes += [
+            FieldError.invalid(f"{path}.{field}", "", "must not be empty")
+            for field in ("kind", "name", "uid")
+            if not reference.get(field)
+        ]
+        if (api_version, reference.get("kind")) in _NO_OWNERS:
+            detail = f"{reference.get('kind')} is disallowed from being an owner"
+            causes.append(FieldError.invalid(path, reference, detail))
     controllers = [item for item in references if item.get("controller")]
     if len(controllers) > 1:
         named = " and ".join(f"{item.get('kind')}/{item.get('name')}" for item in controllers)
         detail = f"only one reference can have controller set to true, found {named}"
         causes.append(FieldError.invalid("metadata.ownerReferences", references, detail))
     return causes
+
+
+def drop_duplicate_owners(metadata: dict[str, Any]) -> list[str]:
+    """Remove owner references that occur twice, in place; return the uids of those removed."""
+    kept: dict[tuple[tuple[str, Any], ...], dict[str, Any]] = {}
+    duplicates = [
+        reference.get("uid", "")
+        for reference in metadata.get("ownerReferences", ())
+        if kept.setdefault(tuple(sorted(reference.items())), reference) is not reference
+    ]
+    if duplicates:
+        metadata["ownerReferences"] = list(kept.values())
+    return duplicates
 
 
 def _finalizer_causes(finalizers: list[str]) -> list[FieldError]:

@@ -16,6 +16,7 @@ from clientgo.apiserver.http.bodies import decode_object, parse_yaml
 from clientgo.apiserver.http.messages import AnyResponse, Request, Response, json_response
 from clientgo.apiserver.http.negotiation import Representation
 from clientgo.apiserver.objects.decoding import read_object
+from clientgo.apiserver.objects.metadata import drop_duplicate_owners
 from clientgo.apiserver.objects.options import FieldValidation, WriteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
@@ -245,8 +246,20 @@ def _read(
     call: VerbCall, obj: Object, options: WriteOptions, duplicates: tuple[str, ...] = ()
 ) -> Object:
     """Return the object as its kind reads it; a write that starts again reads again."""
-    read, call.warnings[:] = read_object(call.resource, obj, options.field_validation, duplicates)
+    read, warnings = read_object(call.resource, obj, options.field_validation, duplicates)
+    if owners := drop_duplicate_owners(read["metadata"]):
+        warnings.append(_duplicate_owners_warning(call, owners))
+    call.warnings[:] = warnings
     return read
+
+
+def _duplicate_owners_warning(call: VerbCall, uids: list[str]) -> str:
+    when = " after mutating admission happens" if call.request.method == "PATCH" else ""
+    return (
+        f".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner "
+        "references in 1.20+, and may reject such requests as early as 1.24; "
+        f"please fix your requests; duplicate UID(s) observed: {', '.join(uids)}"
+    )
 
 
 def _check_namespace(call: VerbCall, obj: Object) -> None:
