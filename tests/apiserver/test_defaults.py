@@ -123,3 +123,33 @@ def test_a_bound_claim_stays_bound(api: Api) -> None:
     changed = api.patch(f"{CLAIMS}/a", {"metadata": {"labels": {"a": "b"}}})
 
     assert changed["status"]["phase"] == "Bound"
+
+
+AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
+
+
+def test_an_autoscaler_without_metrics_scales_by_cpu(api: Api) -> None:
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"scaleTargetRef": target, "maxReplicas": 5}
+
+    created = api.create(AUTOSCALERS, {"metadata": {"name": "a"}, "spec": spec})
+
+    [metric] = created["spec"]["metrics"]
+    assert metric["resource"]["target"] == {"type": "Utilization", "averageUtilization": 80}
+
+
+@pytest.mark.parametrize(
+    ("spec", "types"),
+    [
+        ({}, ["Ingress"]),
+        ({"egress": [{}]}, ["Ingress", "Egress"]),
+        ({"egress": [{}], "policyTypes": ["Egress"]}, ["Egress"]),
+    ],
+)
+def test_the_types_of_a_network_policy_follow_from_its_rules(
+    api: Api, spec: dict[str, Any], types: list[str]
+) -> None:
+    policies = f"{NETWORKING}/namespaces/default/networkpolicies"
+    body = {"metadata": {"name": "a"}, "spec": {"podSelector": {}, **spec}}
+
+    assert api.create(policies, body)["spec"]["policyTypes"] == types

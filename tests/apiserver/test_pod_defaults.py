@@ -11,6 +11,7 @@ from tests.apiserver.http_api import Api
 PODS = "/api/v1/namespaces/default/pods"
 TEMPLATES = "/api/v1/namespaces/default/podtemplates"
 NOT_READY = "node.kubernetes.io/not-ready"
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 UNREACHABLE = "node.kubernetes.io/unreachable"
 
 
@@ -97,14 +98,17 @@ def test_sources_of_volumes_and_variables_have_defaults_in_templates_too(api: Ap
             volumes=[
                 {"name": "a", "projected": {"sources": [token]}},
                 {"name": "b", "hostPath": {"path": "/b"}},
+                {"name": "c", "ephemeral": {"volumeClaimTemplate": {"spec": CLAIM}}},
             ],
         ),
     )
 
     [container] = spec["containers"]
-    projected, host = spec["volumes"]
+    projected, host, ephemeral = spec["volumes"]
     assert container["env"][0]["valueFrom"]["resourceFieldRef"]["divisor"] == "0"
     assert "initialDelaySeconds" not in container["livenessProbe"]
     [source] = projected["projected"]["sources"]
     assert source["serviceAccountToken"]["expirationSeconds"] == 3600
     assert host["hostPath"]["type"] == ""
+    claim = ephemeral["ephemeral"]["volumeClaimTemplate"]
+    assert claim["spec"]["volumeMode"] == "Filesystem"

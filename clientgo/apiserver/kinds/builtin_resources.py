@@ -25,6 +25,7 @@ from clientgo.apiserver.kinds.core import (
 from clientgo.apiserver.kinds.definitions import CrdStrategy
 from clientgo.apiserver.kinds.events import CoreEventStrategy, EventStrategy, from_core, to_core
 from clientgo.apiserver.kinds.leases import LeaseStrategy
+from clientgo.apiserver.kinds.network_policies import NetworkPolicyStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
 from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
 from clientgo.apiserver.kinds.workloads import (
@@ -248,7 +249,7 @@ _TABLE: dict[str, tuple[_Row, ...]] = {
         _Row("ingressclasses", "IngressClass", _CLUSTER),
         _Row("ingresses", "Ingress", True, "ing", "", "status", strategy=StatusStrategy),
         _Row("ipaddresses", "IPAddress", _CLUSTER, "ip"),
-        _Row("networkpolicies", "NetworkPolicy", short="netpol"),
+        _Row("networkpolicies", "NetworkPolicy", short="netpol", strategy=NetworkPolicyStrategy),
         _Row("servicecidrs", "ServiceCIDR", _CLUSTER, "", "", "status", strategy=StatusStrategy),
     ),
     "policy/v1": (

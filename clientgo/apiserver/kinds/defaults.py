@@ -23,7 +23,19 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "ports[].name": "",
         "ports[].protocol": "TCP",
     },
-    "HorizontalPodAutoscaler": {"spec.minReplicas": 1, "status.currentMetrics": None},
+    "HorizontalPodAutoscaler": {
+        "spec.minReplicas": 1,
+        "spec.metrics": [
+            {
+                "type": "Resource",
+                "resource": {
+                    "name": "cpu",
+                    "target": {"type": "Utilization", "averageUtilization": 80},
+                },
+            }
+        ],
+        "status.currentMetrics": None,
+    },
     "Ingress": {"status.loadBalancer": {}},
     "IngressClass": {"spec.parameters.scope": "Cluster"},
     "LimitRange": {"spec.limits": None},

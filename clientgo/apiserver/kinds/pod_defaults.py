@@ -91,6 +91,8 @@ def _default_container(container: Object) -> None:
 
 def _pull_policy(image: str) -> str:
     """Return Always for an image without a tag or with the tag latest."""
+    if not image:
+        return "IfNotPresent"
     last = image.rpartition("/")[2]
     _, colon, tag = last.partition(":")
     pinned = "@" in last or (colon and tag != "latest")
@@ -120,6 +122,8 @@ def _default_volume(volume: Object) -> None:
     for source in volume.get("projected", {}).get("sources", ()):
         if "serviceAccountToken" in source:
             source["serviceAccountToken"].setdefault("expirationSeconds", _TOKEN_SECONDS)
+    if claim := volume.get("ephemeral", {}).get("volumeClaimTemplate"):
+        claim.get("spec", {}).setdefault("volumeMode", "Filesystem")
     if "hostPath" in volume:
         volume["hostPath"].setdefault("type", "")
     if not any(key != "name" for key in volume):
