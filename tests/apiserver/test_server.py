@@ -8,9 +8,10 @@ import threading
 import time
 
 import pytest
+import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
-from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
+from tests.apiserver.http_api import CONFIGMAPS, WIDGETS, Api, configmap, widget
 
 
 def test_a_started_server_answers_at_the_address_of_its_kubeconfig() -> None:
@@ -112,3 +113,34 @@ def test_an_idle_server_uses_no_cpu(server: EmbeddedAPIServer, api: Api) -> None
 
     assert time.process_time() - before < 0.02
     watch.close()
+
+
+TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
+AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept"),
+    [
+        (f"{CONFIGMAPS}/a", "application/json"),
+        (f"{CONFIGMAPS}/a", PARTIAL),
+        (f"{CONFIGMAPS}/missing", "application/json"),
+        (CONFIGMAPS, "application/json"),
+        (CONFIGMAPS, TABLE),
+        (f"{CONFIGMAPS}?labelSelector=none", "application/json"),
+        (WIDGETS, "application/json"),
+        ("/apis", "application/json"),
+        ("/apis", AGGREGATED),
+        ("/api/v1", "application/json"),
+        ("/version", "application/json"),
+    ],
+)
+def test_a_body_in_json_ends_in_a_newline(widgets: Api, path: str, accept: str) -> None:
+    widgets.create(CONFIGMAPS, configmap("a"))
+    widgets.create(WIDGETS, widget("a"))
+
+    answer = urllib3.request("GET", widgets.url + path, headers={"Accept": accept})
+
+    assert answer.data.endswith(b"}\n")
+    assert answer.data.count(b"\n") == 1

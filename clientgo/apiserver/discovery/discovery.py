@@ -166,7 +166,7 @@ def _aggregated(registry: ResourceRegistry, groups: list[ApiGroup]) -> Response:
             for group in groups
         ],
     }
-    return Response(200, encode(document), _AGGREGATED_TYPE)
+    return Response(200, encode(document) + b"\n", _AGGREGATED_TYPE)
 
 
 def _aggregated_resource(resource: Resource) -> dict[str, Any]:

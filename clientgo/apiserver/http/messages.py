@@ -147,7 +147,7 @@ def head(content_type: str, more: Iterable[tuple[str, str]] = ()) -> list[tuple[
 
 def json_response(value: Any, status: int = 200) -> Response:
     """Return a response with a JSON value."""
-    return Response(status, encode(value))
+    return Response(status, encode(value) + b"\n")
 
 
 def text_response(text: str, status: int = 200) -> Response:
@@ -162,7 +162,9 @@ def page_not_found() -> Response:
 
 def failure_response(error: RequestError) -> Response:
     """Return the response to a request that failed."""
-    return Response(error.code, encode(error.status()), headers=list(error.headers))
+    response = json_response(error.status(), error.code)
+    response.headers += error.headers
+    return response
 
 
 async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | None:

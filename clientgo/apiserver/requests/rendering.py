@@ -28,7 +28,7 @@ def object_response(
 ) -> Response:
     """Return the response with one object."""
     if representation.is_stored_form:
-        return Response(status, resource.encoded(stored))
+        return Response(status, resource.encoded(stored) + b"\n")
     body = render_object(resource, stored, representation)
     return Response(status, serialise(body, representation), representation.media_type)
 
@@ -36,7 +36,7 @@ def object_response(
 def serialise(body: Any, representation: Representation) -> bytes:
     """Encode a JSON value in the negotiated media type."""
     if representation.media_type == "application/json":
-        return encode(body)
+        return encode(body) + b"\n"
     import yaml  # slow to import, and rarely needed
 
     text: str = yaml.safe_dump(body, sort_keys=False)
@@ -91,19 +91,19 @@ def list_response(
 def encode_list(
     resource: Resource, items: Sequence[StoredObject], metadata: dict[str, Any]
 ) -> bytes:
-    """Return a list in JSON: a head, and the stored objects joined by commas."""
+    """Return a list in JSON: a head, the stored objects joined by commas, and a newline."""
     kind, version = resource.list_kind, resource.api_version
     if resource.is_custom:
         metadata = {"continue": "", **metadata}
     head = f'{{"kind":"{kind}","apiVersion":"{version}","metadata":'.encode() + encode(metadata)
     encoded = [resource.encoded(item) for item in items]
     if not encoded:
-        return head + b',"items":[]}'
+        return head + b',"items":[]}\n'
     if resource.is_custom:
-        return b"".join((head, b',"items":[', b",".join(encoded), b"]}"))
+        return b"".join((head, b',"items":[', b",".join(encoded), b"]}\n"))
     cut = len(resource.type_prefix)
     bare = b",{".join([raw[cut:] for raw in encoded])
-    return b"".join((head, b',"items":[{', bare, b"]}"))
+    return b"".join((head, b',"items":[{', bare, b"]}\n"))
 
 
 # -- tables
