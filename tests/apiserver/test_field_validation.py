@@ -86,3 +86,17 @@ def test_a_field_manager_has_at_most_128_bytes(api: Api, length: int, status: in
     if status == 422:
         [cause] = answer.body["details"]["causes"]
         assert (cause["field"], cause["reason"]) == ("fieldManager", "FieldValueTooLong")
+
+
+@pytest.mark.parametrize(
+    ("dry_run", "status"), [(["All"], 200), (["All", "All"], 200), (["All", "None"], 422)]
+)
+def test_a_dry_run_may_be_asked_for_twice(api: Api, dry_run: list[str], status: int) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+    query = "&".join(f"dryRun={value}" for value in dry_run)
+
+    deleted = api.call("DELETE", f"{CONFIGMAPS}/a", {"dryRun": dry_run})
+    updated = api.call("PUT", f"{CONFIGMAPS}/a?{query}", configmap("a"))
+
+    assert (deleted.status, updated.status) == (status, status)
+    assert api.get(f"{CONFIGMAPS}/a")

@@ -80,7 +80,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         RequestError: 422, an option has an invalid value.
     """
     causes = []
-    if (dry_run := request.query.get("dryRun")) and dry_run != ["All"]:
+    if (dry_run := request.query.get("dryRun")) and set(dry_run) != {"All"}:
         causes.append(FieldError.not_supported("dryRun", dry_run, ["All"]))
     manager = request.parameter("fieldManager")
     if len(manager) > _MAX_MANAGER_LENGTH:
@@ -133,7 +133,7 @@ def delete_options(request: Request) -> DeleteOptions:
     except msgspec.ValidationError as error:
         raise bad_request(f"DeleteOptions can't be read: {error}") from error
     causes = []
-    if sent.dry_run and sent.dry_run != ["All"]:
+    if sent.dry_run and set(sent.dry_run) != {"All"}:
         causes.append(FieldError.not_supported("dryRun", sent.dry_run, ["All"]))
     policy, orphan = sent.propagation_policy, sent.orphan_dependents
     if policy is not None and orphan is not None:
