@@ -144,3 +144,22 @@ def test_a_body_in_json_ends_in_a_newline(widgets: Api, path: str, accept: str) 
 
     assert answer.data.endswith(b"}\n")
     assert answer.data.count(b"\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "is_status"),
+    [
+        ("/apis/apps/v2/deployments", True),
+        ("/apis/apps/v1/unknown", True),
+        ("/api/v1/unknown", True),
+        ("/api/v2/pods", False),
+        ("/apis/unknown.example.com/v1/things", False),
+    ],
+)
+def test_an_unknown_resource_of_a_builtin_group_answers_a_status(
+    api: Api, path: str, is_status: bool
+) -> None:
+    answer = urllib3.request("GET", api.url + path)
+
+    assert answer.status == 404
+    assert (answer.headers["content-type"] == "application/json") is is_status

@@ -43,13 +43,11 @@ async def answer_resource_request(
     if info is None:
         return None
     resources = state.registry.of_version(info.group, info.version)
-    if resources is None:
-        return page_not_found()
-    resource = resources.get(info.resource)
+    resource = resources.get(info.resource) if resources else None
     if resource is None:
-        if info.group and info.group not in state.registry.builtin_groups:
-            return page_not_found()
-        raise resource_not_found()
+        if info.group in state.registry.builtin_groups and (info.group or resources):
+            raise resource_not_found()
+        return page_not_found()
     if not _scope_fits(resource, info):
         return page_not_found()
     verb = _choose_verb(request, resource, info)
