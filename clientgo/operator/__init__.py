@@ -35,9 +35,9 @@ from clientgo.operator.errors import OperatorError, Retry, TerminalError
 from clientgo.operator.manager import Cluster, LeaderElection, Manager, ManagerConfig
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
-from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.reconciler import KeyReconciler, Reconciler
 from clientgo.operator.result import ErrorResult, Result
+from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.sources import Source, watch
 
 __all__ = [

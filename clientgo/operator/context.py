@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Final, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
@@ -25,9 +25,8 @@ from clientgo.operator.client.object_events import ObjectEvents
 from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
 from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError
-from clientgo.operator.outcome import ALL_READY, DependentsOutcome
-from clientgo.operator.run_fields import BoundLogger
 from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
+from clientgo.operator.runs.run_fields import BoundLogger
 from clientgo.record import SeriesRecorder
 
 P = TypeVar("P")
@@ -35,6 +34,23 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 _log = logging.getLogger("clientgo.operator.reconcile")
+
+
+@dataclass(frozen=True, slots=True)
+class DependentsOutcome:
+    """How the dependents of one primary are doing.
+
+    ``waiting`` has the names of those that are not ready, or wait for one that is not.
+    """
+
+    waiting: tuple[str, ...] = ()
+
+    @property
+    def all_ready(self) -> bool:
+        return not self.waiting
+
+
+ALL_READY: Final = DependentsOutcome()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,13 @@ import pytest
 from clientgo.logs import ContextFilter, JSONFormatter, setup_logging
 from clientgo.meta import ObjectName, resource_of
 from clientgo.operator import Context, TerminalError
-from clientgo.operator.run_fields import SWITCH, BoundLogger, RunFields, current_run, logging_about
+from clientgo.operator.runs.run_fields import (
+    SWITCH,
+    BoundLogger,
+    RunFields,
+    current_run,
+    logging_about,
+)
 from tests.operator.world import Gadget, Part, Planet, Recording, World, gadget, part
 
 THEIRS = logging.getLogger("a.library.that.knows.nothing.of.us")

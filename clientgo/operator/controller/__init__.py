@@ -12,6 +12,7 @@ from clientgo.operator.controller.config import ControllerConfig
 from clientgo.operator.controller.controller import Controller, ControllerHealth
 from clientgo.operator.controller.cycle import Cycle
 from clientgo.operator.controller.declaration import Declaration, declaration_of
+from clientgo.operator.controller.services import Services
 from clientgo.operator.controller.sources import PRIMARY, SourceHealth
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "ControllerHealth",
     "Cycle",
     "Declaration",
+    "Services",
     "SourceHealth",
     "declaration_of",
 ]

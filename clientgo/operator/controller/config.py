@@ -16,8 +16,8 @@ from typing import Any, Final, TypedDict
 from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
+from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.settings import check_names
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 

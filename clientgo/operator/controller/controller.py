@@ -24,12 +24,12 @@ from clientgo.operator.controller.declaration import Declaration
 from clientgo.operator.controller.metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.controller.namespace_changes import NamespaceChanges
 from clientgo.operator.controller.parts import ControllerParts
+from clientgo.operator.controller.services import Services
 from clientgo.operator.controller.sources import ControllerSources, SourceHealth
 from clientgo.operator.controller.status_notes import StatusNotes
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.finalizers import checked_finalizer, default_finalizer
 from clientgo.operator.reconciler import Shape
-from clientgo.operator.run_fields import current_run
 from clientgo.operator.runs import (
     RunDeadlines,
     RunQueue,
@@ -37,7 +37,7 @@ from clientgo.operator.runs import (
     RunSettings,
     Timers,
 )
-from clientgo.operator.services import Services
+from clientgo.operator.runs.run_fields import current_run
 from clientgo.operator.sources.source import Source
 
 P = TypeVar("P")

@@ -40,8 +40,8 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.result import Result, Write
-from clientgo.operator.run_fields import RunFields, enter, leave
 from clientgo.operator.runs import RetryInfo, Run
+from clientgo.operator.runs.run_fields import RunFields, enter, leave
 from clientgo.rest import TransportError
 
 _log = logging.getLogger("clientgo.operator.reconcile")

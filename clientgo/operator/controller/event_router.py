@@ -26,8 +26,8 @@ from clientgo.operator.change_events import (
 from clientgo.operator.controller.metrics import ControllerMetrics
 from clientgo.operator.mappers import MapContext, Mapper, mapped_keys
 from clientgo.operator.predicates import Predicate
-from clientgo.operator.run_fields import RunFields, logging_about
 from clientgo.operator.runs import RunQueue, Timers
+from clientgo.operator.runs.run_fields import RunFields, logging_about
 from clientgo.workqueue import LOW_PRIORITY
 
 MAPPER_RETRIES: Final = 3

@@ -29,7 +29,7 @@ from clientgo.operator.change_events import (
     DeleteEvent,
     UpdateEvent,
 )
-from clientgo.operator.metrics_sink import MetricsSink, tell
+from clientgo.operator.controller.metrics_sink import MetricsSink, tell
 from clientgo.operator.runs import RunQueue
 
 RECONCILE_TOTAL: Final = Metric(

@@ -12,8 +12,8 @@ framework watches them, makes the primary their owner, brings them to what is de
 Source: Java Operator SDK ``processing.dependent`` and its workflows.
 """
 
+from clientgo.operator.context import DependentsOutcome
 from clientgo.operator.dependents.dependent import Dependent
 from clientgo.operator.dependents.workflow import with_dependents
-from clientgo.operator.outcome import DependentsOutcome
 
 __all__ = ["Dependent", "DependentsOutcome", "with_dependents"]

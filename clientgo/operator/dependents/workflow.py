@@ -17,7 +17,7 @@ from typing import Any, Final
 from clientgo.clock import Clock
 from clientgo.meta import APIResource
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.context import Context
+from clientgo.operator.context import Context, DependentsOutcome
 from clientgo.operator.controller.declaration import Declaration
 from clientgo.operator.dependents.declared_dependents import (
     Node,
@@ -29,7 +29,6 @@ from clientgo.operator.dependents.workflow_pass import WorkflowPass
 from clientgo.operator.dependents.writers import writer_for
 from clientgo.operator.dependents.written_objects import WrittenObjects
 from clientgo.operator.errors import DeclarationError, OperatorError
-from clientgo.operator.outcome import DependentsOutcome
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.result import Result
 from clientgo.operator.sources.kind_source import KindSource

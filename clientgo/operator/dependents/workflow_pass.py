@@ -16,7 +16,7 @@ from threading import Event
 from typing import Any, Final, TypeAlias
 
 from clientgo.meta import ObjectName, metadata_of
-from clientgo.operator.context import Context
+from clientgo.operator.context import ALL_READY, Context, DependentsOutcome
 from clientgo.operator.dependents.declared_dependents import Node
 from clientgo.operator.dependents.objects_of_primary import ObjectsOfPrimary
 from clientgo.operator.dependents.writers import Write, Writer
@@ -26,7 +26,6 @@ from clientgo.operator.errors import (
     TerminalDependentErrors,
     TerminalError,
 )
-from clientgo.operator.outcome import ALL_READY, DependentsOutcome
 
 MOST_REQUESTS: Final = 8
 """At the same time, for one primary."""

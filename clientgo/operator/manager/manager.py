@@ -30,6 +30,8 @@ from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller.config import ControllerSettings
 from clientgo.operator.controller.declaration import Declaration, declaration_of
+from clientgo.operator.controller.metrics_sink import MetricsSink
+from clientgo.operator.controller.services import Services
 from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import (
     DeclarationError,
@@ -49,9 +51,7 @@ from clientgo.operator.manager.runnables import (
 )
 from clientgo.operator.manager.servers import BoundAddresses, Servers, metrics_of
 from clientgo.operator.manager.stages import Stages
-from clientgo.operator.metrics_sink import MetricsSink
 from clientgo.operator.reconciler import shape_of
-from clientgo.operator.services import Services
 from clientgo.operator.webhooks import Webhooks
 from clientgo.serving import Handler
 

@@ -36,7 +36,6 @@ from clientgo.clock import nanoseconds
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.durations import instant
 from clientgo.operator.errors import Retry, TerminalError
-from clientgo.operator.rate_limit import RateLimit
 from clientgo.operator.retry import (
     RetryPolicy,
     RetryState,
@@ -44,6 +43,7 @@ from clientgo.operator.retry import (
     retry_limit,
     safety_timer_after_exhaustion,
 )
+from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.runs.transient import TRANSIENT_RETRY, is_transient
 from clientgo.workqueue import LOW_PRIORITY
 

@@ -23,13 +23,12 @@ from clientgo.meta import ObjectName, deep_copy, metadata_of, resource_of
 from clientgo.metrics import NO_METRICS
 from clientgo.operator.cache import EVERYWHERE, api_resource
 from clientgo.operator.client import CachedClient
-from clientgo.operator.controller import Controller, Cycle, Declaration, declaration_of
+from clientgo.operator.controller import Controller, Cycle, Declaration, Services, declaration_of
 from clientgo.operator.dependents import with_dependents
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.reconciler import Shape, shape_of
 from clientgo.operator.result import Result
 from clientgo.operator.runs import ObjectState, Run, Timer
-from clientgo.operator.services import Services
 from clientgo.operator.sources import KindSource
 from clientgo.record import SeriesRecorder
 from clientgo.rest import RestConfig

@@ -16,7 +16,7 @@ from clientgo.meta.timestamps import format_time
 from clientgo.operator import Result
 from clientgo.operator.client import set_controller_reference
 from clientgo.operator.result import Write
-from clientgo.operator.run_fields import BoundLogger
+from clientgo.operator.runs.run_fields import BoundLogger
 from clientgo.testing import FakeClock
 from examples.cronjob.api import SCHEDULED_AT, CronJob, CronJobSpec
 from examples.cronjob.jobs import OWNER_INDEX, owners_of
