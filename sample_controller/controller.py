@@ -155,7 +155,7 @@ class Controller:
         )
         for thread in self._workers:
             thread.start()
-        log.info("started %d workers", workers)
+        log.info("started %d worker%s", workers, "" if workers == 1 else "s")
         stop.wait()
         log.info("shutting down, finishing the keys that are being processed")
         self._queue.shut_down()
