@@ -22,7 +22,7 @@ class Gate:
 
     def __call__(self, *_: object) -> None:
         self.reached.set()
-        assert self._open.wait(30), "nobody opened the gate"
+        assert self._open.wait(30), "the gate stayed shut"
 
     def open(self) -> None:
         self._open.set()

@@ -51,12 +51,6 @@ class ResourceRegistry:
         """Return the resource served under that name, or None."""
         return self._versions.get((group, version), {}).get(plural)
 
-    def find_kind(self, api_version: str, kind: str) -> Resource | None:
-        """Return the resource that serves a type, or None."""
-        group, _, version = api_version.rpartition("/")
-        served = self._versions.get((group, version), {}).values()
-        return next((item for item in served if item.kind == kind), None)
-
     def of_version(self, group: str, version: str) -> Mapping[str, Resource] | None:
         """Return the resources of a version by plural name; None if it is not served."""
         return self._versions.get((group, version))

@@ -57,11 +57,6 @@ controller_of = get_controller_of
 """The reference to an object's controller, or None."""
 
 
-def can_own(owner: Any, obj: Any) -> bool:
-    """Whether the garbage collector would understand ``owner`` as an owner of ``obj``."""
-    return _objection(owner, obj) is None
-
-
 def _reference(owner: Any, obj: Any, *, controller: bool | None, block: bool) -> OwnerReference:
     objection = _objection(owner, obj)
     if objection is not None:
