@@ -56,6 +56,7 @@ format: $(STAMP) ## let ruff put imports and layout in order
 
 docs: $(STAMP) ## write the documents that are made from tests and code
 	$(BIN)/python hack/contract_coverage.py
+	$(BIN)/python -m hack.conformance
 
 bench: $(STAMP) ## run the benchmarks and print the ratios
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)

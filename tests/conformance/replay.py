@@ -13,6 +13,7 @@ import concurrent.futures
 import difflib
 import fnmatch
 import json
+import lzma
 import os
 import sys
 import time
@@ -28,11 +29,13 @@ from tests.conformance.scenario import WAIT_TIMEOUT, Run, ScenarioError
 from tests.conformance.transport import Client
 from tests.conformance.webhook_server import WebhookServer
 
-SCENARIOS = Path(
-    os.environ.get("CLIENTGO_CONFORMANCE")
-    or Path(__file__).parents[1] / "data/conformance/scenarios"
-)
-"""The recordings; CLIENTGO_CONFORMANCE names another directory."""
+_DATA = Path(__file__).parents[1] / "data/conformance"
+
+SCENARIOS = Path(os.environ.get("CLIENTGO_CONFORMANCE") or _DATA / "scenarios")
+"""The recordings that are written by hand; CLIENTGO_CONFORMANCE names another directory."""
+
+GENERATED = _DATA / "generated"
+"""Recordings of scenarios that were sampled at random."""
 
 
 @dataclass
@@ -97,15 +100,6 @@ def check(run: Run) -> Outcome:
     return Outcome(run.name, verdict, detail, time.monotonic() - started)
 
 
-def scenario_files(folder: Path, pattern: str) -> dict[str, Path]:
-    """Scenario name (``area/name``) to file, in order."""
-    found = {
-        path.relative_to(folder).with_suffix("").as_posix(): path
-        for path in sorted(folder.glob("*/*.json"))
-    }
-    return {name: path for name, path in found.items() if fnmatch.fnmatch(name, pattern)}
-
-
 def replay(
     client: Client,
     documents: Mapping[str, Json],
@@ -133,10 +127,17 @@ def replay(
 
 
 def load(folder: Path = SCENARIOS, pattern: str = "*") -> dict[str, Json]:
-    """Scenarios by name (``area/name``)."""
+    """Scenarios by name (``area/name``): a file each, or an archive ``area.jsonl.xz`` an area."""
+    documents = {
+        path.relative_to(folder).with_suffix("").as_posix(): json.loads(path.read_bytes())
+        for path in sorted(folder.glob("*/*.json"))
+    }
+    for archive in sorted(folder.glob("*.jsonl.xz")):
+        for line in lzma.decompress(archive.read_bytes()).splitlines():
+            document = json.loads(line)
+            documents[document.pop("name")] = document
     return {
-        name: json.loads(path.read_text(encoding="utf-8"))
-        for name, path in scenario_files(folder, pattern).items()
+        name: document for name, document in documents.items() if fnmatch.fnmatch(name, pattern)
     }
 
 
