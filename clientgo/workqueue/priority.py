@@ -126,8 +126,7 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def done(self, item: T) -> None:
         """Give back an item that `get` returned. If it was added meanwhile, it is listed again."""
-        super().done(item)
-        self._do_or_leave(self._forget_priority_locked, item)
+        self._do_or_leave(self._done_locked, item)
 
     def depths(self) -> dict[int, int]:
         """Return how many items are ready, by priority."""
@@ -143,7 +142,8 @@ class PriorityQueue(RateLimitingQueue[T]):
             self._raise_priority_locked(item, priority)
         self._add_after_locked(delay, item)
 
-    def _forget_priority_locked(self, item: T) -> None:
+    def _done_locked(self, item: T) -> None:
+        super()._done_locked(item)
         if not self._knows_locked(item):
             self._by_priority.forget(item)
 

@@ -22,6 +22,7 @@ from msgspec import Struct, StructMeta, field
 from clientgo.meta.decoding import convert_leniently, decode, without_nulls
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.objects.class_annotations import pop_annotations
+from clientgo.meta.objects.copying import copy_value
 from clientgo.meta.objects.object_meta import ObjectMeta
 from clientgo.meta.objects.object_name import object_key
 from clientgo.meta.objects.overlay import overlay
@@ -310,7 +311,7 @@ def deep_copy(obj: T) -> T:
     # The raw bytes are immutable and shared; an unused body is decoded again.
     duplicate.metadata = _copy_of_metadata(obj.metadata)
     if obj._body is not None:
-        duplicate._body = copy.deepcopy(obj._body)
+        duplicate._body = copy_value(obj._body)
     return duplicate
 
 

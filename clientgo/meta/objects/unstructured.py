@@ -6,7 +6,6 @@ dict to change. The mapping is read-only. Source: apimachinery `meta/v1/unstruct
 
 from __future__ import annotations
 
-import copy
 from collections.abc import ItemsView, Iterator, KeysView, Mapping, ValuesView
 from typing import Any
 
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import field
 
 from clientgo.meta.decoding import convert_leniently
+from clientgo.meta.objects.copying import copy_value
 from clientgo.meta.objects.object_meta import ObjectMeta
 from clientgo.meta.objects.object_name import object_key
 from clientgo.meta.objects.resource import APIObject
@@ -31,7 +31,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
 
         Raises ``ValueError`` where ``metadata`` is missing or malformed.
         """
-        body = copy.deepcopy(dict(plain))
+        body = copy_value(dict(plain))
         try:
             metadata = convert_leniently(body["metadata"], ObjectMeta)
         except (KeyError, msgspec.ValidationError) as error:
@@ -45,7 +45,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
 
     def to_dict(self) -> dict[str, Any]:
         """A plain dict of the object that the caller may change."""
-        plain = copy.deepcopy(self._loaded())
+        plain = copy_value(self._loaded())
         plain["metadata"] = self._metadata_over(plain)
         return plain
 
