@@ -12,8 +12,8 @@ The folders, each of which imports only from those below it::
       requests      discovery  controllers   from a path to a verb; documents; what follows a write
       kinds                                  the built-in kinds
       admission     crds                     who may write what; definitions and what they define
-      objects       auth                     an object on its way to storage; who a client is
-      http                                   messages, bodies, media types, the protocol
+      objects       http                     an object on its way to storage; messages, media types
+      auth                                   who a client is, and what it may do
       resources                              what is served: resources, strategies, errors
       storage                                memory, history, journal
 

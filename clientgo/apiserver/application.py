@@ -12,7 +12,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.apiserver.auth.authentication import Authenticator
+from clientgo.apiserver.auth.authentication.shared_token import Authenticator
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery.discovery import discover
 from clientgo.apiserver.discovery.openapi import answer_openapi

@@ -16,7 +16,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from clientgo.apiserver.auth.authentication import read_token
+from clientgo.apiserver.auth.authentication.shared_token import read_token
 from clientgo.apiserver.faults.control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer

@@ -25,7 +25,11 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from clientgo.apiserver.application import Application
-from clientgo.apiserver.auth.authentication import Authenticator, check_exposure, keep_token
+from clientgo.apiserver.auth.authentication.shared_token import (
+    Authenticator,
+    check_exposure,
+    keep_token,
+)
 from clientgo.apiserver.certificates import keep_self_signed
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.faults.control import FaultControl

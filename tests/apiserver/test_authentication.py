@@ -13,7 +13,7 @@ import pytest
 import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.auth.authentication import (
+from clientgo.apiserver.auth.authentication.shared_token import (
     Authenticator,
     check_exposure,
     keep_token,

@@ -16,7 +16,7 @@ import pytest
 import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.auth.authentication import Authenticator
+from clientgo.apiserver.auth.authentication.shared_token import Authenticator
 from clientgo.apiserver.faults import (
     CloseWatches,
     CutAnswers,

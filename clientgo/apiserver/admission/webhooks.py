@@ -22,7 +22,6 @@ import msgspec
 
 from clientgo.apiserver.admission.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.admission.webhook_rules import Webhook
-from clientgo.apiserver.auth.authentication import USER
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.errors import RequestError, internal_error
 from clientgo.apiserver.resources.registry import ResourceRegistry
@@ -166,7 +165,7 @@ def _request_of(review: Review, matched: Resource) -> Object:
         "requestResource": _resource(requested),
         "name": review.name,
         "operation": str(review.operation),
-        "userInfo": USER,
+        "userInfo": review.user.info(),
         "object": _as_version(review.obj, matched),
         "oldObject": _as_version(review.old, matched),
         "dryRun": review.dry_run,

@@ -1,1 +1,1 @@
-"""Authentication; authorization belongs here."""
+"""Who a client is (authentication), and what it may do (authorization)."""

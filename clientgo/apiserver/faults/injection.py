@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from clientgo.apiserver.auth.authentication import Authenticator
+from clientgo.apiserver.auth.authentication.shared_token import Authenticator
 from clientgo.apiserver.faults.declarations import (
     ChoosingFault,
     CloseWatches,

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qs
 
+from clientgo.apiserver.auth.users import ADMIN, User
 from clientgo.apiserver.resources.errors import RequestError, bad_request, body_too_large
 from clientgo.apiserver.storage.storage import encode
 
@@ -61,6 +62,7 @@ class Request:
     body: bytes
     connection: asyncio.WriteTransport | None = None
     """Its connection; None under another HTTP server."""
+    user: User = ADMIN
 
     def parameter(self, name: str) -> str:
         """Return the first value of a query parameter; empty if it is missing."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
 
+from clientgo.apiserver.auth.users import SERVER, User
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object
 
@@ -35,6 +36,7 @@ class Review:
     subresource: str = ""
     dry_run: bool = False
     options: Mapping[str, object] = field(default_factory=dict)
+    user: User = SERVER
     warnings: list[str] = field(default_factory=list)
 
 

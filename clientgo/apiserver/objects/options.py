@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from clientgo.apiserver.auth.users import SERVER, User
+
 
 class FieldValidation(StrEnum):
     """What happens to unknown and duplicate fields."""
@@ -37,6 +39,7 @@ class WriteOptions:
     force: bool = False
     as_sent: Mapping[str, Any] = field(default_factory=dict)
     """What the client gave, for admission webhooks."""
+    user: User = SERVER
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,7 @@ class DeleteOptions:
     grace_period: int | None = None
     as_sent: Mapping[str, Any] = field(default_factory=dict)
     """What the client gave, for admission webhooks."""
+    user: User = SERVER
 
 
 SERVER_OPTIONS = WriteOptions(

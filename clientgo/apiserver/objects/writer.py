@@ -113,6 +113,7 @@ class ObjectWriter:
             None,
             dry_run=options.dry_run,
             options=options.as_sent,
+            user=options.user,
         )
         obj = await self._mutate(review, obj)
         if not applied:
@@ -186,6 +187,7 @@ class ObjectWriter:
                 subresource,
                 options.dry_run,
                 options.as_sent,
+                options.user,
             )
             new = await self._mutate(review, new)
             if not applied:
@@ -277,6 +279,7 @@ class ObjectWriter:
                 old,
                 dry_run=options.dry_run,
                 options=options.as_sent,
+                user=options.user,
             )
             await self._admission.validate(review)
             if collection.get(target.key) is stored:

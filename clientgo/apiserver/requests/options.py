@@ -102,6 +102,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         FieldValidation(validation),
         request.flag("force"),
         _as_sent(request, kind),
+        request.user,
     )
 
 
@@ -158,6 +159,7 @@ def delete_options(request: Request) -> DeleteOptions:
             for key, value in given.items()
             if key not in ("kind", "apiVersion") and value
         },
+        request.user,
     )
 
 

@@ -8,7 +8,7 @@ Upstream: ``pkg/registry/authorization`` and ``pkg/registry/authentication``.
 
 from __future__ import annotations
 
-from clientgo.apiserver.auth.authentication import USER
+from clientgo.apiserver.auth.users import ADMIN
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.decoding import read_object
@@ -20,8 +20,8 @@ _EVERYTHING = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}
 _EVERY_PATH = {"verbs": ["*"], "nonResourceURLs": ["*"]}
 
 _STATUS: dict[tuple[str, str], Object] = {
-    ("authentication.k8s.io", "selfsubjectreviews"): {"userInfo": USER},
-    ("authentication.k8s.io", "tokenreviews"): {"authenticated": True, "user": USER},
+    ("authentication.k8s.io", "selfsubjectreviews"): {"userInfo": ADMIN.info()},
+    ("authentication.k8s.io", "tokenreviews"): {"authenticated": True, "user": ADMIN.info()},
     ("authorization.k8s.io", "localsubjectaccessreviews"): {"allowed": True},
     ("authorization.k8s.io", "selfsubjectaccessreviews"): {"allowed": True},
     ("authorization.k8s.io", "selfsubjectrulesreviews"): {

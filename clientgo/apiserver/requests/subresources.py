@@ -101,7 +101,8 @@ async def _evict(call: VerbCall) -> AnyResponse:
     eviction, _ = decode_object(call.request, "Eviction")
     options = eviction.get("deleteOptions") or {}
     await call.writer.delete(
-        call.target, DeleteOptions(grace_period=options.get("gracePeriodSeconds"))
+        call.target,
+        DeleteOptions(grace_period=options.get("gracePeriodSeconds"), user=call.request.user),
     )
     return json_response(_SUCCESS, 201)
 

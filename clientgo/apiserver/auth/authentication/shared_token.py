@@ -15,16 +15,9 @@ import hmac
 import ipaddress
 import secrets
 from pathlib import Path
-from typing import Any
 
 from clientgo.apiserver.resources.errors import unauthorized
 from clientgo.certificates import write_private
-
-USER: dict[str, Any] = {
-    "username": "clientgo",
-    "groups": ["system:masters", "system:authenticated"],
-}
-"""Every client, as reviews and webhooks see it."""
 
 _SCHEME = "bearer"
 

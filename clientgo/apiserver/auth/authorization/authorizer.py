@@ -1,0 +1,55 @@
+"""The interface of authorization: may this user do that?
+
+``Attributes`` say what a user wants to do, in the terms of RBAC; an ``Authorizer`` decides. The
+server asks it for each request; reviews, impersonation and admission policies ask it for more.
+
+Upstream: apiserver ``authorization/authorizer``, ``authorizerfactory.AlwaysAllow``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from clientgo.apiserver.auth.users import User
+
+
+@dataclass(frozen=True, slots=True)
+class Attributes:
+    """What a user wants to do: a verb of a resource, or of a path that is none.
+
+    ``resource`` is empty for a path (``/healthz``), whose verb is the method in lower case.
+    """
+
+    user: User
+    verb: str
+    group: str = ""
+    version: str = ""
+    resource: str = ""
+    subresource: str = ""
+    namespace: str = ""
+    name: str = ""
+    path: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """Whether a user may do something, and why; the reason may be empty."""
+
+    allowed: bool
+    reason: str = ""
+
+
+class Authorizer(Protocol):
+    """Decides what users may do."""
+
+    def authorize(self, attributes: Attributes) -> Decision:
+        """Return whether the user may do what the attributes say; never raises."""
+
+
+class AlwaysAllow:
+    """Every user may do everything."""
+
+    def authorize(self, attributes: Attributes) -> Decision:
+        """Allow it."""
+        return Decision(True)
