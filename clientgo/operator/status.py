@@ -10,8 +10,9 @@ Source: Java Operator SDK ObservedGenerationAware; apimachinery api/meta SetStat
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
+from typing import Annotated, Any, Final, get_args, get_type_hints
 
+from clientgo.api.meta_v1 import Condition as Condition
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import Model, metadata_of
 from clientgo.meta.markers import ListMap
@@ -29,17 +30,6 @@ class ObservedGeneration(Model):
             replicas: int = 0
     """
 
-    observed_generation: int | None = None
-
-
-class Condition(Model):
-    """One condition of an object, as all of Kubernetes has them."""
-
-    type: str
-    status: Literal["True", "False", "Unknown"]
-    reason: str
-    message: str = ""
-    last_transition_time: str = ""
     observed_generation: int | None = None
 
 
@@ -76,9 +66,7 @@ def set_condition(
         raise ValueError(f"a reason is one CamelCase word of at most 1024 letters, not {reason!r}")
     if len(message) > _LONGEST_MESSAGE:
         raise ValueError(f"a message has at most {_LONGEST_MESSAGE} letters, not {len(message)}")
-    text: Literal["True", "False", "Unknown"] = (
-        "Unknown" if status is None else "True" if status else "False"
-    )
+    text = "Unknown" if status is None else str(bool(status))
     wanted = Condition(
         type=type,
         status=text,
