@@ -65,9 +65,8 @@ def as_wanted(obj: Any) -> dict[str, Any]:
 def patch_for(existing: Any, obj: Any, mutate: Callable[[Any], object] | None) -> dict[str, Any]:
     """The merge patch that makes of ``existing`` what ``mutate`` does or, without it, all that
     ``obj`` says. Raises like :func:`mutated_in_place`."""
-    before = to_plain(existing)
     if mutate is None:
-        return _missing_from(before, to_plain(obj)) or {}
+        return patch_to(to_plain(existing), to_plain(obj))
     changed = deep_copy(existing)
     mutated_in_place(changed, mutate)
     return merge_from(existing, changed)
@@ -82,18 +81,36 @@ def mutated_in_place(obj: Any, mutate: Callable[[Any], object]) -> None:
         raise ValueError(f"mutate must not change the name or namespace of {before[1]!r}")
 
 
-def _missing_from(there: Any, wanted: Any) -> Any:
-    """What a merge patch has to say so that everything ``wanted`` is so; None for nothing."""
-    if isinstance(there, dict) and isinstance(wanted, dict):
-        changes = {}
-        for name, value in wanted.items():
-            change = _missing_from(there.get(name), value)
-            if change is not None:
-                changes[name] = change
-        return changes or None
-    if isinstance(there, list) and isinstance(wanted, list) and len(there) == len(wanted):
-        same = all(
-            _missing_from(one, other) is None for one, other in zip(there, wanted, strict=True)
-        )
-        return None if same else wanted
-    return None if there == wanted or wanted in ({}, [], None) else wanted
+def differences(actual: Any, desired: Any, path: str = "") -> dict[str, Any]:
+    """Return, by path, what ``actual`` has where it is not as ``desired`` says.
+
+    What is not desired is no difference, so neither are the server's defaults; null, ``{}`` and
+    ``[]`` desire nothing. Lists of equal length are compared item by item, others as a whole.
+    Source: apimachinery third_party/forked/golang/reflect, DeepDerivative.
+    """
+    if desired in ({}, [], None):
+        return {}
+    if isinstance(actual, dict) and isinstance(desired, dict):
+        pairs = [(f"{path}.{name}", actual.get(name), value) for name, value in desired.items()]
+    elif isinstance(actual, list) and isinstance(desired, list) and len(actual) == len(desired):
+        both = enumerate(zip(actual, desired, strict=True))
+        pairs = [(f"{path}[{position}]", one, other) for position, (one, other) in both]
+    else:
+        return {} if actual == desired else {path: actual}
+    found: dict[str, Any] = {}
+    for where, one, other in pairs:
+        found |= differences(one, other, where)
+    return found
+
+
+def patch_to(actual: dict[str, Any], desired: dict[str, Any]) -> dict[str, Any]:
+    """Return the merge patch after which there are no :func:`differences`; lists go as a whole."""
+    patch: dict[str, Any] = {}
+    for name, value in desired.items():
+        there = actual.get(name)
+        if isinstance(there, dict) and isinstance(value, dict):
+            if below := patch_to(there, value):
+                patch[name] = below
+        elif differences(there, value):
+            patch[name] = value
+    return patch

@@ -26,8 +26,7 @@ from clientgo.operator.dependents.declared_dependents import (
     nodes_in_order,
 )
 from clientgo.operator.dependents.workflow_pass import WorkflowPass
-from clientgo.operator.dependents.writers import writer_for
-from clientgo.operator.dependents.written_objects import WrittenObjects
+from clientgo.operator.dependents.writers import Writer
 from clientgo.operator.errors import DeclarationError, OperatorError
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.result import Result
@@ -94,9 +93,7 @@ class Workflow:
         self._controller = controller
         self._nodes = nodes_in_order(declared, primary, controller)
         self._writers = {
-            node.name: writer_for(
-                node.dependent, node.resource, WrittenObjects(f"{controller}: {node.name}", clock)
-            )
+            node.name: Writer(node.dependent, node.resource, f"{controller}: {node.name}", clock)
             for node in self._nodes
         }
         self._levels = levels_of(self._nodes)

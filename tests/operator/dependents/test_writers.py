@@ -10,9 +10,7 @@ import pytest
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.meta import Codec, ObjectMeta, resource_of
 from clientgo.operator.dependents import Dependent
-from clientgo.operator.dependents.differences import lacks_owned_field
-from clientgo.operator.dependents.writers import Writer, writer_for
-from clientgo.operator.dependents.written_objects import WrittenObjects
+from clientgo.operator.dependents.writers import Writer, lacks_owned_field
 from clientgo.testing import FakeClock
 from tests.operator.world import Gadget, Part
 
@@ -40,9 +38,8 @@ class StandIn:
 
 def writer(dependent: Dependent[Any, Any] | None = None) -> Writer:
     dependent = dependent or Piece()
-    written = WrittenObjects(str(dependent), FakeClock())
     kind: Any = dependent.kind
-    return writer_for(dependent, resource_of(kind), written)
+    return Writer(dependent, resource_of(kind), str(dependent), FakeClock())
 
 
 def stored(*entries: dict[str, Any], size: int = 0, **labels: str) -> Part:
