@@ -9,13 +9,13 @@ Upstream: apiextensions-apiserver ``pkg/registry/customresource``.
 
 from __future__ import annotations
 
-import json
+import logging
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from clientgo.apiserver.crds.json_path import JsonPath
+from clientgo.apiserver.crds.json_path import JsonPath, JsonPathError, as_text
 from clientgo.apiserver.objects.metadata import embedded_causes
 from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
 from clientgo.apiserver.resources.errors import bad_request, invalid
@@ -28,6 +28,9 @@ from clientgo.meta.group_version import GroupVersionKind
 from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
 from clientgo.schema import FieldError, StructuralSchema
 from clientgo.schema.field_types import custom_resource_field_type
+from clientgo.schema.json_value import is_number
+
+LOG = logging.getLogger("clientgo.apiserver")
 
 _STATUS = FieldSet.of([field_path("status")])
 _SPEC_AND_METADATA = FieldSet.of([field_path("spec"), field_path("metadata")])
@@ -187,51 +190,42 @@ def _selectable_reader(path: str) -> FieldReader:
 
     def read(obj: Object) -> str:
         found = json_path.find(obj)
-        return _as_text(found[0]) if found and found[0] is not None else ""
+        return as_text(found[0]) if found and found[0] is not None else ""
 
     return read
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
-    return str(value)
 
 
 # -- printer columns
 
 
 def _columns(declared: list[Mapping[str, Any]] | None) -> tuple[Column, ...]:
+    """Return the columns of a Table; they end before the first whose path can't be read."""
     if not declared:
         return NAME, replace(AGE, type="date")
-    return NAME, *(
-        Column(
-            column["name"],
-            column["type"],
-            _cell_reader(column["jsonPath"], column["type"]),
-            column.get("format", ""),
-            column.get("description")
-            or f"Custom resource definition column (in JSONPath format): {column['jsonPath']}",
-            column.get("priority", 0),
+    columns = [NAME]
+    for column in declared:
+        path = column["jsonPath"]
+        try:
+            read = _cell_reader(JsonPath(path), column["type"])
+        except JsonPathError as error:
+            LOG.warning("Skipping printer columns from %r on: %s", column["name"], error)
+            break
+        shown = column.get("description") or (
+            f"Custom resource definition column (in JSONPath format): {path}"
         )
-        for column in declared
-    )
+        priority = column.get("priority", 0)
+        columns.append(
+            Column(column["name"], column["type"], read, column.get("format", ""), shown, priority)
+        )
+    return tuple(columns)
 
 
-_ACCEPTED_TYPES: dict[str, tuple[type, ...]] = {
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-}
-
-
-def _cell_reader(path: str, kind: str) -> Callable[[Object], Any]:
-    json_path = JsonPath(path)
-
+def _cell_reader(path: JsonPath, kind: str) -> Callable[[Object], Any]:
     def read(obj: Object) -> Any:
-        found = json_path.find(obj)
+        try:
+            found = path.find(obj)
+        except JsonPathError:  # an index out of bounds, or a value of another type
+            return None
         return _cell(found[0], kind) if found else None
 
     return read
@@ -239,14 +233,18 @@ def _cell_reader(path: str, kind: str) -> Callable[[Object], Any]:
 
 def _cell(value: Any, kind: str) -> Any:
     """Return a value as a cell of the column's type; None if it has another type."""
-    if value is None:
-        return None
-    if kind == "date":
-        return age_since(value) if isinstance(value, str) else "<invalid>"
-    if kind == "string":
-        return value if isinstance(value, str) else _as_text(value)
-    wrong_bool = isinstance(value, bool) and kind != "boolean"
-    return value if isinstance(value, _ACCEPTED_TYPES[kind]) and not wrong_bool else None
+    match kind:
+        case "string":
+            return as_text(value)
+        case "date" if isinstance(value, str):
+            return age_since(value)
+        case "boolean" if isinstance(value, bool):
+            return value
+        case "integer" if is_number(value):
+            return int(value)
+        case "number" if is_number(value):
+            return value
+    return None
 
 
 # -- the resources of a definition

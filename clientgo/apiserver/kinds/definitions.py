@@ -8,8 +8,8 @@ from __future__ import annotations
 from clientgo.apiserver.crds.validation import (
     CLEANUP_FINALIZER,
     validate_crd,
-    validate_crd_change,
-    validate_crd_spec,
+    validate_crd_status,
+    validate_crd_update,
 )
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
 from clientgo.apiserver.storage.storage import Object
@@ -26,6 +26,9 @@ class CrdStrategy(StatusStrategy):
         """Set the conversion strategy, and the names that follow from others."""
         spec = obj["spec"]
         spec.setdefault("conversion", {"strategy": "None"})
+        webhook = spec["conversion"].get("webhook") or {}
+        if service := (webhook.get("clientConfig") or {}).get("service"):
+            service.setdefault("port", 443)
         names = spec["names"]
         if kind := names.get("kind"):
             for field, value in (("singular", kind.lower()), ("listKind", f"{kind}List")):
@@ -38,16 +41,18 @@ class CrdStrategy(StatusStrategy):
         return {
             "conditions": [],
             "acceptedNames": {"plural": "", "kind": ""},
-            "storedVersions": [item["name"] for item in versions if item.get("storage")],
+            "storedVersions": [item["name"] for item in versions if item.get("storage")][:1],
         }
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status; add a new storage version to it."""
         super().prepare_for_update(new, old)
         stored = list(old.get("status", {}).get("storedVersions", ()))
-        for version in new["spec"].get("versions", ()):
-            if version.get("storage") and version["name"] not in stored:
-                stored.append(version["name"])
+        storage = next(
+            (item for item in new["spec"].get("versions", ()) if item.get("storage")), None
+        )
+        if storage and storage["name"] not in stored:
+            stored.append(storage["name"])
         new["status"] = {**new.get("status", {}), "storedVersions": stored}
 
     def validate(self, obj: Object) -> list[FieldError]:
@@ -56,4 +61,8 @@ class CrdStrategy(StatusStrategy):
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of the definition and of the change."""
-        return validate_crd_spec(new) + validate_crd_change(new, old)
+        return validate_crd_update(new, old)
+
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of the status."""
+        return validate_crd_status(new)

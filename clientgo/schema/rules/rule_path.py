@@ -1,6 +1,6 @@
 """The ``fieldPath`` of a rule: a simple JSON path such as ``.spec.hosts['a.b']``.
 
-Promises: `resolve` follows names of properties and keys of maps through a schema.
+Promises: `resolve` and `follow` follow names of properties and keys of maps through a schema.
 
 Does not promise: list indexes, or any other part of JSON path.
 
@@ -38,8 +38,19 @@ def resolve(path: str, schema: JSONSchema) -> str:
     Raises:
         RulePathError: the path is malformed or leads to no field of the schema.
     """
+    return follow(path, schema)[0]
+
+
+def follow(path: str, schema: JSONSchema, *, quoted_names: bool = True) -> tuple[str, JSONSchema]:
+    """Return `path` as causes show it, and the schema of the field that it leads to.
+
+    Raises:
+        RulePathError: the path is malformed or leads to no field of the schema.
+    """
     position, result, node = 0, field_path.ROOT, schema
     while position < len(path):
+        if path[position] == "[" and not quoted_names:
+            raise RulePathError("array notation is not allowed")
         step = _STEP.match(path, position)
         if step is None:
             raise RulePathError(f"{path!r}: expected .name or ['name'] at {path[position:]!r}")
@@ -53,7 +64,7 @@ def resolve(path: str, schema: JSONSchema) -> str:
         else:
             raise RulePathError(f"{path!r}: {name!r} does not refer to a valid field")
         node = member
-    return result
+    return result, node
 
 
 def _unescape(text: str, path: str) -> str:
