@@ -41,6 +41,7 @@ from clientgo.apiserver.faults.declarations import (
     RotateToken,
 )
 from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.faults.matching import RequestObserver
 from clientgo.apiserver.http.server import HttpServer
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
@@ -299,6 +300,13 @@ class EmbeddedAPIServer:
         """Wait, at most ``timeout`` seconds, until a fault has struck ``times`` times."""
         return self._faults.wait_until_struck(fault, times, timeout)
 
+    def observe(self, observer: RequestObserver) -> None:
+        """Call ``observer`` for each request for a resource when it is answered.
+
+        It is called on the server's thread, must not block, and stays for the server's life.
+        """
+        self._call(lambda: self._faults.observe(observer))
+
     # -- the thread
 
     def _prepare(self) -> None:
@@ -358,7 +366,7 @@ class EmbeddedAPIServer:
 
     def _begin_stop(self) -> None:
         self._cluster.state.watches.end_all()
-        self._faults.close_frozen_watches()
+        self._faults.let_go()
         if self._http is not None:
             self._http.stop()
 

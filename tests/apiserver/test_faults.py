@@ -7,6 +7,7 @@ import json
 import random
 import socket
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any, get_args
@@ -26,6 +27,7 @@ from clientgo.apiserver.faults import (
     FailRequests,
     Fault,
     FreezeWatches,
+    HoldRequests,
     Requests,
     RestartServer,
     RotateToken,
@@ -34,6 +36,7 @@ from clientgo.apiserver.faults import (
     WithholdBookmarks,
 )
 from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.faults.matching import ObservedRequest
 from clientgo.apiserver.http.messages import Request, Response, text_response
 from clientgo.apiserver.requests import watching
 from clientgo.apiserver.storage.storage import Storage
@@ -163,6 +166,66 @@ def test_a_delayed_request_is_answered_later(server: EmbeddedAPIServer) -> None:
 
     with pytest.raises(urllib3.exceptions.ReadTimeoutError):
         urllib3.request("GET", server.url + CONFIGMAPS, retries=False, timeout=0.2)
+
+
+def test_a_held_request_continues_when_the_fault_is_lifted(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    hold = HoldRequests(requests=CREATE, skip=1)
+    server.inject(hold)
+    with ThreadPoolExecutor() as threads:
+        assert api.call("POST", CONFIGMAPS, configmap("a")).status == 201
+        held = threads.submit(api.call, "POST", CONFIGMAPS, configmap("b"))
+        assert server.wait_until_struck(hold)
+        assert api.call("POST", CONFIGMAPS, configmap("c")).status == 201
+        assert names(api.get(CONFIGMAPS)) == ["a", "c"]
+
+        server.lift(hold)
+
+        assert held.result(30).status == 201
+    assert names(api.get(CONFIGMAPS)) == ["a", "b", "c"]
+
+
+def test_a_fault_that_is_injected_meanwhile_strikes_a_held_request(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    earlier, hold = FailRequests(requests=CREATE, skip=2), HoldRequests(requests=CREATE)
+    server.inject(earlier)
+    server.inject(hold)
+    with ThreadPoolExecutor() as threads:
+        held = threads.submit(api.call, "POST", CONFIGMAPS, configmap("a"))
+        assert server.wait_until_struck(hold)
+        server.inject(FailRequests(requests=CREATE, status=503))
+        server.lift(hold)
+
+        assert held.result(30).status == 503
+    api.create(CONFIGMAPS, configmap("b"))
+    assert server.struck(earlier) == 0, "a held request counts once"
+
+
+def test_a_server_stops_though_it_holds_a_request(server: EmbeddedAPIServer, api: Api) -> None:
+    hold = HoldRequests(requests=CREATE)
+    server.inject(hold)
+    with ThreadPoolExecutor() as threads:
+        held = threads.submit(api.call, "POST", CONFIGMAPS, configmap("a"))
+        assert server.wait_until_struck(hold)
+
+        server.stop()
+
+        assert held.exception(30) is not None or held.result().status == 201
+
+
+def test_requests_can_be_observed_with_their_answer(server: EmbeddedAPIServer, api: Api) -> None:
+    seen: list[ObservedRequest] = []
+    server.observe(seen.append)
+
+    api.create(CONFIGMAPS, configmap("a"))
+    api.call("POST", CONFIGMAPS, configmap("a"))
+    api.get("/version")
+
+    [first, second] = seen
+    assert first[:4] == ("create", "configmaps", "default", "a")
+    assert (first.code, second.code) == (201, 409)
 
 
 def test_an_answer_breaks_off_in_its_body(server: EmbeddedAPIServer, api: Api) -> None:
@@ -550,6 +613,7 @@ def test_a_choice_or_interval_that_makes_no_sense_is_refused(
 EVERY_KIND: list[Fault] = [
     FailRequests(requests=CREATE, status=503, retry_after=1, after_effect=True, skip=2, times=None),
     DelayRequests(seconds=0.5),
+    HoldRequests(requests=CREATE, skip=1),
     CutAnswers(mid_chunk=True, seed=3),
     ExpireContinueTokens(requests=LIST),
     StaleLists(),

@@ -86,6 +86,13 @@ class DelayRequests(CountedFault, frozen=True, kw_only=True, tag=True):
     seconds: float
 
 
+class HoldRequests(CountedFault, frozen=True, kw_only=True, tag=True):
+    """Hold the next ``times`` requests, after ``skip``, until the fault is lifted.
+
+    Faults that are injected meanwhile strike a held request when it continues.
+    """
+
+
 class CutAnswers(CountedFault, frozen=True, kw_only=True, tag=True):
     """Close the connection within the next ``times`` responses, at a byte that ``seed`` chooses.
 
@@ -183,6 +190,7 @@ class RestartServer(_ServerFault, frozen=True, kw_only=True, tag=True):
 Fault: TypeAlias = (
     FailRequests
     | DelayRequests
+    | HoldRequests
     | CutAnswers
     | ExpireContinueTokens
     | StaleLists

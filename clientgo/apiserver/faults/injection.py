@@ -31,15 +31,16 @@ from clientgo.apiserver.faults.declarations import (
     FailRequests,
     Fault,
     FreezeWatches,
+    HoldRequests,
     RestartServer,
     RotateToken,
     SkewClock,
     StaleLists,
     WithholdBookmarks,
 )
-from clientgo.apiserver.faults.matching import ResourceRequest
+from clientgo.apiserver.faults.matching import ObservedRequest, RequestObserver, ResourceRequest
 from clientgo.apiserver.faults.responses import Cut, CutResponse, FaultyWatch
-from clientgo.apiserver.http.messages import AnyResponse, Request
+from clientgo.apiserver.http.messages import AnyResponse, Request, Response
 from clientgo.apiserver.requests.listing import ContinueToken
 from clientgo.apiserver.requests.watching import WatchStream
 from clientgo.apiserver.resources.errors import RequestError
@@ -60,7 +61,14 @@ _REASONS = {
 }
 """Reasons that differ from the phrases of HTTP."""
 
-_AT_ENTRY = (FailRequests, DelayRequests, CutAnswers, ExpireContinueTokens, StaleLists)
+_AT_ENTRY = (
+    FailRequests,
+    DelayRequests,
+    HoldRequests,
+    CutAnswers,
+    ExpireContinueTokens,
+    StaleLists,
+)
 """Faults that strike requests; the others strike watches or the server."""
 
 _BOOKMARK = b'{"type":"BOOKMARK"'
@@ -81,6 +89,8 @@ class _Rule:
     """Number of times that this fault has cleared the history."""
     frozen: WeakKeyDictionary[FaultyWatch, bool] = field(default_factory=WeakKeyDictionary)
     """Frozen watches, and whether they have had an event to send."""
+    lifted: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when the fault is lifted, for the requests that it holds."""
 
     def strikes(self) -> bool:
         """Count a request that matches; return True if the fault strikes it."""
@@ -117,7 +127,8 @@ class FaultInjector:
     _watches: dict[FaultyWatch, None] = field(default_factory=dict)
     """Open watches in the order of their start, so that a seed chooses the same ones."""
     _struck: Counter[Fault] = field(default_factory=Counter)
-    _striking: threading.Condition = field(default_factory=threading.Condition)
+    _counted: threading.Condition = field(default_factory=threading.Condition)
+    _observers: list[RequestObserver] = field(default_factory=list)
 
     def now(self) -> float:
         """Return the time of the server."""
@@ -160,34 +171,43 @@ class FaultInjector:
 
     def lift(self, fault: Fault | None) -> None:
         """Lift one fault, or all; frozen watches continue."""
-        self._rules = [rule for rule in self._rules if fault is not None and rule.fault != fault]
+        lifted = [rule for rule in self._rules if fault is None or rule.fault == fault]
+        self._rules = [rule for rule in self._rules if rule not in lifted]
+        for rule in lifted:
+            rule.lifted.set()
         for watch in self._watches:
             watch.check_faults()
+
+    def observe(self, observer: RequestObserver) -> None:
+        """Call ``observer`` on the event loop for each request that is answered."""
+        self._observers.append(observer)
 
     def active(self) -> list[Fault]:
         """Return the active faults."""
         return [rule.fault for rule in self._rules]
 
-    def close_frozen_watches(self) -> None:
-        """Close the frozen watches: the server stops."""
+    def let_go(self) -> None:
+        """Close the frozen watches, and answer the held requests: the server stops."""
         for watch in list(self._watches):
             watch.close_if_frozen()
+        for rule in self._rules:
+            rule.lifted.set()
 
     def struck(self, fault: Fault) -> int:
         """Return the number of strikes of a fault. From any thread."""
-        with self._striking:
+        with self._counted:
             return self._struck[fault]
 
     def wait_until_struck(self, fault: Fault, times: int, timeout: float) -> bool:
         """Wait for a number of strikes; return False after the timeout. From any thread."""
-        with self._striking:
-            return self._striking.wait_for(lambda: self._struck[fault] >= times, timeout)
+        with self._counted:
+            return self._counted.wait_for(lambda: self._struck[fault] >= times, timeout)
 
     def count(self, fault: Fault, times: int = 1) -> None:
         """Count strikes of a fault. From any thread."""
-        with self._striking:
+        with self._counted:
             self._struck[fault] += times
-            self._striking.notify_all()
+            self._counted.notify_all()
 
     # -- where a request enters
 
@@ -201,16 +221,29 @@ class FaultInjector:
         target = ResourceRequest.of(request)
         if target is None:
             return await handle(request)
-        rules = [
-            rule
-            for rule in self._rules
-            if isinstance(rule.fault, _AT_ENTRY)
-            and target.is_one_of(rule.fault.requests)
-            and _applies(rule.fault, target)
-            and rule.strikes()
-        ]
-        for rule in rules:
-            self.count(rule.fault)
+        code = 500
+        try:
+            answer = await self._answer(target, storage, handle)
+            code = answer.status if isinstance(answer, Response) else 200
+        except RequestError as error:
+            code = error.code
+            raise
+        finally:
+            for observer in self._observers:
+                observer(ObservedRequest.of(target, code))
+        return answer
+
+    async def _answer(
+        self, target: ResourceRequest, storage: Storage, handle: Handler
+    ) -> AnyResponse:
+        request = target.request
+        rules = self._striking(target, self._rules)
+        while holding := [
+            rule for rule in _of_type(rules, HoldRequests) if not rule.lifted.is_set()
+        ]:
+            known = list(self._rules)
+            await holding[0].lifted.wait()
+            rules += self._striking(target, [rule for rule in self._rules if rule not in known])
         for delay in _of_type(rules, DelayRequests):
             await asyncio.sleep(delay.fault.seconds)
         for failing in _of_type(rules, FailRequests):
@@ -232,6 +265,20 @@ class FaultInjector:
             return FaultyWatch(self, answer, target, behind=[rule.fault for rule in stale])
         cut = _of_type(rules, CutAnswers)
         return CutResponse(answer, cut[0].random) if cut else answer
+
+    def _striking(self, target: ResourceRequest, rules: list[_Rule]) -> list[_Rule]:
+        """Return those of the rules that strike a request, and count that they do."""
+        striking = [
+            rule
+            for rule in rules
+            if isinstance(rule.fault, _AT_ENTRY)
+            and target.is_one_of(rule.fault.requests)
+            and _applies(rule.fault, target)
+            and rule.strikes()
+        ]
+        for rule in striking:
+            self.count(rule.fault)
+        return striking
 
     def _expire_history(self, storage: Storage) -> None:
         """Clear the history if it is due; between requests no client can see a difference."""

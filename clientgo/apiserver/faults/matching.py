@@ -6,7 +6,9 @@ apart from ``foos``. The name of a created object is read from the body.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +19,35 @@ from clientgo.apiserver.storage.storage import decode
 
 _OBJECT_VERBS = {"GET": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 _COLLECTION_VERBS = {"GET": "list", "POST": "create", "DELETE": "deletecollection"}
+
+
+class ObservedRequest(NamedTuple):
+    """A request for a resource that the server has answered.
+
+    ``name`` is empty if the server generates it, and for requests to collections.
+    """
+
+    verb: str
+    resource: str
+    namespace: str
+    name: str
+    user_agent: str
+    code: int
+
+    @classmethod
+    def of(cls, target: ResourceRequest, code: int) -> ObservedRequest:
+        """Return what is known of a request when it is answered."""
+        return cls(
+            target.verb,
+            target.resource,
+            target.namespace,
+            target.name or target.name_in_body(),
+            target.request.headers.get("user-agent", ""),
+            code,
+        )
+
+
+RequestObserver = Callable[[ObservedRequest], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +82,11 @@ class ResourceRequest:
             (not wanted.verbs or self.verb in wanted.verbs)
             and wanted.resource in ("", self.resource)
             and wanted.namespace in ("", self.namespace)
-            and (not wanted.name or wanted.name == (self.name or self._name_in_body()))
+            and (not wanted.name or wanted.name == (self.name or self.name_in_body()))
             and self.request.headers.get("user-agent", "").startswith(wanted.user_agent)
         )
 
-    def _name_in_body(self) -> str:
+    def name_in_body(self) -> str:
         """Return the name of the object that is created, which the path does not have."""
         if self.verb != "create":
             return ""
