@@ -19,8 +19,8 @@ from clientgo.operator.controller.event_router import (
     MAPPER_RETRY_DELAY,
     EventRouter,
 )
-from clientgo.operator.controller.metrics import ControllerMetrics
 from clientgo.operator.mappers import MapContext, by_name
+from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import generation_changed
 from clientgo.operator.runs import Timers
 from clientgo.testing import FakeClock

@@ -11,6 +11,7 @@ Source: controller-runtime pkg/cache; Java Operator SDK InformerManager.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Hashable
@@ -29,9 +30,10 @@ from clientgo.meta import (
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.own_writes import OwnWrites
-from clientgo.operator.cache.readers import Readers
 from clientgo.operator.cache.scope import KindScope, NamespaceSet, Reader
 from clientgo.operator.cache.watches import Attached, Watches
+from clientgo.operator.errors import DeclarationError
+from clientgo.operator.metrics import CacheMetrics
 from clientgo.wait import wait_for_event
 
 RECONNECTING: Final = 60.0
@@ -72,7 +74,8 @@ class KindCache:
         self.resource = resource
         self.scope = scope
         self.name = name
-        self.own_writes = OwnWrites(name, self, clock=clock)
+        instruments = CacheMetrics(name, metrics or default_provider())
+        self.own_writes = OwnWrites(name, self, metrics=instruments, clock=clock)
         self.indexes = Indexes(name, lambda: self.informers().values())
         self._project = project
         self._clock = clock
@@ -88,7 +91,7 @@ class KindCache:
             recovered=self._recovered,
             on_crash=on_crash,
             is_projected=project is not None,
-            metrics=metrics or default_provider(),
+            metrics=instruments,
             clock=clock,
         )
         self._subscriptions: list[Subscription] = []
@@ -334,3 +337,52 @@ class KindCache:
         for attached in leaving:
             self._watches.detach(attached)
         return leaving
+
+
+_log = logging.getLogger("clientgo.operator.cache")
+
+
+class Readers:
+    """Not thread-safe: its cache's lock guards it."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._readers: dict[str, Reader] = {}
+        self.labels = ""
+        """What all readers select by, so that the API server can do it."""
+
+    def add(self, reader: Reader, *, is_watched: bool) -> None:
+        """Take note of a reader. ``is_watched``: the labels cannot change any more.
+
+        Raises :class:`~clientgo.operator.errors.DeclarationError` if the cache runs with labels
+        that this reader does not have.
+        """
+        readers = self._readers | {reader.name: reader}
+        selections = {known.labels for known in readers.values()}
+        labels = selections.pop() if len(selections) == 1 else ""
+        if not is_watched:
+            self.labels = labels
+        elif self.labels and labels != self.labels:
+            raise DeclarationError(
+                f"{reader.name} watches {self._kind} with labels {reader.labels or '(none)'}, "
+                f"but only those with {self.labels} are cached already, for "
+                f"{', '.join(sorted(self._readers))}; declare it before the manager starts, "
+                "or use the same labels"
+            )
+        self._readers = readers
+
+    def report_limits(self, scope: KindScope) -> None:
+        """Log which objects are cached, and which sources expect more."""
+        readers = sorted(self._readers.values(), key=lambda reader: reader.name)
+        if limits := scope.limits(self.labels):
+            names = ", ".join(reader.name for reader in readers)
+            _log.info("%s: only objects %s are cached, for %s", self._kind, limits, names)
+        for reader in readers:
+            if hidden := scope.hidden_from(reader):
+                _log.warning(
+                    "%s watches all %s, but its CacheScope limits the cache to objects %s: the "
+                    "source does not see others; limit the source too, or widen the CacheScope",
+                    reader.name,
+                    self._kind,
+                    hidden,
+                )

@@ -25,6 +25,8 @@ from typing import Any, Final, Protocol
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName, metadata_of, parse_resource_version
+from clientgo.metrics import NO_METRICS
+from clientgo.operator.metrics import CacheMetrics
 
 TIME_TO_LIVE: Final = 60.0
 """Seconds after which a watch that has not brought a write back is not waited for any longer."""
@@ -53,20 +55,27 @@ class _Entry:
 
 @dataclass(frozen=True, slots=True)
 class OwnWritesStatistics:
-    """How often an entry answered a read, and how often the watch was late by a minute."""
+    """What is remembered, and how often the watch was late by a minute."""
 
     entries: int
     echoes: int
-    hits: int
     expired: int
 
 
 class OwnWrites:
     """The writes of one process to the objects of one kind, laid over ``store``. Thread-safe."""
 
-    def __init__(self, name: str, store: Stored, *, clock: Clock = REAL_CLOCK) -> None:
+    def __init__(
+        self,
+        name: str,
+        store: Stored,
+        *,
+        metrics: CacheMetrics | None = None,
+        clock: Clock = REAL_CLOCK,
+    ) -> None:
         self._name = name
         self._store = store
+        self._metrics = metrics or CacheMetrics(name, NO_METRICS)
         self._clock = clock
         self._lock = threading.Lock()
         self._entries: OrderedDict[ObjectName, _Entry] = OrderedDict()
@@ -74,7 +83,6 @@ class OwnWrites:
         self._echoes: OrderedDict[tuple[str, str], tuple[Hashable, float]] = OrderedDict()
         self._in_hand: dict[Hashable, list[list[Callable[[], object]]]] = {}
         """By writer: for each write that is not answered yet, what waits for its answer."""
-        self._hits = 0
         self._expired = 0
 
     # Writing
@@ -179,9 +187,7 @@ class OwnWrites:
     def statistics(self) -> OwnWritesStatistics:
         with self._lock:
             self._tidy_locked(self._clock.monotonic())
-            return OwnWritesStatistics(
-                len(self._entries), len(self._echoes), self._hits, self._expired
-            )
+            return OwnWritesStatistics(len(self._entries), len(self._echoes), self._expired)
 
     # Inside
 
@@ -217,7 +223,7 @@ class OwnWrites:
             if self._entries.get(key) is entry:
                 self._expire_locked(key)
             return stored
-        self._hits += 1
+        self._metrics.stale_reads.inc()
         return None if entry.deleted else entry.obj
 
     def _tidy_locked(self, now: float) -> None:
@@ -235,6 +241,7 @@ class OwnWrites:
     def _expire_locked(self, key: ObjectName) -> None:
         del self._entries[key]
         self._expired += 1
+        self._metrics.lost_writes.inc()
         _log.warning(
             "%s: the watch has not brought back the write of %s for %g s; reading the cache",
             self._name,

@@ -7,6 +7,7 @@ cache has come.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -15,30 +16,31 @@ from typing import Any, Final
 from clientgo.cache import (
     REAL_FIFO,
     DeletedFinalStateUnknown,
+    Latch,
     ListerWatcher,
     Registration,
     ResourceEventHandler,
     SharedIndexInformer,
+    WatchStream,
     last_known_state,
 )
 from clientgo.clock import Clock
-from clientgo.meta import APIResource, metadata_of
-from clientgo.metrics import Metric, MetricsProvider
-from clientgo.operator.cache.cache_metrics import CacheMetrics, CacheSize, warn_if_numerous
+from clientgo.meta import APIResource, ListOptions, NotFoundError, ObjectList, metadata_of
 from clientgo.operator.cache.indexes import Indexes
-from clientgo.operator.cache.observed_lister import ObservedLister
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import KindScope
 from clientgo.operator.durations import seconds
+from clientgo.operator.metrics import CacheMetrics, CacheSize
 from clientgo.process import SupervisedThread
 from clientgo.wait import Backoff, BackoffManager
 
 _DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.0)
 """Soon again at first; a kind that is missing is found ten seconds after it was created."""
 
-INFORMER_CRASHES: Final = Metric(
-    "operator_informer_crashes_total", "Informers that a bug has ended", labels=("kind",)
-)
+NUMEROUS: Final = frozenset({("", "Secret"), ("", "ConfigMap"), ("", "Pod")})
+"""Kinds, by group, that other programs make without end."""
+
+_log = logging.getLogger("clientgo.operator.cache")
 
 
 @dataclass(eq=False, slots=True)
@@ -91,7 +93,7 @@ class Watches:
         recovered: Callable[[], object],
         on_crash: Callable[[BaseException], object] | None,
         is_projected: bool,
-        metrics: MetricsProvider,
+        metrics: CacheMetrics,
         clock: Clock,
     ) -> None:
         self._kind = kind
@@ -103,8 +105,7 @@ class Watches:
         self._recovered = recovered
         self._on_crash = on_crash
         self._is_projected = is_projected
-        self._metrics = CacheMetrics(kind, metrics)
-        self._crashes = metrics.counter(INFORMER_CRASHES, kind=kind)
+        self._metrics = metrics
         self._clock = clock
         self._watches: dict[str, Watch] = {}
         self._is_running = False
@@ -205,7 +206,12 @@ class Watches:
         progress = _StoreProgress(self._own_writes, self._metrics, size)
         informer.add_event_handler(progress, resync_period=0.0)
         is_limited = namespace or scope.labels or labels or scope.fields or self._is_projected
-        warn_if_numerous(self._resource, selective=bool(is_limited))
+        if not is_limited and (self._resource.group, self._resource.kind) in NUMEROUS:
+            _log.warning(
+                "every %s of the cluster will be cached; if that is too much memory, limit it with "
+                "namespaces, labels or fields in a CacheScope, or watch it with project='metadata'",
+                self._resource.kind,
+            )
         return Watch(informer, lister, size)
 
     def _run(self, watch: Watch) -> None:
@@ -222,7 +228,7 @@ class Watches:
         try:
             watch.informer.run(watch.stop)
         except BaseException as error:
-            self._crashes.inc()
+            self._metrics.crashes.inc()
             if self._on_crash is None:
                 raise
             self._on_crash(error)
@@ -270,3 +276,72 @@ class _StoreProgress(ResourceEventHandler[Any]):
         if state is not None:
             self._metrics.changed(self._size, state, None)
             self._own_writes.saw(state)
+
+
+class ObservedLister:
+    """Passes on to ``inner``. For the thread of one reflector.
+
+    ``on_list`` is called with each list that came. ``on_recovery`` is called with each list but
+    the first, and with the first answer after a request that failed.
+    """
+
+    def __init__(
+        self,
+        inner: ListerWatcher[Any],
+        on_list: Callable[[], object],
+        on_recovery: Callable[[], object],
+    ) -> None:
+        self._inner = inner
+        self._on_list = on_list
+        self._on_recovery = on_recovery
+        self._listed = False
+        self._failing = False
+        self.supports_watch_list = getattr(inner, "supports_watch_list", True)
+        self.answered = Latch()
+        """Set once the server has listed the kind, or has answered that it does not have it."""
+        self.unserved = False
+        """Whether the last answer was that the server does not have it."""
+
+    def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
+        found: ObjectList[Any] = self._noted(lambda: self._inner.list(options, stop))
+        self._list_came()
+        return found
+
+    def watch(self, options: ListOptions, stop: threading.Event) -> WatchStream:
+        stream: WatchStream
+        if options.send_initial_events:
+            stream = self._noted(lambda: self._inner.watch(options, stop))
+            self._list_came()
+            return stream
+        try:
+            stream = self._inner.watch(options, stop)
+        except Exception:
+            self._failing = True
+            raise
+        if self._failing:
+            self._recovered()
+        return stream
+
+    def _noted(self, ask: Callable[[], Any]) -> Any:
+        try:
+            answer = ask()
+        except NotFoundError:
+            self.unserved = True
+            self.answered.set()
+            raise
+        except Exception:
+            self._failing = True
+            raise
+        self.unserved = False
+        self.answered.set()
+        return answer
+
+    def _list_came(self) -> None:
+        self._on_list()
+        if self._listed or self._failing:
+            self._recovered()
+        self._listed = True
+
+    def _recovered(self) -> None:
+        self._failing = False
+        self._on_recovery()

@@ -21,7 +21,6 @@ from clientgo.operator.cache.scope import EVERYWHERE, Namespaces, NamespaceSet, 
 from clientgo.operator.controller.config import AUTOMATIC, ControllerConfig
 from clientgo.operator.controller.cycle import Cycle
 from clientgo.operator.controller.declaration import Declaration
-from clientgo.operator.controller.metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.controller.namespace_changes import NamespaceChanges
 from clientgo.operator.controller.parts import ControllerParts
 from clientgo.operator.controller.services import Services
@@ -29,6 +28,7 @@ from clientgo.operator.controller.sources import ControllerSources, SourceHealth
 from clientgo.operator.controller.status_notes import StatusNotes
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.finalizers import checked_finalizer, default_finalizer
+from clientgo.operator.metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import (
     RunDeadlines,
@@ -249,6 +249,11 @@ class Controller(Generic[P]):
 
     def resume(self) -> None:
         self.queue.resume()
+
+    def refresh_metrics(self) -> None:
+        """Update what is counted only at a scrape."""
+        queue = self.queue.statistics()
+        self.metrics.refresh(queue.known, queue.exhausted, self.queue.depths())
 
     def health(self) -> ControllerHealth:
         timeout = self.config.reconcile_timeout

@@ -23,8 +23,8 @@ from clientgo.operator.change_events import (
     CreateEvent,
     UpdateEvent,
 )
-from clientgo.operator.controller.metrics import ControllerMetrics
 from clientgo.operator.mappers import MapContext, Mapper, mapped_keys
+from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.runs import RunQueue, Timers
 from clientgo.operator.runs.run_fields import RunFields, logging_about

@@ -9,8 +9,8 @@ from typing import Any
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.context import RunScope
 from clientgo.operator.controller.config import ControllerConfig
-from clientgo.operator.controller.metrics import ControllerMetrics
 from clientgo.operator.controller.status_notes import StatusNotes
+from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunDeadlines
 

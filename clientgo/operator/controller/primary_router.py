@@ -17,7 +17,7 @@ from clientgo.meta import ObjectName, metadata_of
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.controller.event_router import EventRouter, OnEcho
-from clientgo.operator.controller.metrics import ControllerMetrics
+from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT, RunQueue
 
 _log = logging.getLogger("clientgo.operator.controller")

@@ -11,7 +11,7 @@ from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.client.cached_client import CachedClient
-from clientgo.operator.controller.metrics_sink import MetricsSink
+from clientgo.operator.metrics import MetricsSink
 from clientgo.record import SeriesRecorder
 
 

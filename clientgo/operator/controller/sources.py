@@ -15,11 +15,11 @@ from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.controller.config import ControllerConfig
 from clientgo.operator.controller.declaration import Declaration
 from clientgo.operator.controller.event_router import EventRouter, OnEcho, UnlessEcho
-from clientgo.operator.controller.metrics import ControllerMetrics
 from clientgo.operator.controller.primary_router import PrimaryRouter
 from clientgo.operator.controller.services import Services
 from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, DeclarationError
 from clientgo.operator.mappers import MapContext, Mapper, by_name, mapped_keys
+from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunQueue, Timers

@@ -30,7 +30,6 @@ from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller.config import ControllerSettings
 from clientgo.operator.controller.declaration import Declaration, declaration_of
-from clientgo.operator.controller.metrics_sink import MetricsSink
 from clientgo.operator.controller.services import Services
 from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import (
@@ -42,7 +41,6 @@ from clientgo.operator.manager.config import ManagerConfig, ManagerSettings, cha
 from clientgo.operator.manager.config_file import load_settings
 from clientgo.operator.manager.leader import Leader
 from clientgo.operator.manager.life_cycle import LifeCycle
-from clientgo.operator.manager.refreshed_metrics import RefreshedMetrics
 from clientgo.operator.manager.registry import ControllerRegistry
 from clientgo.operator.manager.runnables import (
     RunFunction,
@@ -51,6 +49,7 @@ from clientgo.operator.manager.runnables import (
 )
 from clientgo.operator.manager.servers import BoundAddresses, Servers, metrics_of
 from clientgo.operator.manager.stages import Stages
+from clientgo.operator.metrics import BeforeScrape, MetricsSink
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.webhooks import Webhooks
 from clientgo.serving import Handler
@@ -107,7 +106,7 @@ class Manager:
         self._sink = sink
         self._registry = ControllerRegistry(self.config)
         self._servers = Servers(self.config, page, self.metrics_provider, clock)
-        self._refreshed = RefreshedMetrics(self.metrics_provider, self._registry.all, self.cache)
+        self._refreshed = BeforeScrape(self.metrics_provider, self._refresh_metrics)
         self.events = EventPublisher(self.base, clock)
         self._leader = self._new_leader()
         self._unguarded = CachedClient(
@@ -286,6 +285,12 @@ class Manager:
         return self._stages.health.report()
 
     # Inside
+
+    def _refresh_metrics(self) -> None:
+        for controller in self._registry.all():
+            controller.refresh_metrics()
+        for cache in self.cache.caches():
+            cache.own_writes.statistics()  # ends what has expired
 
     def _new_leader(self) -> Leader | None:
         settings = self.config.leader_election

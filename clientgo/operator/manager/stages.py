@@ -26,10 +26,10 @@ from clientgo.operator.manager.cluster import Cluster
 from clientgo.operator.manager.config import ManagerConfig
 from clientgo.operator.manager.health import ManagerHealth
 from clientgo.operator.manager.leader import Leader
-from clientgo.operator.manager.refreshed_metrics import RefreshedMetrics
 from clientgo.operator.manager.registry import ControllerRegistry
 from clientgo.operator.manager.runnables import RunnableGroup, within
 from clientgo.operator.manager.servers import Servers
+from clientgo.operator.metrics import BeforeScrape
 
 _CLOSING_TIME: Final = 5.0
 """Seconds that caches, servers and events have for their stop, whatever the work before took."""
@@ -52,7 +52,7 @@ class Stages:
         servers: Servers,
         events: EventPublisher,
         leader: Leader | None,
-        metrics: RefreshedMetrics,
+        metrics: BeforeScrape,
         *,
         ending: threading.Event,
         fail: Callable[[BaseException], object],
