@@ -70,9 +70,13 @@ class BuiltinStrategy(Strategy):
                 f'{resource.kind} in version "{resource.version}" cannot be handled as a '
                 f"{resource.kind}: {error}"
             ) from error
-        set_defaults(self.kind, read)
+        self.set_table_defaults(read)
         self.default(read)
         return Decoded(read, unknown)
+
+    def set_table_defaults(self, obj: Object) -> None:
+        """Set the defaults that are the same for every object, in place."""
+        set_defaults(self.kind, obj)
 
     def default(self, obj: Object) -> None:
         """Set the defaults that depend on other fields, in place; see `defaults` for the others."""
@@ -105,7 +109,7 @@ class StatusStrategy(BuiltinStrategy):
     def prepare_for_create(self, obj: Object) -> None:
         """Replace the status by the initial one."""
         obj["status"] = self.initial_status(obj)
-        set_defaults(self.kind, obj)
+        self.set_table_defaults(obj)
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Read an object by its published type; add the zeros that a status always has.

@@ -151,8 +151,8 @@ class NamespaceStrategy(StatusStrategy):
         _label_with_name(new["metadata"])
         take(new, old, "spec")
 
-    def prepare_for_finalize(self, new: Object, old: Object) -> None:
-        """Keep everything except ``spec.finalizers``."""
+    def prepare_for_subresource(self, subresource: str, new: Object, old: Object) -> None:
+        """Keep everything except ``spec.finalizers``, in a write to finalize."""
         finalizers = new.get("spec", {}).get("finalizers")
         for key in (new.keys() | old.keys()) - {"metadata"}:
             take(new, old, key)

@@ -362,8 +362,8 @@ def _prepare_update(resource: Resource, new: Object, old: Object, subresource: s
     object_meta.prepare_for_update(new["metadata"], old["metadata"])
     if subresource == "status":
         strategy.prepare_for_status_update(new, old)
-    elif subresource == "finalize":
-        strategy.prepare_for_finalize(new, old)
+    elif subresource:
+        strategy.prepare_for_subresource(subresource, new, old)
     else:
         strategy.prepare_for_update(new, old)
     if strategy.counts_generations and strategy.spec_changed(new, old):

@@ -13,6 +13,7 @@ from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.requests.options import write_options
+from clientgo.apiserver.requests.subresources import create_binding
 from clientgo.apiserver.requests.verbs import Verb, VerbCall
 from clientgo.apiserver.storage.storage import Object
 
@@ -41,5 +42,8 @@ async def _review(call: VerbCall) -> AnyResponse:
     return json_response(review, 201)
 
 
-REVIEWS: dict[tuple[str, str], Verb] = dict.fromkeys(_STATUS, _review)
-"""Handlers of the review resources, by group and plural."""
+ANSWERED: dict[tuple[str, str], Verb] = {
+    **dict.fromkeys(_STATUS, _review),
+    ("", "bindings"): create_binding,
+}
+"""Handlers of the resources that are never stored, by group and plural."""

@@ -14,7 +14,7 @@ from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter
 from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
-from clientgo.apiserver.requests.reviews import REVIEWS
+from clientgo.apiserver.requests.reviews import ANSWERED
 from clientgo.apiserver.requests.subresources import subresource_verb
 from clientgo.apiserver.requests.verbs import (
     COLLECTION_VERBS,
@@ -98,7 +98,7 @@ def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Ver
     name, verb = verbs.get(request.method, ("", None))
     if verb is None or name not in resource.verbs:
         raise method_not_allowed()
-    if name == "create" and (answered := REVIEWS.get((resource.group, resource.plural))):
+    if name == "create" and (answered := ANSWERED.get((resource.group, resource.plural))):
         return answered
     across_namespaces = resource.namespaced and not info.namespace
     if across_namespaces and name in ("create", "deletecollection"):

@@ -9,6 +9,7 @@ Upstream: the ``rest`` storages of each resource and of custom resources.
 from __future__ import annotations
 
 import secrets
+from dataclasses import replace
 
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response
@@ -78,6 +79,16 @@ async def _create_token(call: VerbCall) -> AnyResponse:
     return json_response(answer, 201)
 
 
+async def create_binding(call: VerbCall) -> AnyResponse:
+    """Assign the pod of a binding's name to a node."""
+    binding, _ = decode_object(call.request, "Binding")
+    pods = call.state.registry.find("", "v1", "pods")
+    name = binding.get("metadata", {}).get("name")
+    if pods is None or not name:
+        raise bad_request("metadata.name of the binding is missing")
+    return await _bind(replace(call, resource=pods, name=name))
+
+
 async def _bind(call: VerbCall) -> AnyResponse:
     """Assign a pod to a node, as schedulers do."""
     binding, _ = decode_object(call.request, "Binding")
@@ -115,6 +126,8 @@ async def _refuse(call: VerbCall) -> AnyResponse:
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
+_OF_RUNNING_PODS = ("attach", "exec", "log", "portforward", "proxy")
+
 _HANDLERS: dict[tuple[str, str], Verb] = {
     ("scale", "get"): get_scale,
     ("scale", "update"): update_scale,
@@ -122,6 +135,5 @@ _HANDLERS: dict[tuple[str, str], Verb] = {
     ("token", "create"): _create_token,
     ("binding", "create"): _bind,
     ("eviction", "create"): _evict,
-    ("log", "get"): _refuse,
-    **{("proxy", verb): _refuse for verb in _METHODS.values()},
+    **{(name, verb): _refuse for name in _OF_RUNNING_PODS for verb in _METHODS.values()},
 }

@@ -126,8 +126,9 @@ class Strategy:
         """Return the fields that a write to a subresource ("" for the main one) can't own."""
         return FieldSet()
 
-    def prepare_for_finalize(self, new: Object, old: Object) -> None:
-        """Copy from ``old`` what a write to the finalize subresource may not change."""
+    def prepare_for_subresource(self, subresource: str, new: Object, old: Object) -> None:
+        """Copy from ``old`` what a write to a subresource other than the status may not change."""
+        self.prepare_for_update(new, old)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         """Copy from ``old`` what a write to the status may not change."""

@@ -1,4 +1,4 @@
-"""Cells of nodes, events, quotas and component statuses.
+"""Cells of nodes, events, quotas, component statuses and devices.
 
 Upstream: ``pkg/printers/internalversion/printers.go``.
 """
@@ -10,8 +10,9 @@ from clientgo.apiserver.kinds.columns.readers import (
     UNKNOWN,
     conditions,
     find,
+    is_deleted,
 )
-from clientgo.apiserver.kinds.events import to_core
+from clientgo.apiserver.kinds.conversions.events import to_core
 from clientgo.apiserver.resources.columns import CellReader, age_since
 from clientgo.apiserver.storage.storage import Object
 
@@ -128,3 +129,18 @@ def healthy(field: str) -> CellReader:
         return UNKNOWN if field == "status" else ""
 
     return read
+
+
+# -- devices
+
+
+def claim_state(claim: Object) -> str:
+    """Return the state of a resource claim."""
+    states = ["deleted"] if is_deleted(claim) else []
+    if find(claim, "status.allocation") is not None:
+        states.append("allocated")
+        if find(claim, "status.reservedFor"):
+            states.append("reserved")
+    elif not states:
+        states.append("pending")
+    return ",".join(states)

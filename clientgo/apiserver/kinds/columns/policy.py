@@ -1,4 +1,4 @@
-"""Cells of role bindings, admission policies and API services.
+"""Cells of role bindings, admission policies, API services, certificate requests, flow schemas.
 
 Upstream: ``pkg/printers/internalversion/printers.go``.
 """
@@ -6,11 +6,12 @@ Upstream: ``pkg/printers/internalversion/printers.go``.
 from __future__ import annotations
 
 from clientgo.apiserver.kinds.columns.readers import (
+    NONE,
     UNSET,
     conditions,
     find,
 )
-from clientgo.apiserver.resources.columns import CellReader
+from clientgo.apiserver.resources.columns import CellReader, human_duration
 from clientgo.apiserver.storage.storage import Object
 
 
@@ -62,3 +63,26 @@ def api_available(api_service: Object) -> str:
         if condition["type"] == "Available" and condition["status"] != "True":
             return f"{condition['status']} ({condition.get('reason', '')})"
     return conditions(api_service).get("Available", "Unknown")
+
+
+# -- certificate signing requests
+
+
+def requested_duration(request: Object) -> str:
+    """Return the life of the certificate that a request asks for."""
+    seconds = find(request, "spec.expirationSeconds")
+    return NONE if seconds is None else human_duration(seconds)
+
+
+def request_condition(request: Object) -> str:
+    """Return the decision on a request, and what became of it."""
+    found = conditions(request)
+    decision = next((kind for kind in ("Denied", "Approved") if kind in found), "Pending")
+    failed = ["Failed"] if "Failed" in found else []
+    issued = ["Issued"] if find(request, "status.certificate") else []
+    return ",".join([decision, *failed, *issued])
+
+
+def missing_level(schema: Object) -> str:
+    """Return the status of the condition Dangling."""
+    return conditions(schema).get("Dangling", "?")

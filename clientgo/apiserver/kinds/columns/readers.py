@@ -54,6 +54,11 @@ def text(path: str, default: str = "") -> CellReader:
     return lambda obj: str(value) if (value := find(obj, path)) not in (None, "") else default
 
 
+def raw(path: str, default: str) -> CellReader:
+    """Read a field as it is; ``default`` if it is missing."""
+    return lambda obj: default if (found := find(obj, path)) is None else found
+
+
 def number(path: str) -> CellReader:
     """Read a number; 0 if it is missing."""
     return lambda obj: find(obj, path) or 0

@@ -60,8 +60,8 @@ def _columns(line: str) -> Iterator[Column]:
         return
     header, *parts = (part.strip() for part in line.split("|"))
     is_wide = header.startswith("+")
-    name, _, kind = header.removeprefix("+").partition(":")
-    column = _USUAL.get(name) or Column(name, kind or "string", readers.text(name))
+    name, kind, form, *_ = (*header.removeprefix("+").split(":"), "", "")
+    column = _USUAL.get(name) or Column(name, kind or "string", readers.text(name), form)
     if parts:
         column = replace(column, cell=_cell(parts[0]))
     if len(parts) > 1:

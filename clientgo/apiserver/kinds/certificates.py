@@ -1,0 +1,58 @@
+"""Certificate signing requests: decided and signed through their subresources.
+
+Upstream: ``pkg/registry/certificates``.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take, text_fields
+from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.timestamps import format_time
+
+_DECISIONS = ("Approved", "Denied")
+"""Types of the conditions that only the approval subresource changes."""
+
+
+class CertificateRequestStrategy(StatusStrategy):
+    """Certificate signing requests: the spec never changes."""
+
+    selectable_fields = text_fields("spec.signerName")
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep spec and status."""
+        super().prepare_for_update(new, old)
+        take(new, old, "spec")
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        """Keep the decision."""
+        super().prepare_for_status_update(new, old)
+        others = [item for item in _conditions(new) if item.get("type") not in _DECISIONS]
+        decisions = [item for item in _conditions(old) if item.get("type") in _DECISIONS]
+        _set_conditions(new.setdefault("status", {}), [*decisions, *others])
+
+    def prepare_for_subresource(self, subresource: str, new: Object, old: Object) -> None:
+        """Keep everything except the conditions."""
+        super().prepare_for_status_update(new, old)
+        conditions = _conditions(new)
+        new["status"] = {**old.get("status", {})}
+        _set_conditions(new["status"], conditions)
+
+
+def _conditions(obj: Object) -> list[Any]:
+    return obj.get("status", {}).get("conditions") or []
+
+
+def _set_conditions(status: Object, conditions: list[Any]) -> None:
+    """Set the conditions; those without times get the time now."""
+    if not conditions:
+        status.pop("conditions", None)
+        return
+    now = format_time(int(time.time()))
+    for condition in conditions:
+        for name in ("lastUpdateTime", "lastTransitionTime"):
+            if not condition.get(name):
+                condition[name] = now
+    status["conditions"] = conditions
