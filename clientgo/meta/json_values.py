@@ -15,6 +15,15 @@ JSONValue: TypeAlias = Any
 JSONObject: TypeAlias = dict[str, JSONValue]
 
 
+class WholeFloat(int):
+    """An integer that was written as a float: ``1.0``, ``1e3``.
+
+    Go reads it as a float, for which other rules of validation hold, and writes it as an integer.
+    """
+
+    __slots__ = ()
+
+
 def copy_json(value: JSONValue) -> JSONValue:
     """Return a deep copy of `value`; several times faster than `copy.deepcopy`."""
     if isinstance(value, dict):

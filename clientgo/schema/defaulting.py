@@ -1,8 +1,8 @@
 """Set the defaults of a schema.
 
 Promises: `apply_defaults` sets missing properties that have a default, also inside other
-defaults, list items and map values. A null where null is not allowed is replaced by the default,
-or removed.
+defaults, list items and map values. A null where null is not allowed is replaced by the default.
+`drop_nulls` removes those that have none from objects.
 
 Does not promise: a valid result. Validate it afterwards.
 
@@ -35,12 +35,9 @@ def _default_object(value: dict[str, Any], schema: JSONSchema) -> dict[str, Any]
             continue
         new = _default_null(member, member_schema)
         new = apply_defaults(new, member_schema)
-        if new is not member or (new is None and not member_schema.nullable):
+        if new is not member:
             result = dict(value) if result is value else result
-            if new is None:
-                del result[name]
-            else:
-                result[name] = new
+            result[name] = new
     for name, member_schema in schema.properties.items():
         if member_schema.default is not None and name not in result:
             result = dict(value) if result is value else result
@@ -62,3 +59,27 @@ def _default_null(value: Any, schema: JSONSchema) -> Any:
     if value is None and not schema.nullable and schema.default is not None:
         return copy_json(schema.default)
     return value
+
+
+def drop_nulls(value: Any, schema: JSONSchema) -> Any:
+    """Return `value` without the members that are null, may not be, and have no default."""
+    if isinstance(value, list) and schema.item_schema is not None:
+        items = [drop_nulls(item, schema.item_schema) for item in value]
+        unchanged = all(new is old for new, old in zip(items, value, strict=True))
+        return value if unchanged else items
+    if not isinstance(value, dict):
+        return value
+    result = value
+    for name, member in value.items():
+        member_schema = schema.member_schema(name)
+        if member_schema is None:
+            continue
+        dropped = member is None and not member_schema.nullable and member_schema.default is None
+        new = member if dropped else drop_nulls(member, member_schema)
+        if dropped or new is not member:
+            result = dict(value) if result is value else result
+            if dropped:
+                del result[name]
+            else:
+                result[name] = new
+    return result

@@ -11,6 +11,8 @@ import enum
 import math
 from typing import Any, Final
 
+from clientgo.meta.json_values import WholeFloat
+
 _MAX_JSON_INTEGER: Final = 2**53 - 1
 
 
@@ -30,6 +32,7 @@ _TYPE_NAMES: Final[dict[type, str]] = {
     float: "number",
     type(None): "null",
 }
+_NUMBERS: Final = frozenset({int, float, WholeFloat})
 
 
 def type_name(value: Any) -> str:
@@ -39,7 +42,7 @@ def type_name(value: Any) -> str:
 
 def is_number(value: Any) -> bool:
     """Return True if `value` is an integer or a float (and not a boolean)."""
-    return type(value) is int or type(value) is float
+    return type(value) in _NUMBERS
 
 
 def is_whole(value: float) -> bool:

@@ -133,11 +133,15 @@ class StructuralSchema:
         return embedded_resources(value, self._root)
 
     def prune(self, value: Any) -> tuple[Any, list[str]]:
-        """Return `value` without unknown fields, and the paths of these, sorted."""
-        return prune(value, self._root)
+        """Return `value` without unknown fields and disallowed nulls, and the unknown paths.
+
+        The paths are sorted. A null that has a default stays for `default`.
+        """
+        pruned, unknown = prune(value, self._root)
+        return defaulting.drop_nulls(pruned, self._root), unknown
 
     def default(self, value: Any) -> Any:
-        """Return `value` with defaults filled in and disallowed nulls removed."""
+        """Return `value` with defaults filled in, also in place of disallowed nulls."""
         return defaulting.apply_defaults(value, self._root)
 
 

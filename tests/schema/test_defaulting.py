@@ -59,14 +59,23 @@ def test_a_null_that_is_not_allowed_gives_way_to_the_default() -> None:
     assert spec_schema(n=COUNT).default({"spec": {"n": None}}) == {"spec": {"n": 3}}
 
 
-def test_a_null_that_is_not_allowed_and_has_no_default_disappears() -> None:
-    assert spec_schema(n={"type": "integer"}).default({"spec": {"n": None}}) == {"spec": {}}
+def test_a_null_that_is_not_allowed_and_has_no_default_is_pruned_and_not_defaulted() -> None:
+    schema = spec_schema(n={"type": "integer"}, l={"type": "array", "items": COUNT})
+    with_null = {"spec": {"n": None, "l": [None]}}
+    assert schema.default(with_null) == {"spec": {"n": None, "l": [3]}}
+    assert schema.prune(with_null) == ({"spec": {"l": [None]}}, [])
 
 
 def test_a_null_that_is_allowed_stays() -> None:
     nullable = {"type": "integer", "nullable": True, "default": 3}
 
     assert spec_schema(n=nullable).default({"spec": {"n": None}}) == {"spec": {"n": None}}
+    assert spec_schema(n=nullable).prune({"spec": {"n": None}}) == ({"spec": {"n": None}}, [])
+
+
+def test_a_null_with_a_default_is_left_to_defaulting() -> None:
+    with_null = {"spec": {"n": None}}
+    assert spec_schema(n=COUNT).prune(with_null) == (with_null, [])
 
 
 def test_each_use_of_a_default_has_its_own_copy() -> None:

@@ -16,9 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.crds.json_path import JsonPath, JsonPathError, as_text
-from clientgo.apiserver.objects.metadata import embedded_causes
+from clientgo.apiserver.objects.metadata import embedded_causes, read_metadata
 from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
-from clientgo.apiserver.resources.errors import bad_request, invalid
+from clientgo.apiserver.resources.errors import RequestError, bad_request, invalid
 from clientgo.apiserver.resources.registry import version_priority
 from clientgo.apiserver.resources.resource import STATUS_VERBS, Resource, Subresource
 from clientgo.apiserver.resources.resource_type import ResourceType
@@ -90,11 +90,21 @@ class CustomStrategy(Strategy):
             raise invalid(resource.as_kind(kind), name, [error])
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
-        """Prune unknown fields, set the defaults of the schema."""
+        """Prune unknown fields, read embedded resources, set the defaults of the schema.
+
+        Raises:
+            RequestError: 400, the header of an embedded resource has the wrong type.
+        """
         if self.schema is None:
             return Decoded(obj)
         pruned, unknown = self.schema.prune(obj)
+        for path, embedded in self.schema.embedded_resources(pruned):
+            unknown += _read_embedded(resource, embedded, path)
         return Decoded(self.schema.default(pruned), tuple(unknown))
+
+    def decode_applied(self, resource: ResourceType, obj: Object) -> Decoded:
+        """Set the defaults; the merge has refused unknown fields, and nulls stay for validation."""
+        return Decoded(obj if self.schema is None else self.schema.default(obj))
 
     def read_stored(self, obj: Object) -> Object:
         """Return a stored object, pruned and defaulted by a schema that may be newer."""
@@ -171,6 +181,23 @@ class CustomStrategy(Strategy):
         return self.validate_update(new, old)
 
 
+def _read_embedded(resource: ResourceType, embedded: Object, path: str) -> list[str]:
+    """Read the header of an embedded resource, in place; return its unknown fields."""
+    refused = f'{resource.kind} in version "{resource.version}" cannot be handled as a '
+    for name in ("apiVersion", "kind"):
+        if not isinstance(embedded.get(name, ""), str):
+            error = FieldError.invalid(f"{path}.{name}", embedded[name], "must be a string")
+            raise bad_request(f"{refused}{resource.kind}: {error}")
+    if "metadata" not in embedded:
+        return []
+    try:
+        unknown = read_metadata(embedded)
+    except RequestError as problem:
+        error = FieldError.invalid(f"{path}.metadata", embedded["metadata"], problem.message)
+        raise bad_request(f"{refused}{resource.kind}: {error}") from problem
+    return [f"{path}.{name}" for name in unknown]
+
+
 def _scale_fields(scale: Mapping[str, str] | None) -> ScaleFields | None:
     if scale is None:
         return None
@@ -241,7 +268,7 @@ def _cell(value: Any, kind: str) -> Any:
         case "boolean" if isinstance(value, bool):
             return value
         case "integer" if is_number(value):
-            return int(value)
+            return int(value) if -(2**63) <= value < 2**63 else -(2**63)  # as Go converts
         case "number" if is_number(value):
             return value
     return None

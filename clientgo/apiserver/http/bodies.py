@@ -14,6 +14,7 @@ import functools
 import json
 import math
 import re
+from decimal import Decimal
 from typing import Any, ClassVar
 
 from clientgo.apiserver.http.messages import Request
@@ -28,12 +29,10 @@ from clientgo.apiserver.resources.errors import (
     bad_request,
     unsupported_media_type,
 )
+from clientgo.meta.json_values import WholeFloat
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
-_EXACT_FLOATS = 2**53
-"""Floats below this are exact integers."""
-
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 """A number that may need more than 64 bits."""
 
@@ -124,8 +123,12 @@ class _DuplicateFinder:
         return collected
 
 
-def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
+def parse_json(
+    body: bytes, problem: str = "", whole: type[int] = WholeFloat
+) -> tuple[Any, tuple[str, ...]]:
     """Parse a JSON body; return the value and its duplicate fields.
+
+    ``whole`` is the type of the floats without a fraction.
 
     Raises:
         RequestError: 400; ``problem`` begins its message.
@@ -136,7 +139,7 @@ def parse_json(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
             body,
             object_pairs_hook=finder,
             parse_int=_parse_int if _LONG_NUMBER.search(body) else None,
-            parse_float=_parse_float,
+            parse_float=functools.partial(_parse_float, whole=whole),
             parse_constant=_refuse_constant,
         )
         if b"\\ud" in body.lower():
@@ -165,7 +168,7 @@ def _parse_int(text: str) -> int | float:
     return number if _LEAST_INTEGER <= number <= _GREATEST_INTEGER else _parse_float(text)
 
 
-def _parse_float(text: str) -> int | float:
+def _parse_float(text: str, whole: type[int] = WholeFloat) -> int | float:
     """Return a number as Go writes it back: as an integer if it has no fraction.
 
     Raises:
@@ -174,7 +177,9 @@ def _parse_float(text: str) -> int | float:
     number = float(text)
     if math.isinf(number):
         raise ValueError(f"cannot unmarshal number {text[:30]} into a float64")
-    return int(number) if number.is_integer() and abs(number) < _EXACT_FLOATS else number
+    if number.is_integer() and _LEAST_INTEGER <= number <= _GREATEST_INTEGER:
+        return whole(Decimal(repr(number)))  # with the digits that Go writes
+    return number
 
 
 def _refuse_constant(text: str) -> Any:
@@ -210,12 +215,14 @@ def _collect_duplicates(value: Any, path: str, found: list[str]) -> None:
 def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     """Parse a YAML body; return the value that it has in JSON, and no duplicates.
 
+    Floats without a fraction are integers, because Go's YAML becomes JSON first.
+
     Raises:
         RequestError: 400; ``problem`` begins its message.
     """
     if body.lstrip().startswith(b"{"):  # most clients write JSON, which is YAML
         with contextlib.suppress(RequestError):
-            return parse_json(body)[0], ()
+            return parse_json(body, whole=int)[0], ()
     import yaml  # slow to import, and rarely needed
 
     try:
@@ -224,7 +231,7 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
         value = yaml.load(body, Loader=_yaml_loader())
         _check_expansion(value, limit=_EXPANSION * len(body))
         # dates and sets become text, as in the API
-        return parse_json(json.dumps(value, default=str).encode(), problem)
+        return parse_json(json.dumps(value, default=str).encode(), problem, whole=int)
     except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
         raise bad_request(f"{problem}error converting YAML to JSON: {error}") from error
 

@@ -19,7 +19,7 @@ import functools
 from typing import Any
 
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.json_values import copy_json
+from clientgo.meta.json_values import WholeFloat, copy_json
 from clientgo.meta.timestamps import parse_time
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.openapi import OpenAPIType
@@ -168,7 +168,7 @@ def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
 
 
 def _read_integer(value: Any, openapi_type: OpenAPIType, path: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
+    if isinstance(value, bool | WholeFloat) or not isinstance(value, int):
         raise _mismatch(value, path, "int")
     allowed = _INTEGER_RANGES.get(openapi_type.node.get("format", ""))
     if allowed is not None and value not in allowed:

@@ -16,11 +16,14 @@ def read_object(
     obj: Object,
     validation: FieldValidation = FieldValidation.IGNORE,
     duplicates: tuple[str, ...] = (),
+    *,
+    applied: bool = False,
 ) -> tuple[Object, list[str]]:
     """Check the types of an object and drop the fields that its kind does not know.
 
     Returns the object with apiVersion, kind and metadata first, and warnings for the client.
-    ``duplicates`` are the paths of fields that occurred twice in the body.
+    ``duplicates`` are the paths of fields that occurred twice in the body; ``applied`` says that
+    server-side apply has merged the object.
 
     Raises:
         RequestError: 400, a field has the wrong type, or validation is strict and one is unknown.
@@ -32,7 +35,9 @@ def read_object(
         "kind": resource.kind,
         "metadata": obj["metadata"],
     } | {key: value for key, value in obj.items() if key not in _HEADER}
-    decoded = resource.strategy.decode(resource, ordered)
+    strategy = resource.strategy
+    decode = strategy.decode_applied if applied else strategy.decode
+    decoded = decode(resource, ordered)
     if validation is FieldValidation.IGNORE:
         return decoded.obj, []
     problems = [f'duplicate field "{path}"' for path in duplicates]

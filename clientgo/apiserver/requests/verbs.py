@@ -184,7 +184,7 @@ async def apply(call: VerbCall) -> AnyResponse:
     _check_names(call, config)
 
     def read(merged: Object) -> Object:
-        return _read(call, merged, options)
+        return _read(call, merged, options, applied=True)
 
     result = await call.writer.apply(call.target, config, read, options, call.subresource)
     return _written(call, result)
@@ -243,10 +243,17 @@ def _read_body(call: VerbCall, options: WriteOptions) -> Object:
 
 
 def _read(
-    call: VerbCall, obj: Object, options: WriteOptions, duplicates: tuple[str, ...] = ()
+    call: VerbCall,
+    obj: Object,
+    options: WriteOptions,
+    duplicates: tuple[str, ...] = (),
+    *,
+    applied: bool = False,
 ) -> Object:
     """Return the object as its kind reads it; a write that starts again reads again."""
-    read, warnings = read_object(call.resource, obj, options.field_validation, duplicates)
+    read, warnings = read_object(
+        call.resource, obj, options.field_validation, duplicates, applied=applied
+    )
     if owners := drop_duplicate_owners(read["metadata"]):
         warnings.append(_duplicate_owners_warning(call, owners))
     call.warnings[:] = warnings

@@ -108,6 +108,14 @@ class Strategy:
         """
         return Decoded(obj)
 
+    def decode_applied(self, resource: ResourceType, obj: Object) -> Decoded:
+        """Read an object that server-side apply has merged.
+
+        Raises:
+            RequestError: 400, a field has the wrong type.
+        """
+        return self.decode(resource, obj)
+
     def empty_object(self, resource: ResourceType) -> Object:
         """Return an object without content, for bookmarks."""
         return {"apiVersion": resource.api_version, "kind": resource.kind}

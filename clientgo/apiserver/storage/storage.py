@@ -23,6 +23,7 @@ from sortedcontainers import SortedDict
 
 from clientgo.apiserver.storage.journal import Entry, Journal, NoJournal
 from clientgo.meta.decoding import decode as decode_typed
+from clientgo.meta.json_values import WholeFloat
 from clientgo.meta.watch_event import EventType
 
 Object = dict[str, Any]
@@ -37,7 +38,15 @@ HISTORY_CHANGES = 20_000
 HISTORY_BYTES = 64 * 1024 * 1024
 """Bytes of encoded objects in a collection's log."""
 
-encode: Callable[[Any], bytes] = msgspec.json.encode
+
+def _encode_other(value: Any) -> Any:
+    """Return a number that a client wrote as a float as the integer that it is."""
+    if isinstance(value, WholeFloat):
+        return int(value)
+    raise NotImplementedError(f"{type(value).__name__} is no JSON")
+
+
+encode: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=_encode_other).encode
 decode: Callable[[bytes], Any] = msgspec.json.decode
 
 

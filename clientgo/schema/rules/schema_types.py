@@ -24,6 +24,7 @@ from clientgo.cel import types
 from clientgo.cel.errors import CelEvaluationError
 from clientgo.cel.types import CelType, ObjectType
 from clientgo.cel.values import Duration, KeyedList, SetList, Timestamp
+from clientgo.meta.json_values import WholeFloat
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.text.durations import parse_duration
 
@@ -64,7 +65,7 @@ def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None
     Kind, apiVersion and the names in metadata of a resource are always visible.
     """
     if schema.int_or_string:
-        return Declared(types.DYN, _same)
+        return Declared(types.DYN, _number_as_written)
     if is_resource:
         schema = with_names(schema)
     match schema.type:
@@ -147,6 +148,10 @@ def _declare_object(schema: JSONSchema) -> Declared:
 
 def _same(value: Any) -> Any:
     return value
+
+
+def _number_as_written(value: Any) -> Any:
+    return float(value) if isinstance(value, WholeFloat) else value
 
 
 def _nullable(convert: Converter) -> Converter:

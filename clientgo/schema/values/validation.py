@@ -12,9 +12,12 @@ value. Here one walk looks at the type of the value first, and then at the keywo
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Iterable
 from typing import Any
 
+from clientgo.meta.json_values import WholeFloat
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.json_value import (
@@ -48,10 +51,12 @@ def _validate(
 
     The count tells which alternative of a junctor fits best, if none fits.
     """
+    if type(value) is WholeFloat:
+        value = float(value)
     before = len(errors)
     applied = 1
     _check_type(value, schema, path, errors)
-    if schema.enum and not any(json_equal(value, choice) for choice in schema.enum):
+    if schema.enum and not any(_is_choice(value, choice) for choice in schema.enum):
         errors.append(FieldError.not_supported(path, value, schema.enum))
     if value is not None:
         if isinstance(value, dict):
@@ -84,6 +89,15 @@ def _check_type(value: Any, schema: JSONSchema, path: str, errors: list[FieldErr
         expected, actual = schema.format or "", _VALUE_FORMATS[type(value)]
     detail = f"{path} in body must be of type {expected}: {go_format.quote(actual)}"
     errors.append(FieldError.type_invalid(path, actual, detail))
+
+
+def _is_choice(value: Any, choice: Any) -> bool:
+    """Compare with a member of an enumeration as upstream does: converted to its type."""
+    if type(choice) is int and type(value) is float:
+        value = math.trunc(value)
+    elif type(choice) is str and type(value) is int:
+        value = chr(value) if 0 <= value <= sys.maxunicode else "\ufffd"
+    return json_equal(value, choice)
 
 
 def _enforced_format(schema: JSONSchema) -> bool:
