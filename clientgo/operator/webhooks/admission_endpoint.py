@@ -1,9 +1,9 @@
 """The endpoint of admission reviews: bytes in, bytes out.
 
-Promises: every call is answered with HTTP 200 and a review in the version and with the uid of the
-request. The review's code is 413 for a body of 7 MiB and more, 400 for one that cannot be read, 500
-for a handler that fails, 504 for one that takes too long. An object with too many nested levels is
-refused with its uid too: without the uid, ``failurePolicy: Ignore`` would let the object pass.
+Promises that every call is answered with HTTP 200 and a review in the version and with the uid of
+the request. The review's code is 413 for a body of 7 MiB and more, 400 for one that cannot be read,
+500 for a handler that fails, 504 for one that takes too long. Even where a body cannot be decoded
+the uid is found: without it ``failurePolicy: Ignore`` would let the object pass.
 
 Upstream: controller-runtime ``webhook/admission`` Webhook and its ``ServeHTTP``.
 """
@@ -15,9 +15,6 @@ import logging
 import re
 from typing import Final
 
-import msgspec
-
-from clientgo.meta.decoding import decode
 from clientgo.metrics import Counter
 from clientgo.operator.webhooks.admission_review import (
     API_VERSION,
@@ -31,10 +28,10 @@ from clientgo.operator.webhooks.admission_review import (
     encode_review,
 )
 from clientgo.operator.webhooks.endpoint import (
-    MAX_BODY,
     CallLimiter,
     handler_limit,
     json_response,
+    review_in,
 )
 from clientgo.operator.webhooks.handlers import AdmissionHandler
 from clientgo.operator.webhooks.refusals import (
@@ -47,10 +44,12 @@ from clientgo.operator.webhooks.refusals import (
 from clientgo.serving import Request, Response
 
 _UID: Final = re.compile(rb'"request":\s*\{\s*"uid":\s*"([-0-9A-Za-z]*)"')
+"""API servers write the uid before the object."""
 
 _log = logging.getLogger("clientgo.operator.webhooks")
 
 
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class AdmissionEndpoint:
     """Answers the reviews that come to ``path`` with ``handler``. Thread-safe.
 
@@ -58,33 +57,25 @@ class AdmissionEndpoint:
     ``bugs`` counts handlers that failed.
     """
 
-    def __init__(
-        self,
-        path: str,
-        handler: AdmissionHandler,
-        *,
-        calls: CallLimiter,
-        bugs: Counter,
-        timeout: float | None = None,
-    ) -> None:
-        self._path = path
-        self._handler = handler
-        self._calls = calls
-        self._bugs = bugs
-        self._timeout = timeout
+    path: str
+    handler: AdmissionHandler
+    calls: CallLimiter
+    bugs: Counter
+    timeout: float | None = None
 
     def __call__(self, call: Request) -> Response:
         """Answer a review; blocks for as long as the handler may take."""
         try:
             review, request = _read(call)
         except (BadReviewError, RequestTooLargeError) as error:
-            _log.warning("%s: a call that is no review was refused: %s", self._path, error)
+            _log.warning("%s: a call that is no review was refused: %s", self.path, error)
             refusal = AdmissionResponse.deny(status_of(error))
-            return json_response(encode_review(refusal, uid=_uid_in(call.body)))
-        response = self._review(request, handler_limit(call, self._timeout))
+            uid = _UID.search(call.body)
+            return json_response(encode_review(refusal, uid=uid[1].decode() if uid else ""))
+        response = self._review(request, handler_limit(call, self.timeout))
         _log.debug(
             "%s: %s %s of %s/%s is %s: review %s, code %d %s",
-            self._path,
+            self.path,
             request.operation,
             request.kind.kind,
             request.namespace,
@@ -94,10 +85,11 @@ class AdmissionEndpoint:
             response.status.code,
             response.status.message,
         )
-        body = encode_review(
-            response, uid=request.uid, api_version=review.api_version, kind=review.kind
+        return json_response(
+            encode_review(
+                response, uid=request.uid, api_version=review.api_version, kind=review.kind
+            )
         )
-        return json_response(body)
 
     def _review(self, request: AdmissionRequest, limit: float) -> AdmissionResponse:
         if request.operation not in set(Operation):
@@ -105,8 +97,11 @@ class AdmissionEndpoint:
             return AdmissionResponse.deny(status_of(error))
         ctx = AdmissionContext(request)
         try:
-            response = self._calls.call(lambda: self._handler(request, ctx), limit, self._path)
-            _check_type(response)
+            response = self.calls.call(lambda: self.handler(request, ctx), limit, self.path)
+            if not isinstance(response, AdmissionResponse):
+                raise TypeError(
+                    f"the handler must return an AdmissionResponse, not {response!r:.100}"
+                )
         except Exception as error:  # noqa: BLE001 - the API server must be answered
             self._report(error, request)
             # A copy: a handler that goes on after its time may still warn.
@@ -117,10 +112,10 @@ class AdmissionEndpoint:
         if isinstance(error, HandlerTimeoutError):
             _log.error("%s (review %s); the request was refused", error, request.uid)
         elif is_bug(error):
-            self._bugs.inc()
+            self.bugs.inc()
             _log.error(
                 "%s: the handler failed on review %s, %s of %s %s/%s; the request was refused",
-                self._path,
+                self.path,
                 request.uid,
                 request.operation,
                 request.kind.kind,
@@ -131,21 +126,11 @@ class AdmissionEndpoint:
 
 
 def _read(call: Request) -> tuple[AdmissionReview, AdmissionRequest]:
-    if call.is_too_large:
-        raise RequestTooLargeError(f"the body of the call has {MAX_BODY} bytes or more")
-    if not call.body:
-        raise BadReviewError("the body of the call is empty")
     content_type = call.headers.get("content-type", "")
-    if content_type.partition(";")[0].strip().lower() != "application/json":
+    is_json = content_type.partition(";")[0].strip().lower() == "application/json"
+    if call.body and not call.is_too_large and not is_json:
         raise BadReviewError(f"the content type is {content_type!r}, not application/json")
-    try:
-        review = decode(call.body, AdmissionReview)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-        raise BadReviewError(f"the body of the call is no AdmissionReview: {error}") from error
-    except RecursionError:
-        raise BadReviewError(
-            "the object has too many nested levels to be decoded; reduce its depth"
-        ) from None
+    review = review_in(call, AdmissionReview, KIND)
     if (review.kind or KIND) != KIND or (review.api_version or API_VERSION) not in API_VERSIONS:
         raise BadReviewError(
             f"the body of the call is a {review.api_version} {review.kind}, no AdmissionReview"
@@ -153,14 +138,3 @@ def _read(call: Request) -> tuple[AdmissionReview, AdmissionRequest]:
     if review.request is None:
         raise BadReviewError("the AdmissionReview has no request")
     return review, review.request
-
-
-def _uid_in(body: bytes) -> str:
-    """Find the uid in a body that cannot be decoded; API servers write it before the object."""
-    found = _UID.search(body)
-    return "" if found is None else found[1].decode()
-
-
-def _check_type(response: object) -> None:
-    if not isinstance(response, AdmissionResponse):
-        raise TypeError(f"the handler must return an AdmissionResponse, not {response!r:.100}")

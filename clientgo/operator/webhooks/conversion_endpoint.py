@@ -1,10 +1,9 @@
 """The endpoint of conversion reviews: objects in, the same objects in another version out.
 
-Promises: all objects in their order, or a failure with the first that cannot be converted. A body
+Promises all objects in their order, or a failure with the first that cannot be converted. A body
 that is not a ConversionReview is answered with HTTP 400.
 
-Upstream: ``k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1`` ConversionReview,
-controller-runtime ``webhook/conversion``.
+Upstream: apiextensions-apiserver ConversionReview, controller-runtime ``webhook/conversion``.
 """
 
 from __future__ import annotations
@@ -17,14 +16,20 @@ import msgspec
 from msgspec import Struct
 
 from clientgo.meta import DecodeError, ObjectDecodeError, Status
-from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import JSONObject
 from clientgo.metrics import Counter
 from clientgo.operator.webhooks.admission_review import plain_status
 from clientgo.operator.webhooks.conversions import ConversionError, KindConversions
-from clientgo.operator.webhooks.endpoint import CallLimiter, handler_limit, json_response
+from clientgo.operator.webhooks.endpoint import (
+    CallLimiter,
+    handler_limit,
+    json_response,
+    review_in,
+)
 from clientgo.operator.webhooks.refusals import (
+    BadReviewError,
     HandlerTimeoutError,
+    RequestTooLargeError,
     TooManyCallsError,
     failure,
 )
@@ -62,13 +67,12 @@ class ConversionEndpoint:
     def __call__(self, call: Request) -> Response:
         """Answer a review; blocks while the converters work."""
         try:
-            review = decode(call.body, _Review)
-        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
-            return _not_understood(f"the body is no ConversionReview: {error}")
-        except RecursionError:
-            return _not_understood("an object has too many nested levels to be decoded")
-        if call.is_too_large or review.request is None:
-            return _not_understood("the body is too large or has no request")
+            review = review_in(call, _Review, "ConversionReview")
+            if review.request is None:
+                raise BadReviewError("the ConversionReview has no request")
+        except (BadReviewError, RequestTooLargeError) as error:
+            _log.warning("%s: a call was refused: %s", CONVERSION_PATH, error)
+            return Response(400, f"{error}\n".encode())
         request = review.request
         result, converted = self._convert_all(request, handler_limit(call, _TIMEOUT))
         response = {
@@ -86,14 +90,8 @@ class ConversionEndpoint:
                 limit,
                 CONVERSION_PATH,
             )
-        except (ConversionError, DecodeError, ObjectDecodeError) as error:
-            return self._failed(request, 400, str(error)), []
-        except (HandlerTimeoutError, TooManyCallsError) as error:
-            return self._failed(request, 504, str(error)), []
         except Exception as error:  # noqa: BLE001 - the API server must be answered
-            self._bugs.inc()
-            message = f"a converter failed: {type(error).__name__}: {error}"
-            return self._failed(request, 500, message, error), []
+            return self._failed(request, error), []
         return Status(status="Success"), converted
 
     def _convert(self, obj: JSONObject, request: _Request) -> JSONObject:
@@ -109,9 +107,16 @@ class ConversionEndpoint:
             raise ConversionError(f"there are no conversions for {kind} of group {group!r}")
         return conversions.convert(obj, desired_version)
 
-    def _failed(
-        self, request: _Request, code: int, message: str, cause: Exception | None = None
-    ) -> Status:
+    def _failed(self, request: _Request, error: Exception) -> Status:
+        cause: Exception | None = None
+        if isinstance(error, ConversionError | DecodeError | ObjectDecodeError):
+            code, message = 400, str(error)
+        elif isinstance(error, HandlerTimeoutError | TooManyCallsError):
+            code, message = 504, str(error)
+        else:
+            self._bugs.inc()
+            code, cause = 500, error
+            message = f"a converter failed: {type(error).__name__}: {error}"
         _log.error(
             "conversion of %d objects to %s failed (review %s): %s",
             len(request.objects),
@@ -121,8 +126,3 @@ class ConversionEndpoint:
             exc_info=cause,
         )
         return failure(code, message)
-
-
-def _not_understood(why: str) -> Response:
-    _log.warning("%s: a call was refused: %s", CONVERSION_PATH, why)
-    return Response(400, f"{why}\n".encode())

@@ -110,8 +110,8 @@ class Webhooks:
         conversion_bugs = metrics.counter(CONVERSION_WEBHOOK_PANICS)
         endpoints: dict[str, Handler] = {
             path: AdmissionEndpoint(
-                path,
-                webhook.handler,
+                path=path,
+                handler=webhook.handler,
                 calls=calls,
                 bugs=bugs,
                 timeout=webhook.manifest.timeout_seconds,
