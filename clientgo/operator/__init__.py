@@ -29,8 +29,7 @@ from clientgo.operator import retry
 from clientgo.operator.cache import ALL, OWN, CacheScope
 from clientgo.operator.context import Context
 from clientgo.operator.controller import Controller
-from clientgo.operator.controller.config import ControllerConfig
-from clientgo.operator.controller.declaration import controller
+from clientgo.operator.controller.declaration import ControllerConfig, controller
 from clientgo.operator.errors import OperatorError, Retry, TerminalError
 from clientgo.operator.manager import Cluster, LeaderElection, Manager, ManagerConfig
 from clientgo.operator.mappers import Mapper

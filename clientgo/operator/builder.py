@@ -14,8 +14,7 @@ from typing import Any, Generic, Self, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
 from clientgo.operator.controller import Controller
-from clientgo.operator.controller.config import ControllerSettings
-from clientgo.operator.controller.declaration import Declaration
+from clientgo.operator.controller.declaration import ControllerSettings, Declaration
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
@@ -79,7 +78,7 @@ class ControllerBuilder(Generic[P]):
         return self._add("dependents", *dependents)
 
     def options(self, **options: Unpack[ControllerSettings]) -> Self:
-        """Settings, see :class:`~clientgo.operator.controller.config.ControllerConfig`."""
+        """Settings, see :class:`~clientgo.operator.controller.declaration.ControllerConfig`."""
         declaration = self._declared("options")
         changed = replace(declaration, options={**declaration.options, **options})
         changed.config().checked()

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Final, Literal, Protocol
 from clientgo.meta import Model, is_conflict
 from clientgo.meta.markers import Format
 from clientgo.meta.timestamps import format_time, parse_time
-from clientgo.operator.client.object_events import PROCESSING_ERROR, RESOURCE_EXISTS, shortened
+from clientgo.operator.client.events import PROCESSING_ERROR, RESOURCE_EXISTS, shortened
 from clientgo.operator.context import Context
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import AlreadyOwnedError

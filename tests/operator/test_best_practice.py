@@ -19,7 +19,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.timestamps import format_time
 from clientgo.operator import Result, TerminalError, retry
-from clientgo.operator.client.object_events import ObjectEvents
+from clientgo.operator.client.events import ObjectEvents
 from clientgo.operator.errors import AlreadyOwnedError, ConfigError
 from clientgo.operator.retry import RetryState
 from clientgo.operator.status import ObservedGeneration, status_of

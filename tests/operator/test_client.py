@@ -29,7 +29,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.errors import TooManyRequestsError
 from clientgo.operator.client import Change, LiveClient, ignore, merge_from
-from clientgo.operator.client.connection import REMEMBERED, WarningsOnce, warning_once
+from clientgo.operator.client.configured_client import REMEMBERED, WarningsOnce, warning_once
 from clientgo.operator.errors import (
     CacheNotStartedError,
     NamespaceTerminatingError,

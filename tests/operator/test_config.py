@@ -9,7 +9,7 @@ from typing import Any, get_type_hints
 import pytest
 
 from clientgo.operator import ALL, OWN, Manager, RateLimit, Retry, controller, retry
-from clientgo.operator.controller.config import ControllerConfig, ControllerSettings
+from clientgo.operator.controller.declaration import ControllerConfig, ControllerSettings
 from clientgo.operator.durations import seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager.config import ManagerConfig, ManagerSettings

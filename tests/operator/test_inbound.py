@@ -14,7 +14,7 @@ from clientgo.operator import Context
 from clientgo.operator.change_events import ChangeEvent
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.sources import Sink, Source, SourceContext, channel, func, inbound
-from clientgo.operator.sources.item_cache import ItemCache
+from clientgo.operator.sources.primaries import ItemCache
 from tests.operator.world import Gadget, Recording, World, gadget
 
 A, B = ObjectName("default", "a"), ObjectName("default", "b")

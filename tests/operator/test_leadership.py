@@ -26,8 +26,7 @@ from clientgo.meta import ObjectMeta
 from clientgo.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, LeaderElection, Manager
 from clientgo.operator.errors import ConfigError, LeadershipLostError, ShutdownTimeoutError
-from clientgo.operator.manager.leader import Leader
-from clientgo.operator.manager.lease_permissions import check_lease_permissions
+from clientgo.operator.manager.leader import Leader, check_lease_permissions
 from clientgo.rest import RestConfig
 from clientgo.testing import FakeClock
 from tests.operator.pages import ask

@@ -31,7 +31,7 @@ from clientgo.operator.errors import (
     ManagerStoppedError,
     ShutdownTimeoutError,
 )
-from clientgo.operator.manager.runnables import RunnableGroup
+from clientgo.operator.manager.life_cycle import RunnableGroup
 from clientgo.operator.sources import inbound
 from clientgo.rest import RestConfig, limiter_of
 from clientgo.testing.fakes.actions import Action

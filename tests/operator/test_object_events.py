@@ -11,8 +11,7 @@ import pytest
 from clientgo.api.events_v1 import Event
 from clientgo.meta import Codec
 from clientgo.operator import Context
-from clientgo.operator.client.event_publisher import EventPublisher
-from clientgo.operator.client.object_events import ObjectEvents
+from clientgo.operator.client.events import EventPublisher, ObjectEvents
 from clientgo.testing import FakeClient
 from clientgo.testing.fake_clock import FakeClock
 from tests.operator.world import Gadget, Planet, Recording, World, gadget, part

@@ -9,7 +9,7 @@ import pytest
 from clientgo.api.admissionregistration_v1 import ValidatingWebhookConfiguration
 from clientgo.meta import InvalidError, resource_of
 from clientgo.operator import Context, Manager
-from clientgo.operator.certificates.trust import Trusting, trust
+from clientgo.operator.certificates.self_signed import Trusting, trust
 from clientgo.operator.webhooks import (
     FieldErrors,
     Operation,

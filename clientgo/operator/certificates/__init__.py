@@ -6,7 +6,7 @@
                           └──► caBundle of webhook configurations and definitions
 
 :mod:`clientgo.operator.certificates.self_signed` and
-:mod:`clientgo.operator.certificates.trust` need a client, and are imported by their users.
+:mod:`clientgo.operator.certificates.self_signed` need a client, and are imported by their users.
 """
 
 from clientgo.certificates import (

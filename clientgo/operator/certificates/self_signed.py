@@ -17,21 +17,44 @@ from __future__ import annotations
 import importlib.util
 import logging
 import threading
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
 
+from clientgo.api.admissionregistration_v1 import (
+    MutatingWebhookConfiguration,
+    ValidatingWebhookConfiguration,
+)
+from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Secret
-from clientgo.certificates import CertificateError, KeyPair
-from clientgo.client import Client
+from clientgo.certificates import (
+    CERTIFICATE_FILE,
+    KEY_FILE,
+    CertificateError,
+    KeyPair,
+    belong_together,
+    make_authority,
+    make_serving_pair,
+    split_certificates,
+    validity_of,
+    vouches_for,
+)
+from clientgo.client import Client, ResourceClient
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, StatusError
+from clientgo.meta import (
+    AlreadyExistsError,
+    ConflictError,
+    NotFoundError,
+    ObjectMeta,
+    ObjectName,
+    Resource,
+    StatusError,
+)
 from clientgo.operator.certificates.cert_manager import service_names
-from clientgo.operator.certificates.certificate_secret import CertificateSecret, OwnCertificates
-from clientgo.operator.certificates.trust import Trusting, trust
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks import WebhookObjectNames, WebhookServer
 from clientgo.rest import TransportError
-from clientgo.wait import call_when_set
+from clientgo.wait import call_when_set, retry_on_conflict
 
 _log = logging.getLogger("clientgo.operator.certificates")
 
@@ -187,3 +210,154 @@ def self_signed_certificates(
         may_begin=bool(crds),
         clock=clock,
     )
+
+
+_TRUSTED: Final = "ca.crt"
+_AUTHORITY_KEY: Final = "ca.key"
+_TYPE: Final = "kubernetes.io/tls"
+
+_DAY: Final = 86400.0
+AUTHORITY_LIFETIME: Final = 3650 * _DAY
+SERVING_LIFETIME: Final = 365 * _DAY
+"""Seconds, as in open-policy-agent's cert-controller and client-go."""
+
+_AUTHORITY_NAME: Final = "clientgo-operator-ca"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnCertificates:
+    """An authority and a pair it has signed. ``trusted`` is PEM, the newest authority first."""
+
+    authority: KeyPair
+    serving: KeyPair
+    trusted: bytes
+
+    @classmethod
+    def make(cls, names: Sequence[str], now: float, *, trusted: bytes = b"") -> Self:
+        """Make certificates for ``names``; those of ``trusted`` that are valid stay trusted."""
+        authority = make_authority(_AUTHORITY_NAME, now=now, lifetime=AUTHORITY_LIFETIME)
+        serving = make_serving_pair(authority, names, now=now, lifetime=SERVING_LIFETIME)
+        older = (
+            []
+            if not trusted
+            else [pem for pem in split_certificates(trusted) if not validity_of(pem).is_over(now)]
+        )
+        return cls(authority, serving, b"".join([authority.certificate, *older]))
+
+    def renewed(self, names: Sequence[str], now: float) -> Self:
+        """Return the same, or new ones if two thirds of a life are over or a name is missing.
+
+        Raises ``ValueError`` if they cannot be read.
+        """
+        authority = self.authority
+        if validity_of(authority.certificate).is_due(now) or not belong_together(authority):
+            return type(self).make(names, now, trusted=self.trusted)
+        if self._can_serve(names) and not validity_of(self.serving.certificate).is_due(now):
+            return self
+        serving = make_serving_pair(authority, names, now=now, lifetime=SERVING_LIFETIME)
+        return type(self)(authority, serving, self.trusted)
+
+    def _can_serve(self, names: Sequence[str]) -> bool:
+        try:
+            fits = vouches_for(self.authority.certificate, self.serving.certificate, names)
+            return fits and belong_together(self.serving)
+        except ValueError:
+            return False
+
+
+class CertificateSecret:
+    """Reads and writes one Secret. Methods block and raise what a client raises."""
+
+    def __init__(self, client: Client, name: ObjectName) -> None:
+        self._secrets: ResourceClient[Secret] = client.resource(Secret).namespace(name.namespace)
+        self.name = name
+
+    def read(self) -> tuple[Secret | None, OwnCertificates | None]:
+        """Return the Secret and its certificates; None for what is missing or not complete."""
+        try:
+            secret = self._secrets.get(self.name.name)
+        except NotFoundError:
+            return None, None
+        data = secret.data or {}
+        wanted = (CERTIFICATE_FILE, KEY_FILE, _TRUSTED, _AUTHORITY_KEY)
+        if missing := [name for name in wanted if not data.get(name)]:
+            _log.warning("Secret %s lacks %s", self.name, ", ".join(missing))
+            return secret, None
+        trusted = data[_TRUSTED]
+        return secret, OwnCertificates(
+            authority=KeyPair(trusted, data[_AUTHORITY_KEY]),
+            serving=KeyPair(data[CERTIFICATE_FILE], data[KEY_FILE]),
+            trusted=trusted,
+        )
+
+    def write(self, secret: Secret | None, certificates: OwnCertificates) -> None:
+        """Store the certificates in the Secret that was read, or in a new one.
+
+        Raises ``ConflictError`` or ``AlreadyExistsError`` if another replica has written since.
+        """
+        data = {
+            CERTIFICATE_FILE: certificates.serving.certificate,
+            KEY_FILE: certificates.serving.private_key,
+            _TRUSTED: certificates.trusted,
+            _AUTHORITY_KEY: certificates.authority.private_key,
+        }
+        if secret is None:
+            metadata = ObjectMeta(name=self.name.name, namespace=self.name.namespace)
+            self._secrets.create(Secret(metadata=metadata, type=_TYPE, data=data))
+        else:
+            secret.data = (secret.data or {}) | data
+            self._secrets.update(secret)
+
+
+@dataclass(frozen=True, slots=True)
+class Trusting:
+    """The names of the objects whose ``caBundle`` an operator writes."""
+
+    mutating: Sequence[str] = ()
+    validating: Sequence[str] = ()
+    crds: Sequence[str] = ()
+
+
+def trust(client: Client, objects: Trusting, bundle: bytes, *, only_first: bool = False) -> None:
+    """Write the PEM ``bundle`` into these objects; with ``only_first`` where there is none yet.
+
+    Blocks; raises what a client raises.
+    """
+    named: list[tuple[type[Resource], Sequence[str]]] = [
+        (MutatingWebhookConfiguration, objects.mutating),
+        (ValidatingWebhookConfiguration, objects.validating),
+        (CustomResourceDefinition, objects.crds),
+    ]
+    for kind, names in named:
+        for name in names:
+            _trust_one(client.resource(kind), name, bundle, only_first)
+
+
+def _trust_one(resources: ResourceClient[Any], name: str, bundle: bytes, only_first: bool) -> None:
+    def write() -> None:
+        obj = resources.get(name)
+        configs = [
+            config
+            for config in _client_configs(obj)
+            if config.ca_bundle != bundle and not (only_first and config.ca_bundle)
+        ]
+        for config in configs:
+            config.ca_bundle = bundle
+        if configs:
+            resources.update(obj)
+            _log.info("%s %s trusts the webhooks of this operator", resources.resource.kind, name)
+
+    try:
+        retry_on_conflict(write)
+    except NotFoundError:
+        _log.debug("%s %s is not there yet", resources.resource.kind, name)
+
+
+def _client_configs(obj: Any) -> list[Any]:
+    """Return the parts of an object that say how to call a webhook."""
+    if not isinstance(obj, CustomResourceDefinition):
+        return [webhook.client_config for webhook in obj.webhooks or ()]
+    conversion = obj.spec.conversion
+    webhook = conversion.webhook if conversion is not None else None
+    config = webhook.client_config if webhook is not None else None
+    return [config] if config is not None else []

@@ -8,14 +8,14 @@
 
 from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.differences import merge_from
-from clientgo.operator.client.live_client import Change, LiveClient, ignore
-from clientgo.operator.client.object_events import (
+from clientgo.operator.client.events import (
     CLEANUP_ABANDONED,
     PROCESSING_ERROR,
     RESOURCE_EXISTS,
     SYNCED,
     ObjectEvents,
 )
+from clientgo.operator.client.live_client import Change, LiveClient, ignore
 from clientgo.operator.client.ownership import (
     controller_of,
     has_owner_reference,

@@ -11,18 +11,28 @@ each of these wraps all methods of a client again.
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Final, Self, TypeAlias, TypeVar
 
+from clientgo import __version__
 from clientgo.client import Client
-from clientgo.meta import PartialObjectMetadata
+from clientgo.meta import (
+    APIResource,
+    GroupVersion,
+    GroupVersionKind,
+    PartialObjectMetadata,
+    Unstructured,
+    resource_of,
+)
+from clientgo.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.cache.object_cache import ObjectCache
-from clientgo.operator.client.object_kind import kind_of
 from clientgo.operator.errors import CancelledError, OperatorError
-from clientgo.rest import RequestStoppedError
+from clientgo.record.lru_cache import LRUCache
+from clientgo.rest import RequestStoppedError, RestConfig, rest_config_of
 
 S = TypeVar("S")
 
@@ -153,3 +163,59 @@ class ConfiguredClient:
             yield self._options.stop
         except RequestStoppedError as error:
             raise CancelledError(f"the request was cut short: {error}") from error
+
+
+AnyKind: TypeAlias = type[Any] | APIResource | GroupVersionKind
+"""A declared class, or a kind whose objects are unstructured."""
+
+
+def kind_of(obj: Any) -> Any:
+    """What an object is an instance of: its class or, unstructured, its group, version and kind."""
+    if isinstance(obj, Unstructured):
+        group, version = GroupVersion.parse(obj.api_version)
+        return APIResource(group=group, version=version, kind=obj.kind, plural="")
+    resource_of(type(obj))
+    return type(obj)
+
+
+REMEMBERED: Final = 1000
+
+_log = logging.getLogger("clientgo.operator.client")
+
+
+def client_of(cluster: Any, name: str, metrics: MetricsProvider) -> Client:
+    """Return a client as it is, and for anything else one with the user agent of an operator.
+
+    Raises :class:`~clientgo.rest.ConfigError`.
+    """
+    if isinstance(cluster, Client):
+        return cluster
+    given = warning_once(cluster)
+    return Client(
+        replace(
+            given,
+            user_agent=f"clientgo-operator/{__version__} ({name})",
+            metrics=given.metrics or (None if metrics is NO_METRICS else metrics),
+        )
+    )
+
+
+class WarningsOnce:
+    """A handler of warnings. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._seen: LRUCache[str, bool] = LRUCache(REMEMBERED)
+
+    def __call__(self, text: str) -> None:
+        with self._lock:
+            known = self._seen.get(text)
+            self._seen.put(text, True)
+        if not known:
+            _log.warning("the API server warns: %s", text)
+
+
+def warning_once(cluster: Any) -> RestConfig:
+    """Return how to reach a cluster, with this handler unless it has one."""
+    config = rest_config_of(cluster)
+    return config if config.warning_handler else replace(config, warning_handler=WarningsOnce())

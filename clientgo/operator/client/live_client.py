@@ -31,7 +31,7 @@ from clientgo.meta import (
     Unstructured,
     metadata_of,
 )
-from clientgo.operator.client.configured_client import ConfiguredClient
+from clientgo.operator.client.configured_client import AnyKind, ConfiguredClient, kind_of
 from clientgo.operator.client.differences import (
     as_wanted,
     merge_from,
@@ -39,7 +39,6 @@ from clientgo.operator.client.differences import (
     patch_for,
     to_apply,
 )
-from clientgo.operator.client.object_kind import AnyKind, kind_of
 from clientgo.operator.errors import NamespaceTerminatingError
 
 S = TypeVar("S")

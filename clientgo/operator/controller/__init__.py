@@ -8,11 +8,10 @@
 
 from __future__ import annotations
 
-from clientgo.operator.controller.config import ControllerConfig
 from clientgo.operator.controller.controller import Controller, ControllerHealth
 from clientgo.operator.controller.cycle import Cycle
-from clientgo.operator.controller.declaration import Declaration, declaration_of
-from clientgo.operator.controller.services import Services
+from clientgo.operator.controller.declaration import ControllerConfig, Declaration, declaration_of
+from clientgo.operator.controller.parts import Services
 from clientgo.operator.controller.sources import PRIMARY, SourceHealth
 
 __all__ = [

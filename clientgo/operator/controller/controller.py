@@ -18,12 +18,10 @@ from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.scope import EVERYWHERE, Namespaces, NamespaceSet, namespace_set
-from clientgo.operator.controller.config import AUTOMATIC, ControllerConfig
 from clientgo.operator.controller.cycle import Cycle
-from clientgo.operator.controller.declaration import Declaration
+from clientgo.operator.controller.declaration import AUTOMATIC, ControllerConfig, Declaration
 from clientgo.operator.controller.namespace_changes import NamespaceChanges
-from clientgo.operator.controller.parts import ControllerParts
-from clientgo.operator.controller.services import Services
+from clientgo.operator.controller.parts import ControllerParts, Services
 from clientgo.operator.controller.sources import ControllerSources, SourceHealth
 from clientgo.operator.controller.status_notes import StatusNotes
 from clientgo.operator.errors import ConfigError, DeclarationError

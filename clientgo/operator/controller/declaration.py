@@ -6,20 +6,22 @@ Promises that the decorator :func:`controller` and the builder
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, TypeVar, Unpack
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, TypedDict, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
-from clientgo.operator.controller.config import (
-    ControllerConfig,
-    ControllerSettings,
-    changed_config,
-)
-from clientgo.operator.errors import DeclarationError
+from clientgo.operator.cache.scope import Namespaces
+from clientgo.operator.durations import Duration, positive_seconds, seconds
+from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.predicates import Predicate, all_of
+from clientgo.operator.retry import RetryPolicy, exponential, policy_of
+from clientgo.operator.runs.rate_limit import RateLimit
+from clientgo.operator.settings import check_names
 from clientgo.operator.sources.kind_source import KindSource, owned
 from clientgo.operator.sources.source import Source
+from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
 
 RT = TypeVar("RT")
 
@@ -95,3 +97,108 @@ def declaration_of(reconciler: object) -> Declaration:
             "@controller(Kind, ...), or use manager.controller(Kind)....build(reconciler)"
         )
     return found
+
+
+TEN_HOURS: Final = 36000.0
+
+AUTOMATIC: Final = "auto"
+"""The finalizer that a controller uses unless it is given another name."""
+
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControllerConfig:
+    """The settings of a controller.
+
+    ``name`` is the kind in lower case unless given. ``workers``: how many objects are reconciled
+    at a time. ``namespaces`` None: those of the manager. ``labels`` selects primaries.
+    ``finalizer`` is used if the reconciler has ``cleanup``; ``give_up_after`` is how long after its
+    deletion a clean-up may keep failing. ``generation_aware``: status updates are not worth a run;
+    ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
+    the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see
+    that module. ``max_interval``: every object runs at least this often, None for never.
+    ``reconcile_timeout``: a run that takes longer has failed. ``recover`` False: an exception stops
+    the manager. ``needs_leadership``: runs in one process only; ``warmup``: but its caches are
+    filled before. ``reporter`` tells users how runs end; None: nothing does. ``extra`` is for retry
+    policies that are built from settings.
+    """
+
+    name: str = ""
+    workers: int = 1
+    namespaces: Namespaces | None = None
+    labels: str = ""
+    finalizer: str | None = AUTOMATIC
+    give_up_after: float | None = None
+    generation_aware: bool = True
+    default_filter: bool = True
+    on_deleted: bool = False
+    retry: RetryPolicy = field(default_factory=exponential)
+    rate_limit: RateLimit | None = None
+    max_interval: float | None = TEN_HOURS
+    reconcile_timeout: float | None = None
+    recover: bool = True
+    needs_leadership: bool = True
+    warmup: bool = True
+    cache_sync_timeout: float = 120.0
+    reporter: StatusReporter | None = field(default_factory=BestPracticeReporter)
+    allow_duplicate_name: bool = False
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def checked(self) -> ControllerConfig:
+        """The same, with lengths in seconds. Raises ``ConfigError``."""
+        where = f"controller {self.name}: " if self.name else ""
+        if self.name and not _NAME.fullmatch(self.name):
+            raise ConfigError(
+                f"{self.name!r} is no name of a controller; use a-z, 0-9, '-', '_' and '.', "
+                "with a letter or digit at either end"
+            )
+        if self.workers < 1:
+            raise ConfigError(f"{where}workers must be at least 1, not {self.workers}")
+        interval = None if self.max_interval is None else seconds(self.max_interval, "max_interval")
+        return replace(
+            self,
+            retry=policy_of(self.retry, self),
+            max_interval=interval if interval and interval > 0 else None,
+            give_up_after=_optional(self.give_up_after, f"{where}give_up_after"),
+            reconcile_timeout=_optional(self.reconcile_timeout, f"{where}reconcile_timeout"),
+            cache_sync_timeout=positive_seconds(
+                self.cache_sync_timeout, f"{where}cache_sync_timeout"
+            ),
+            rate_limit=None if self.rate_limit is None else self.rate_limit.checked(),
+        )
+
+
+class ControllerSettings(TypedDict, total=False):
+    """What a controller accepts; :class:`ControllerConfig` has the result."""
+
+    name: str
+    workers: int
+    namespaces: Namespaces | None
+    labels: str
+    finalizer: str | None
+    give_up_after: Duration | None
+    generation_aware: bool
+    default_filter: bool
+    on_deleted: bool
+    retry: RetryPolicy | type[RetryPolicy] | str
+    rate_limit: RateLimit | None
+    max_interval: Duration | None
+    reconcile_timeout: Duration | None
+    recover: bool
+    needs_leadership: bool
+    warmup: bool
+    cache_sync_timeout: Duration
+    reporter: StatusReporter | None
+    allow_duplicate_name: bool
+    extra: Mapping[str, Any]
+
+
+def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:
+    """The settings with some replaced. Raises ``ConfigError`` for one that there is not."""
+    check_names(changes, [setting.name for setting in fields(ControllerConfig)], "a controller")
+    return replace(config, **changes)
+
+
+def _optional(duration: Duration | None, name: str) -> float | None:
+    return None if duration is None else positive_seconds(duration, name)

@@ -21,7 +21,7 @@ from typing import Any, Final
 
 from clientgo.meta import NotFoundError, StatusError, deep_copy, is_conflict, metadata_of
 from clientgo.meta.timestamps import parse_time
-from clientgo.operator.client.object_events import CLEANUP_ABANDONED
+from clientgo.operator.client.events import CLEANUP_ABANDONED
 from clientgo.operator.client.object_writes import remove_finalizers_now, write_status
 from clientgo.operator.context import Context
 from clientgo.operator.controller.parts import ControllerParts

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
+from clientgo.clock import Clock
+from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import KindCache
+from clientgo.operator.cache.object_cache import ObjectCache
+from clientgo.operator.cache.scope import NamespaceSet
+from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.context import RunScope
-from clientgo.operator.controller.config import ControllerConfig
+from clientgo.operator.controller.declaration import ControllerConfig
 from clientgo.operator.controller.status_notes import StatusNotes
-from clientgo.operator.metrics import ControllerMetrics
+from clientgo.operator.metrics import ControllerMetrics, MetricsSink
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunDeadlines
+from clientgo.record import SeriesRecorder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,3 +49,20 @@ class ControllerParts(RunScope):
         if self.shape.cleanup is not None and finalizer == self.finalizer:
             return self.shape.cleanup(ctx, obj)
         return self.shape.finalizers.clean_up(finalizer, ctx, obj)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is
+    called with what must stop the manager."""
+
+    client: CachedClient
+    cache: ObjectCache
+    namespaces: NamespaceSet
+    clock: Clock
+    metrics: MetricsProvider
+    recorder: Callable[[str], SeriesRecorder]
+    crashed: Callable[[BaseException], object]
+    values: Mapping[str, Any] = field(default_factory=dict)
+    metrics_per_namespace: bool = False
+    sink: MetricsSink | None = None

@@ -12,11 +12,10 @@ from clientgo.meta import APIResource, ObjectName, deep_copy
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.client.cached_client import CachedClient
-from clientgo.operator.controller.config import ControllerConfig
-from clientgo.operator.controller.declaration import Declaration
+from clientgo.operator.controller.declaration import ControllerConfig, Declaration
 from clientgo.operator.controller.event_router import EventRouter, OnEcho, UnlessEcho
+from clientgo.operator.controller.parts import Services
 from clientgo.operator.controller.primary_router import PrimaryRouter
-from clientgo.operator.controller.services import Services
 from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, DeclarationError
 from clientgo.operator.mappers import MapContext, Mapper, by_name, mapped_keys
 from clientgo.operator.metrics import ControllerMetrics

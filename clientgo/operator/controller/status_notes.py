@@ -10,7 +10,7 @@ import logging
 from typing import Any
 
 from clientgo.operator.context import Context
-from clientgo.operator.controller.config import ControllerConfig
+from clientgo.operator.controller.declaration import ControllerConfig
 from clientgo.operator.status import GenerationObserver, check_new_status, status_type_of
 
 _log = logging.getLogger("clientgo.operator.reconcile")

@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from clientgo.meta import ObjectName, annotations_of, deep_copy, labels_of, metadata_of
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.client.object_kind import kind_of
+from clientgo.operator.client.configured_client import kind_of
 from clientgo.operator.client.ownership import controller_of
 from clientgo.operator.context import ALL_READY, Context, DependentsOutcome
 from clientgo.operator.dependents.declared_dependents import Node

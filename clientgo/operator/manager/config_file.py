@@ -40,7 +40,7 @@ from typing import Any, Final
 
 import yaml
 
-from clientgo.operator.controller.config import ControllerSettings
+from clientgo.operator.controller.declaration import ControllerSettings
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager.config import ManagerSettings
 from clientgo.operator.settings import as_table, read_settings

@@ -15,8 +15,16 @@ import threading
 import uuid
 from collections.abc import Callable
 from math import inf
-from typing import Any
+from typing import Any, Final
 
+from clientgo.api.authorization_v1 import (
+    ResourceAttributes,
+    ResourceRule,
+    SelfSubjectAccessReview,
+    SelfSubjectAccessReviewSpec,
+    SelfSubjectRulesReview,
+    SelfSubjectRulesReviewSpec,
+)
 from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.leaderelection import (
@@ -28,12 +36,13 @@ from clientgo.leaderelection import (
     WorkStillRunningError,
     lease_lock_from_config,
 )
+from clientgo.meta import StatusError
 from clientgo.metrics import MetricsProvider
-from clientgo.operator.errors import LeadershipLostError
+from clientgo.operator.errors import ConfigError, LeadershipLostError
 from clientgo.operator.manager.config import LeaderElection
-from clientgo.operator.manager.lease_permissions import check_lease_permissions
 from clientgo.process import SupervisedThread
 from clientgo.record import SeriesRecorder
+from clientgo.rest import TransportError
 
 _log = logging.getLogger("clientgo.operator.manager")
 
@@ -167,3 +176,62 @@ class _LeaseEvents:
         # What happened is also the action: events of one action count as one.
         action = "".join(word.capitalize() for word in str(args[-1]).split()) if args else reason
         self._recorder.eventf(obj, None, event_type, reason, action, message, *args)
+
+
+NEEDED: Final = ("get", "create", "update")
+
+_GROUP: Final = "coordination.k8s.io"
+
+
+def check_lease_permissions(client: Client, namespace: str, name: str) -> None:
+    """Raise :class:`~clientgo.operator.errors.ConfigError` for verbs that are missing. Blocks."""
+    try:
+        missing = _missing(client, namespace, name)
+    except (StatusError, TransportError) as error:
+        _log.warning("whether lease %s/%s may be used is unknown: %s", namespace, name, error)
+        return
+    if missing:
+        raise ConfigError(
+            f"leader election may not {', '.join(missing)} lease {namespace}/{name}: grant "
+            f"{', '.join(NEEDED)} (and watch, to take over immediately) on leases.{_GROUP} in "
+            f"namespace {namespace}"
+        )
+
+
+def _missing(client: Client, namespace: str, name: str) -> list[str]:
+    asked = SelfSubjectRulesReview(spec=SelfSubjectRulesReviewSpec(namespace=namespace))
+    status = client.resource(SelfSubjectRulesReview).create(asked).status
+    missing = [
+        verb
+        for verb in NEEDED
+        if not any(_allows(rule, verb, name) for rule in status.resource_rules)
+    ]
+    if not status.incomplete:
+        return missing
+    return [verb for verb in missing if not _may(client, verb, namespace, name)]
+
+
+def _allows(rule: ResourceRule, verb: str, name: str) -> bool:
+    """Whether a rule grants a verb; what is created has no name that could be granted."""
+    names = rule.resource_names
+    return (
+        _has(rule.verbs, verb)
+        and _has(rule.api_groups, _GROUP)
+        and _has(rule.resources, "leases")
+        and (not names or (verb != "create" and name in names))
+    )
+
+
+def _has(granted: list[str] | None, wanted: str) -> bool:
+    return granted is not None and ("*" in granted or wanted in granted)
+
+
+def _may(client: Client, verb: str, namespace: str, name: str) -> bool:
+    """The answer for one verb, where the list of rules is not all."""
+    attributes = ResourceAttributes(
+        group=_GROUP, resource="leases", verb=verb, namespace=namespace, name=name
+    )
+    review = SelfSubjectAccessReview(
+        spec=SelfSubjectAccessReviewSpec(resource_attributes=attributes)
+    )
+    return client.resource(SelfSubjectAccessReview).create(review).status.allowed

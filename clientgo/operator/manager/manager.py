@@ -23,14 +23,12 @@ from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
 from clientgo.operator.client.cached_client import CachedClient
-from clientgo.operator.client.configured_client import ClientOptions
-from clientgo.operator.client.connection import client_of
-from clientgo.operator.client.event_publisher import EventPublisher
+from clientgo.operator.client.configured_client import ClientOptions, client_of
+from clientgo.operator.client.events import EventPublisher
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
-from clientgo.operator.controller.config import ControllerSettings
-from clientgo.operator.controller.declaration import Declaration, declaration_of
-from clientgo.operator.controller.services import Services
+from clientgo.operator.controller.declaration import ControllerSettings, Declaration, declaration_of
+from clientgo.operator.controller.parts import Services
 from clientgo.operator.dependents.workflow import with_dependents
 from clientgo.operator.errors import (
     DeclarationError,
@@ -40,13 +38,13 @@ from clientgo.operator.manager.cluster import Cluster
 from clientgo.operator.manager.config import ManagerConfig, ManagerSettings, changed_settings
 from clientgo.operator.manager.config_file import load_settings
 from clientgo.operator.manager.leader import Leader
-from clientgo.operator.manager.life_cycle import LifeCycle
-from clientgo.operator.manager.registry import ControllerRegistry
-from clientgo.operator.manager.runnables import (
+from clientgo.operator.manager.life_cycle import (
+    LifeCycle,
     RunFunction,
     Runnable,
     run_function,
 )
+from clientgo.operator.manager.registry import ControllerRegistry
 from clientgo.operator.manager.servers import BoundAddresses, Servers, metrics_of
 from clientgo.operator.manager.stages import Stages
 from clientgo.operator.metrics import BeforeScrape, MetricsSink

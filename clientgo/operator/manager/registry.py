@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import difflib
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 from clientgo.client import Client
 from clientgo.meta import APIResource, GroupVersion, NotFoundError
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.controller import Controller
-from clientgo.operator.controller.config import ControllerConfig, changed_config
-from clientgo.operator.controller.declaration import Declaration
-from clientgo.operator.errors import ConfigError, DeclarationError
+from clientgo.operator.controller import Controller, ControllerHealth
+from clientgo.operator.controller.declaration import ControllerConfig, Declaration, changed_config
+from clientgo.operator.errors import ConfigError, DeclarationError, OperatorError
 from clientgo.operator.manager.config import ManagerConfig
 
 EVERY: Final = "*"
@@ -112,3 +112,41 @@ def _is_served(client: Client, resource: APIResource) -> bool:
     except NotFoundError:
         return False
     return any(found.plural == resource.plural for found in served)
+
+
+Controllers = Callable[[], list[Controller[Any]]]
+
+
+class ManagerHealth:
+    """``warm`` gives the controllers whose sources should run by now. Thread-safe."""
+
+    def __init__(self, controllers: Controllers, warm: Controllers) -> None:
+        self._controllers = controllers
+        self._warm = warm
+
+    def report(self) -> list[ControllerHealth]:
+        return [controller.health() for controller in self._controllers()]
+
+    def check_caches(self) -> None:
+        for controller in self._warm():
+            for source in controller.health().sources:
+                if not source.synced:
+                    raise OperatorError(
+                        f"{controller.name}: {source.name} is not synced: {source.trouble or ''}"
+                    )
+
+    def check_sources(self) -> None:
+        for controller in self._warm():
+            for source in controller.health().sources:
+                if source.trouble:
+                    raise OperatorError(f"{controller.name}: {source.name}: {source.trouble}")
+
+    def check_workers(self) -> None:
+        for health in self.report():
+            if not health.workers_alive:
+                raise OperatorError(f"{health.name}: a worker has ended")
+            if health.stuck:
+                raise OperatorError(
+                    f"{health.name}: all workers are in runs that go on for ten times the "
+                    "reconcile_timeout; these do not look at ctx.cancelled"
+                )

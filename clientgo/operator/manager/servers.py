@@ -23,9 +23,9 @@ from clientgo.operator.certificates.self_signed import (
 )
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.manager.config import OFF, ManagerConfig
-from clientgo.operator.manager.health import ManagerHealth
+from clientgo.operator.manager.life_cycle import RunnableGroup
 from clientgo.operator.manager.metrics_access import MetricsAccess, tls_of
-from clientgo.operator.manager.runnables import RunnableGroup
+from clientgo.operator.manager.registry import ManagerHealth
 from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
 from clientgo.serving import Handler, HealthChecks, Server, ServingError
 

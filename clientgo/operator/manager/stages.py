@@ -19,15 +19,14 @@ from typing import Any, Final
 
 from clientgo.client import Client
 from clientgo.operator.cache.object_cache import ObjectCache
-from clientgo.operator.client.event_publisher import EventPublisher
+from clientgo.operator.client.events import EventPublisher
 from clientgo.operator.controller import Controller
 from clientgo.operator.errors import CancelledError, LeadershipLostError
 from clientgo.operator.manager.cluster import Cluster
 from clientgo.operator.manager.config import ManagerConfig
-from clientgo.operator.manager.health import ManagerHealth
 from clientgo.operator.manager.leader import Leader
-from clientgo.operator.manager.registry import ControllerRegistry
-from clientgo.operator.manager.runnables import RunnableGroup, within
+from clientgo.operator.manager.life_cycle import RunnableGroup, within
+from clientgo.operator.manager.registry import ControllerRegistry, ManagerHealth
 from clientgo.operator.manager.servers import Servers
 from clientgo.operator.metrics import BeforeScrape
 

@@ -23,8 +23,7 @@ from clientgo.operator.change_events import GenericEvent
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
-from clientgo.operator.sources.item_cache import ItemCache, ItemId
-from clientgo.operator.sources.primary_watch import PrimaryWatch
+from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 from clientgo.process import SupervisedThread
 

@@ -19,8 +19,7 @@ from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.durations import Duration, positive_seconds
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
-from clientgo.operator.sources.item_cache import ItemCache, ItemId
-from clientgo.operator.sources.primary_watch import PrimaryWatch
+from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 from clientgo.process import SupervisedThread
 from clientgo.wait import wait_for_event

@@ -41,8 +41,7 @@ from clientgo.operator.webhooks.declarations import (
 )
 from clientgo.operator.webhooks.manifest import WebhookManifest, WebhookObjectNames
 from clientgo.operator.webhooks.refusals import Denied, FieldErrors, path
-from clientgo.operator.webhooks.registry import Webhooks
-from clientgo.operator.webhooks.server import WebhookOptions, WebhookServer
+from clientgo.operator.webhooks.server import WebhookOptions, Webhooks, WebhookServer
 
 __all__ = [
     # declaring

@@ -15,7 +15,7 @@ from clientgo.certificates.authority import (
     validity_of,
     vouches_for,
 )
-from clientgo.operator.certificates.certificate_secret import (
+from clientgo.operator.certificates.self_signed import (
     AUTHORITY_LIFETIME,
     SERVING_LIFETIME,
     OwnCertificates,

@@ -19,12 +19,12 @@ from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
 from clientgo.operator.certificates import KeyPair
-from clientgo.operator.certificates.certificate_secret import SERVING_LIFETIME
 from clientgo.operator.certificates.self_signed import (
+    SERVING_LIFETIME,
     SelfSignedCertificates,
+    Trusting,
     self_signed_certificates,
 )
-from clientgo.operator.certificates.trust import Trusting
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks import (
     AdmissionContext,

@@ -10,7 +10,7 @@ import pytest
 from clientgo.api.admissionregistration_v1 import ValidatingWebhookConfiguration
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.meta import Codec, ConflictError, Resource, encode
-from clientgo.operator.certificates.trust import Trusting, trust
+from clientgo.operator.certificates.self_signed import Trusting, trust
 from clientgo.testing import FakeClient
 
 CLIENT_CONFIG = {"service": {"name": "hooks", "namespace": "system"}}

@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.meta import ConflictError, NotFoundError
 from clientgo.operator import RateLimit, retry
-from clientgo.operator.controller.config import ControllerConfig
+from clientgo.operator.controller.declaration import ControllerConfig
 from clientgo.operator.errors import (
     CancelledError,
     DependentErrors,

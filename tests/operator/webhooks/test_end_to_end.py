@@ -13,7 +13,7 @@ import pytest
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client, ResourceClient
 from clientgo.meta import ForbiddenError, InvalidError, ObjectMeta, StatusError
-from clientgo.operator.certificates.trust import Trusting, trust
+from clientgo.operator.certificates.self_signed import Trusting, trust
 from clientgo.operator.webhooks import (
     AdmissionContext,
     Denied,

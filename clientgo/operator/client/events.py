@@ -1,12 +1,9 @@
-"""Where the Events of a manager's controllers go.
+"""Events about the object of a run, as ``kubectl describe`` shows them.
 
-Promises that each text is an Event of its own, so that the last of them says how things are, and
-its repetitions a series; that about one object 25 different Events are written, and one more every
-five minutes, so that a note with a counter in it floods no API server; and that a manager which
-records nothing has no thread for it: the broadcaster is made for the first event.
+Promises what every recorder does: no call blocks or raises, equal events are counted instead of
+repeated, and what does not fit is cut or dropped and counted (see :mod:`clientgo.record`).
 
-Source: controller-runtime pkg/internal/recorder; client-go tools/record
-EventSourceObjectSpamFilter, whose numbers these are, and which counts repetitions as well.
+Source: controller-runtime pkg/recorder.
 """
 
 from __future__ import annotations
@@ -15,13 +12,15 @@ import logging
 import socket
 import threading
 from collections.abc import Hashable
-from typing import Final
+from typing import Any, Final
 
 from clientgo.api.events_v1 import Event
 from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.flowcontrol import TokenBucket
 from clientgo.record import (
+    NORMAL,
+    WARNING,
     EventSeriesSink,
     SeriesBroadcaster,
     SeriesRecorder,
@@ -30,7 +29,73 @@ from clientgo.record import (
 )
 from clientgo.record.lru_cache import LRUCache
 
+SYNCED: Final = "Synced"
+"""Reason: the object is as it should be."""
+
+RESOURCE_EXISTS: Final = "ErrResourceExists"
+"""Reason: an object of the wanted name has another owner."""
+
+PROCESSING_ERROR: Final = "ProcessingError"
+"""Reason: a run failed; the note says why."""
+
+CLEANUP_ABANDONED: Final = "CleanupAbandoned"
+"""Reason: the finalizer was removed although the clean-up kept failing."""
+
 _log = logging.getLogger("clientgo.operator.events")
+
+_LONGEST_NOTE: Final = 1024
+"""Bytes; the API server refuses a longer one."""
+
+
+class ObjectEvents:
+    """Records Events, by default about one object. Thread-safe."""
+
+    __slots__ = ("_obj", "_recorder")
+
+    def __init__(self, recorder: SeriesRecorder, obj: Any) -> None:
+        self._recorder = recorder
+        self._obj = obj
+
+    def normal(
+        self,
+        reason: str,
+        note: str,
+        *,
+        regarding: Any = None,
+        related: Any = None,
+        action: str = "",
+    ) -> None:
+        """Something happened as it should: ``reason`` a CamelCase word, ``note`` a sentence."""
+        self._record(NORMAL, reason, note, regarding, related, action)
+
+    def warning(
+        self,
+        reason: str,
+        note: str,
+        *,
+        regarding: Any = None,
+        related: Any = None,
+        action: str = "",
+    ) -> None:
+        """Something that a person should look at."""
+        self._record(WARNING, reason, note, regarding, related, action)
+
+    def _record(
+        self, event_type: str, reason: str, note: str, regarding: Any, related: Any, action: str
+    ) -> None:
+        about = self._obj if regarding is None else regarding
+        text = shortened(note)
+        _log.debug("%s Event %s: %s", event_type, reason, text)
+        self._recorder.eventf(about, related, event_type, reason, action or "Reconcile", "%s", text)
+
+
+def shortened(note: str) -> str:
+    """A text as the API server takes it for a note: cut if it is longer than 1024 bytes."""
+    encoded = note.encode()
+    if len(encoded) <= _LONGEST_NOTE:
+        return note
+    return encoded[: _LONGEST_NOTE - 3].decode(errors="ignore") + "..."
+
 
 _LONGEST_NAME: Final = 128
 """Letters that the API server accepts as the name of a controller."""
