@@ -14,6 +14,7 @@ from clientgo.metrics.prometheus import PrometheusProvider
 from clientgo.operator import CacheScope, Context, Predicate, watch
 from clientgo.operator.cache.scope import EVERYWHERE
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, GenericEvent, UpdateEvent
+from clientgo.operator.controller import event_router as routing
 from clientgo.operator.controller.event_router import (
     MAPPER_RETRIES,
     MAPPER_RETRY_DELAY,
@@ -50,14 +51,16 @@ class Routing:
         self.metrics = PrometheusProvider(CollectorRegistry())
         self.namespaces = options.pop("namespaces", EVERYWHERE)
         self.router = EventRouter(
+            routing.Routing(
+                controller="gadget",
+                queue=self.queue,  # type: ignore[arg-type]
+                context=MapContext(resource_of(kind), None),
+                namespaces=lambda: self.namespaces,
+                metrics=ControllerMetrics("gadget", self.metrics),
+                timers=self.timers,
+                clock=self.clock,
+            ),
             "parts",
-            "gadget",
-            self.queue,  # type: ignore[arg-type]
-            MapContext(resource_of(kind), None),
-            lambda: self.namespaces,
-            ControllerMetrics("gadget", self.metrics),
-            self.timers,
-            self.clock,
             mapper=options.pop("mapper", by_name()),
             **options,
         )

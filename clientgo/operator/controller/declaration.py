@@ -15,7 +15,7 @@ from clientgo.operator.cache.object_cache import Kind, Projection
 from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.predicates import Predicate, all_of
+from clientgo.operator.predicates import Predicate
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.settings import check_names
@@ -38,11 +38,6 @@ class Declaration:
     dependents: tuple[Any, ...] = ()
     projection: Projection = "full"
     options: Mapping[str, Any] = field(default_factory=dict)
-
-    def predicate_of(self, source: KindSource) -> Predicate | None:
-        """What an event of a source has to pass: its own predicate and the controller's."""
-        parts = [part for part in (source.predicate, *self.predicates) if part is not None]
-        return all_of(*parts) if parts else None
 
     def config(self) -> ControllerConfig:
         return changed_config(ControllerConfig(), self.options)

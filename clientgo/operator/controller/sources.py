@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from clientgo.meta import APIResource, ObjectName, deep_copy
 from clientgo.operator.cache.object_cache import api_resource
+from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.controller.declaration import ControllerConfig, Declaration
-from clientgo.operator.controller.event_router import EventRouter, OnEcho, UnlessEcho
+from clientgo.operator.controller.event_router import EventRouter, PrimaryRouter, Routing
 from clientgo.operator.controller.parts import Services
-from clientgo.operator.controller.primary_router import PrimaryRouter
 from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, DeclarationError
-from clientgo.operator.mappers import MapContext, Mapper, by_name, mapped_keys
+from clientgo.operator.mappers import MapContext, by_name, mapped_keys
 from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
 from clientgo.operator.reconciler import Shape
@@ -44,7 +44,10 @@ class SourceHealth:
 
 
 class ControllerSources:
-    """Thread-safe. ``declare`` comes first."""
+    """Thread-safe. ``declare`` comes first.
+
+    ``namespaces`` is where the primaries are; the set of ``""`` alone is everywhere.
+    """
 
     def __init__(
         self,
@@ -55,7 +58,6 @@ class ControllerSources:
         namespaces: NamespaceSet,
     ) -> None:
         self.namespaces = namespaces
-        """Where the primaries are; the set of ``""`` alone is everywhere."""
         self.started = False
         self._config = config
         self._name = config.name
@@ -65,7 +67,7 @@ class ControllerSources:
         self._client = client
         self._context = MapContext(self._primary, services.client)
         self._lock = threading.RLock()
-        self._sources: dict[str, tuple[Source, EventRouter | PrimaryRouter]] = {}
+        self._sources: dict[str, tuple[Source, EventRouter]] = {}
         self._stop = threading.Event()
 
     def declare(
@@ -81,22 +83,31 @@ class ControllerSources:
 
         Raises :class:`~clientgo.operator.errors.DeclarationError` for what cannot work.
         """
-        self._queue, self._metrics, self._timers = queue, metrics, timers
+        self._routing = Routing(
+            controller=self._name,
+            queue=queue,
+            context=self._context,
+            namespaces=lambda: self.namespaces,
+            metrics=metrics,
+            timers=timers,
+            clock=self._services.clock,
+        )
         declaration = self._declaration
         primary = KindSource(
             declaration.primary,
             mapper=by_name(),
-            predicate=self._primary_predicate(finalizers),
             follow_namespaces=True,
             project=declaration.projection,
             name=PRIMARY,
         )
         router = PrimaryRouter(
-            queue,
-            metrics,
-            lambda on_echo: self._new_router(primary, by_name(), on_echo),
+            self._routing,
+            PRIMARY,
             by_key=shape.reconcile_key is not None,
             on_deleted=self._config.on_deleted,
+            mapper=primary.mapper,
+            predicate=self._primary_predicate(finalizers),
+            own_writes=self._own_writes_of(primary),
         )
         self._add_locked(primary, router)
         reads = [
@@ -236,7 +247,7 @@ class ControllerSources:
 
     # Inside
 
-    def _add_locked(self, source: Source, router: EventRouter | PrimaryRouter) -> None:
+    def _add_locked(self, source: Source, router: EventRouter) -> None:
         if source.name in self._sources:
             raise DeclarationError(
                 f"controller {self._name} has two sources called {source.name!r}; name one of them"
@@ -252,36 +263,21 @@ class ControllerSources:
             raise DeclarationError(
                 f"controller {self._name}: {source!r} is no source; subclass Source"
             )
-        return self._new_router(source, source.mapper)
-
-    def _new_router(
-        self, source: Source, mapper: Mapper | None, on_echo: OnEcho | None = None
-    ) -> EventRouter:
-        predicate, unless_echo = source.predicate, None
+        predicate, own_writes = source.predicate, None
         if isinstance(source, KindSource):
-            unless_echo = self._echoes_of(source)
-            if source.name != PRIMARY:
-                predicate = self._declaration.predicate_of(source)
+            parts = filter(None, (source.predicate, *self._declaration.predicates))
+            predicate = all_of(*parts)
+            own_writes = self._own_writes_of(source)
         return EventRouter(
+            self._routing,
             source.name,
-            self._name,
-            self._queue,
-            self._context,
-            lambda: self.namespaces,
-            self._metrics,
-            self._timers,
-            self._services.clock,
-            mapper=mapper,
+            mapper=source.mapper,
             predicate=predicate,
-            unless_echo=unless_echo,
-            on_echo=on_echo,
+            own_writes=own_writes,
         )
 
-    def _echoes_of(self, source: KindSource) -> UnlessEcho:
-        own_writes = self._services.cache.declare(source.kind, source.project).own_writes
-        return lambda obj, key, act, echoed: own_writes.unless_echo(
-            obj, (self._name, key), act, echoed
-        )
+    def _own_writes_of(self, source: KindSource) -> OwnWrites:
+        return self._services.cache.declare(source.kind, source.project).own_writes
 
     def _primary_predicate(self, finalizers: bool) -> Predicate | None:
         parts: list[Predicate] = []

@@ -97,16 +97,18 @@ class AdmissionEndpoint:
             return AdmissionResponse.deny(status_of(error))
         ctx = AdmissionContext(request)
         try:
-            response = self.calls.call(lambda: self.handler(request, ctx), limit, self.path)
-            if not isinstance(response, AdmissionResponse):
-                raise TypeError(
-                    f"the handler must return an AdmissionResponse, not {response!r:.100}"
-                )
+            response = self.calls.call(lambda: self._handled(request, ctx), limit, self.path)
         except Exception as error:  # noqa: BLE001 - the API server must be answered
             self._report(error, request)
             # A copy: a handler that goes on after its time may still warn.
             return AdmissionResponse.deny(status_of(error, request), warnings=list(ctx.warnings))
         return dataclasses.replace(response, warnings=[*ctx.warnings, *response.warnings])
+
+    def _handled(self, request: AdmissionRequest, ctx: AdmissionContext) -> AdmissionResponse:
+        response: object = self.handler(request, ctx)
+        if not isinstance(response, AdmissionResponse):
+            raise TypeError(f"the handler must return an AdmissionResponse, not {response!r:.100}")
+        return response
 
     def _report(self, error: Exception, request: AdmissionRequest) -> None:
         if isinstance(error, HandlerTimeoutError):

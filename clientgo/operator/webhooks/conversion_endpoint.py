@@ -68,12 +68,11 @@ class ConversionEndpoint:
         """Answer a review; blocks while the converters work."""
         try:
             review = review_in(call, _Review, "ConversionReview")
-            if review.request is None:
-                raise BadReviewError("the ConversionReview has no request")
         except (BadReviewError, RequestTooLargeError) as error:
-            _log.warning("%s: a call was refused: %s", CONVERSION_PATH, error)
-            return Response(400, f"{error}\n".encode())
+            return _not_understood(str(error))
         request = review.request
+        if request is None:
+            return _not_understood("the ConversionReview has no request")
         result, converted = self._convert_all(request, handler_limit(call, _TIMEOUT))
         response = {
             "uid": request.uid,
@@ -126,3 +125,8 @@ class ConversionEndpoint:
             exc_info=cause,
         )
         return failure(code, message)
+
+
+def _not_understood(why: str) -> Response:
+    _log.warning("%s: a call was refused: %s", CONVERSION_PATH, why)
+    return Response(400, f"{why}\n".encode())
