@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable
 
 from clientgo.apiserver.admission.chain import AdmissionChain
+from clientgo.apiserver.controllers.api_services import ApiServices
 from clientgo.apiserver.controllers.background import BackgroundWork
 from clientgo.apiserver.controllers.definitions import DefinitionController
 from clientgo.apiserver.controllers.garbage_collector import GarbageCollector
+from clientgo.apiserver.controllers.initial_objects import create_initial
 from clientgo.apiserver.controllers.namespaces import NamespaceController
-from clientgo.apiserver.kinds.builtin_resources import builtin_resources
+from clientgo.apiserver.kinds.builtin_resources import builtin_resources, builtin_versions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter
 from clientgo.apiserver.resources.registry import ResourceRegistry
@@ -36,17 +38,22 @@ class Cluster:
         registry = ResourceRegistry(builtin_resources())
         namespaces = _builtin(registry, "", "v1", "namespaces")
         definitions = _builtin(registry, "apiextensions.k8s.io", "v1", "customresourcedefinitions")
+        api_services = _builtin(registry, "apiregistration.k8s.io", "v1", "apiservices")
         self.state = State(Storage(journal), registry, now)
         self._admission = AdmissionChain(self.state.storage, registry, namespaces)
         self.writer = ObjectWriter(self.state, self._admission)
         self._work = BackgroundWork(self.state.storage)
         parts = (self.state, self.writer, self._work)
-        self._namespaces = NamespaceController(*parts, namespaces)
-        self._definitions = DefinitionController(*parts, definitions)
+        NamespaceController(*parts, namespaces)
+        self._api_services = ApiServices(self.state, self.writer, api_services)
+        self._definitions = DefinitionController(*parts, definitions, self._api_services)
         GarbageCollector(*parts)
 
-    async def begin(self) -> None:
-        """Continue with what was restored; create what every cluster has from the start."""
+    async def begin(self, address: str, port: int) -> None:
+        """Continue with what was restored; create what every cluster has from the start.
+
+        ``address`` and ``port`` are where the server listens.
+        """
         storage = self.state.storage
         restored = storage.take_restored()
         restored.sort(key=lambda collection: collection is not self._definitions.collection)
@@ -54,7 +61,10 @@ class Cluster:
             storage.announce(collection)
             if collection is self._definitions.collection:
                 await self.settle()  # custom resources may follow
-        await self._namespaces.create_initial()
+        create_initial(self.writer, address, port)
+        self._api_services.create_initial(
+            {item.name: item.priorities for item in builtin_versions() if item.priorities}
+        )
 
     async def settle(self) -> None:
         """Wait until the work that earlier writes have started is done."""

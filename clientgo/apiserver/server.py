@@ -355,7 +355,8 @@ class EmbeddedAPIServer:
             certificate.key if certificate else None,
         )
         self._loop = asyncio.get_running_loop()
-        await self._cluster.begin()
+        bound = listener.getsockname()[0]
+        await self._cluster.begin(_THIS_MACHINE.get(bound, bound), self.port)
         await self._http.serve(listener, self._ready.set)
         await self._cluster.settle()
         self._cluster.close()

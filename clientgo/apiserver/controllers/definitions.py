@@ -13,6 +13,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
+from clientgo.apiserver.controllers.api_services import ApiServices
 from clientgo.apiserver.controllers.background import BackgroundWork
 from clientgo.apiserver.crds.custom_resources import resources_of
 from clientgo.apiserver.crds.validation import CLEANUP_FINALIZER, is_condition_true
@@ -31,9 +32,15 @@ class DefinitionController:
     """Serves what stored CRDs define."""
 
     def __init__(
-        self, state: State, writer: ObjectWriter, work: BackgroundWork, resource: Resource
+        self,
+        state: State,
+        writer: ObjectWriter,
+        work: BackgroundWork,
+        resource: Resource,
+        api_services: ApiServices,
     ) -> None:
         """Follow the definitions, which are served as ``resource``."""
+        self._api_services = api_services
         self.collection = state.storage.collection(resource.collection_key)
         self._state = state
         self._storage = state.storage
@@ -99,6 +106,7 @@ class DefinitionController:
         self._state.ownership.forget(group, plural)
         for resource in resources_of(crd, since):
             self._registry.add(resource)
+        self._api_services.sync(group)
         if versions is not None:
             self._state.watches.end_of(group, plural)
 
@@ -194,4 +202,5 @@ class DefinitionController:
         self._state.ownership.forget(group, plural)
         self._state.watches.end_of(group, plural)
         self._storage.drop((group, plural))
+        self._api_services.sync(group)
         self._storage.delete(self.collection, name)

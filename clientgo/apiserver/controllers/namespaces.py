@@ -12,8 +12,7 @@ from __future__ import annotations
 import logging
 
 from clientgo.apiserver.controllers.background import BackgroundWork
-from clientgo.apiserver.objects.decoding import read_object
-from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions
+from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.errors import RequestError
@@ -22,8 +21,6 @@ from clientgo.apiserver.storage.storage import Change, Collection
 from clientgo.meta.watch_event import EventType
 
 LOG = logging.getLogger("clientgo.apiserver")
-
-INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
 
 class NamespaceController:
@@ -88,10 +85,3 @@ class NamespaceController:
                 storage.put(self._collection, namespace, obj, stored.fields)
             return
         storage.delete(self._collection, namespace)
-
-    async def create_initial(self) -> None:
-        """Create the namespaces that every cluster has from the start."""
-        for name in INITIAL_NAMESPACES:
-            if self._collection.get(name) is None:
-                obj, _ = read_object(self._resource, {"metadata": {"name": name}})
-                await self._writer.create(self._resource, "", obj, SERVER_OPTIONS)

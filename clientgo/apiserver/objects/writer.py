@@ -11,6 +11,7 @@ Upstream: apiserver ``registry/generic/registry.Store``.
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -301,6 +302,37 @@ class ObjectWriter:
             return WriteResult(stored, warnings=review.warnings)
         written = self._store(collection, target, marked, dry_run=options.dry_run)
         return WriteResult(written, warnings=review.warnings)
+
+    # -- objects of the server itself
+
+    def put_own(self, api_version: str, plural: str, obj: Object, *, keep: bool = False) -> None:
+        """Store an object that the server itself makes, complete and valid as it is.
+
+        An object of the name is replaced if it differs; with ``keep`` it stays as it is.
+        """
+        group, _, version = api_version.rpartition("/")
+        resource = self._state.registry.find(group, version, plural)
+        if resource is None:
+            raise LookupError(f"{plural} of {api_version} are not served")
+        collection = self._collection(resource)
+        metadata = obj["metadata"]
+        target = Target(resource, metadata.get("namespace", ""), metadata["name"])
+        existing = collection.get(target.key)
+        if existing is not None and keep:
+            return
+        own = {"uid": str(uuid.uuid4()), "creationTimestamp": self._state.timestamp()}
+        new = {
+            "apiVersion": api_version,
+            "kind": resource.kind,
+            **obj,
+            "metadata": {**metadata, **own},
+        }
+        if existing is not None:
+            old = existing.decode()
+            new["metadata"] = {**old["metadata"], **metadata}
+            if new == old:
+                return
+        self._store(collection, target, new, dry_run=False)
 
     # -- storing
 

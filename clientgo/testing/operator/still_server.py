@@ -33,7 +33,7 @@ class StillServer:
         self._loop = asyncio.new_event_loop()
         self._cluster = Cluster(now)
         self._application = Application(self._cluster)
-        self._loop.run_until_complete(self._cluster.begin())
+        self._loop.run_until_complete(self._cluster.begin("127.0.0.1", 443))
 
     def serves(self, kind: APIResource) -> bool:
         """Whether a kind is built in, or was defined."""
