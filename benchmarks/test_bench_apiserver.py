@@ -280,7 +280,7 @@ def test_watch_fan_out(benchmark: Callable, server: Server, watchers: int) -> No
 def watch(server: Server) -> socket.socket:
     """An open watch, its headers read."""
     stream = socket.create_connection(("127.0.0.1", server.port))
-    stream.sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    stream.sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert stream.recv(1 << 16).startswith(b"HTTP/1.1 200")
     stream.setblocking(False)
     return stream

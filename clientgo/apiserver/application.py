@@ -1,4 +1,4 @@
-"""The ASGI application: authentication, faults, and what is answered when a request fails.
+"""The ASGI application: who may ask, faults, and what is answered when a request fails.
 
 Promises: every request gets a response in the form of the API; an unexpected error is logged with
 its traceback and answered as a Status without it.
@@ -18,6 +18,7 @@ from clientgo.apiserver.discovery.discovery import discover
 from clientgo.apiserver.discovery.openapi import answer_openapi
 from clientgo.apiserver.faults.control import CONTROL_PATH, FaultControl
 from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.http.browser_check import BrowserCheck, Sender
 from clientgo.apiserver.http.messages import (
     AnyResponse,
     Receive,
@@ -65,6 +66,7 @@ class Application:
         authenticator: Authenticator | None = None,
         faults: FaultInjector | None = None,
         fault_control: FaultControl | None = None,
+        browser_check: BrowserCheck | None = None,
     ) -> None:
         """Serve ``cluster`` to every client that ``authenticator`` admits (default: all)."""
         self._state = cluster.state
@@ -72,16 +74,18 @@ class Application:
         self._authenticator = authenticator or Authenticator(None)
         self._faults = faults or FaultInjector(self._authenticator)
         self._fault_control = fault_control
+        self._browser_check = browser_check or BrowserCheck("localhost")
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
+        sender = Sender()
         try:
+            sender = self._browser_check.check(scope["headers"])
             request = await read_request(scope, receive)
             if request is None:
                 return
-            if request.path not in _HEALTH_PATHS:
-                self._authenticator.check(request.headers.get("authorization", ""))
-            answer = await self._faults.answer(request, self._state.storage, self._answer)
+            sender.check_body(request.body, request.headers.get("content-type", ""))
+            answer = sender.preflight(request.method) or await self._admit(request)
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
         except RequestError as error:
@@ -97,7 +101,13 @@ class Application:
             await self._state.storage.durable()
         except JournalError as error:
             answer = failure_response(internal(str(error)))
+        answer.headers += sender.response_headers()
         await answer.send(send, receive)
+
+    async def _admit(self, request: Request) -> AnyResponse:
+        if request.path not in _HEALTH_PATHS:
+            self._authenticator.check(request.headers.get("authorization", ""))
+        return await self._faults.answer(request, self._state.storage, self._answer)
 
     async def _answer(self, request: Request) -> AnyResponse:
         answer = await answer_resource_request(self._state, self._writer, request)

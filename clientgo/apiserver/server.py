@@ -19,7 +19,7 @@ import socket
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -42,6 +42,7 @@ from clientgo.apiserver.faults.declarations import (
 )
 from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.faults.matching import RequestObserver
+from clientgo.apiserver.http.browser_check import BrowserCheck
 from clientgo.apiserver.http.server import HttpServer
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
@@ -77,6 +78,9 @@ class EmbeddedAPIServer:
     With a ``token``, clients that do not show it get a 401; with a ``certificate``, the server uses
     TLS. ``secure`` creates the missing ones and keeps them with the data. A ``host`` that other
     machines can reach needs both.
+
+    Web pages can't use the server, except those of ``allow_origins`` (``http://localhost:3000``).
+    ``allow_hosts`` are further names of this machine by which clients reach it.
     """
 
     def __init__(
@@ -89,12 +93,14 @@ class EmbeddedAPIServer:
         certificate: ServingCertificate | None = None,
         secure: bool = False,
         data_dir: Path | str | None = None,
+        allow_hosts: Collection[str] = (),
+        allow_origins: Collection[str] = (),
     ) -> None:
         """Check the settings; nothing is served before ``start``.
 
         Raises:
-            ValueError: other machines reach ``host``, and a token or TLS is missing; or the token
-                or the certificate can't be used.
+            ValueError: other machines reach ``host``, and a token or TLS is missing; or the token,
+                the certificate, a host or an origin can't be used.
         """
         check_exposure(
             host,
@@ -108,6 +114,7 @@ class EmbeddedAPIServer:
         self._secure = secure
         self._authenticator = Authenticator(token)
         self._certificate = certificate
+        self._browser_check = BrowserCheck(host, allow_hosts, allow_origins)
         self._fault_control = fault_control
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._faults = FaultInjector(self._authenticator)
@@ -348,7 +355,9 @@ class EmbeddedAPIServer:
     async def _serve(self, listener: socket.socket) -> None:
         certificate = self._certificate
         control = FaultControl(self._faults, self._inject_soon) if self._fault_control else None
-        application = Application(self._cluster, self._authenticator, self._faults, control)
+        application = Application(
+            self._cluster, self._authenticator, self._faults, control, self._browser_check
+        )
         self._http = HttpServer(
             application,
             certificate.certificate if certificate else None,

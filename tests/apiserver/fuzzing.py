@@ -505,7 +505,7 @@ class FuzzedRequest:
     body: bytes
 
     def encode(self) -> bytes:
-        lines = [f"{self.method} {self.target} HTTP/1.1", "Host: x"]
+        lines = [f"{self.method} {self.target} HTTP/1.1", "Host: localhost"]
         lines += [f"{name}: {value}" for name, value in self.headers]
         lines.append(f"Content-Length: {len(self.body)}")
         return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + self.body
@@ -733,7 +733,7 @@ _FRAGMENTS = [
     *(
         b"GET / HTTP/1.1\r\n",
         b"POST /api/v1/namespaces HTTP/1.1\r\n",
-        b"Host: x\r\n",
+        b"Host: localhost\r\n",
         b"\r\n",
         b"\n",
         b"\0",
@@ -776,7 +776,7 @@ _FRAGMENTS = [
     *(
         b"GET /api?" + b"a=b&" * 2000 + b" HTTP/1.1\r\n",
         b"\x16\x03\x01\x02\x00",
-        b"Host: x\r\n\r\n",
+        b"Host: localhost\r\n\r\n",
     ),
 ]
 streams = st.lists(st.sampled_from(_FRAGMENTS) | st.binary(max_size=8), max_size=10).map(b"".join)

@@ -266,7 +266,7 @@ def raw_watch(server: EmbeddedAPIServer) -> Iterator[socket.socket]:
     version = Api(server.url).get(CONFIGMAPS)["metadata"]["resourceVersion"]
     path = f"{CONFIGMAPS}?watch=1&resourceVersion={version}"
     with socket.create_connection((server.host, server.port), timeout=30) as connection:
-        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: test\r\n\r\n".encode())
+        connection.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         head = b""
         while not head.endswith(b"\r\n\r\n"):
             head += connection.recv(1)

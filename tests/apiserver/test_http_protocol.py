@@ -57,17 +57,17 @@ def answer_to(server: EmbeddedAPIServer, *parts: bytes) -> bytes:
         b"nonsense\r\n\r\n",
         b"GET / HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
-        b"GET /api/%zz HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /api/% HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\nX: a\0b\r\n\r\n",
-        b"GET / HTTP/1.1\r\nHost: x\r\n: no name\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET /api/%zz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /api/% HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nX: a\0b\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n: no name\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        b"PUT / HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
     ],
 )
@@ -85,7 +85,7 @@ def test_a_nul_in_a_path_is_a_bad_request(api: Api, path: str) -> None:
 
 
 def test_of_a_header_that_comes_twice_the_first_counts(server: EmbeddedAPIServer) -> None:
-    headers = b"Host: x\r\nConnection: close\r\nAccept: text/x\r\nAccept: */*\r\n"
+    headers = b"Host: localhost\r\nConnection: close\r\nAccept: text/x\r\nAccept: */*\r\n"
 
     answer = answer_to(server, b"GET /api HTTP/1.1\r\n" + headers + b"\r\n")
 
@@ -94,7 +94,7 @@ def test_of_a_header_that_comes_twice_the_first_counts(server: EmbeddedAPIServer
 
 def test_trailers_do_not_pass_for_headers() -> None:
     request = (
-        b"POST /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
+        b"PUT / HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
         b"0\r\nAuthorization: Bearer sesame\r\n\r\n"
     )
     with EmbeddedAPIServer(token="sesame") as server:
@@ -102,7 +102,7 @@ def test_trailers_do_not_pass_for_headers() -> None:
 
 
 def test_a_refusal_is_not_written_into_another_response(server: EmbeddedAPIServer) -> None:
-    watch = f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode()
+    watch = f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
     with connected(server) as connection:
         connection.sendall(watch)
         assert connection.recv(15) == b"HTTP/1.1 200 OK"
@@ -120,7 +120,7 @@ def test_a_refusal_is_not_written_into_another_response(server: EmbeddedAPIServe
         (b"GET /", b"x"),
         (b"GET / HTTP/1.1\r\nX: ", b"y"),
         (b"GET / HTTP/1.1\r\n", b"X: y\r\n"),
-        (b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ", b"y"),
+        (b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ", b"y"),
     ],
 )
 def test_a_head_beyond_the_limit_is_refused(
@@ -138,7 +138,9 @@ def test_a_head_beyond_the_limit_is_refused(
 
 def test_a_long_head_within_the_limit_is_read(server: EmbeddedAPIServer) -> None:
     padding = b"y" * (protocol.HEAD_LIMIT - 1000)
-    request = b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX: " + padding + b"\r\n\r\n"
+    request = (
+        b"GET /livez HTTP/1.1\r\nHost: [::1]\r\nConnection: close\r\nX: " + padding + b"\r\n\r\n"
+    )
 
     assert answer_to(server, request).startswith(b"HTTP/1.1 200 ")
 
@@ -185,8 +187,11 @@ def test_a_client_with_slow_headers_is_disconnected(
     [
         ("HEAD_TIMEOUT", b""),
         ("HEAD_TIMEOUT", b"GET /api HTTP/1.1\r\nHo"),
-        ("BODY_TIMEOUT", b"POST /api HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc"),
-        ("BODY_TIMEOUT", b"POST /api HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"),
+        ("BODY_TIMEOUT", b"POST /api HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\nabc"),
+        (
+            "BODY_TIMEOUT",
+            b"POST /api HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n",
+        ),
     ],
 )
 def test_a_client_that_stops_within_a_request_is_disconnected(
@@ -209,7 +214,7 @@ def test_a_client_that_does_not_read_its_response_is_disconnected(
         api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
 
     with connected(server, receive_buffer=4096) as connection:
-        connection.sendall(f"GET {CONFIGMAPS} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        connection.sendall(f"GET {CONFIGMAPS} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         head = connection.recv(1000)
         size = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
         wait_until_hung_up(connection)
@@ -239,7 +244,7 @@ def test_a_client_that_reads_slowly_gets_everything(
         api.create(CONFIGMAPS, configmap(f"c{index}") | {"data": {"k": "x" * 500_000}})
 
     with connected(server, receive_buffer=65536) as connection:
-        request = f"GET {CONFIGMAPS} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+        request = f"GET {CONFIGMAPS} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         connection.sendall(request.encode())
         received = 0
         while chunk := connection.recv(1 << 18):
@@ -256,7 +261,7 @@ def test_an_idle_connection_outlasts_the_time_limits_of_requests(
     monkeypatch.setattr(protocol, "BODY_TIMEOUT", SHORT)
     with connected(server) as connection:
         for _ in range(2):
-            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
             while not connection.recv(1000).endswith(b"ok"):
                 pass
             time.sleep(2 * SHORT)  # nothing happens, and nothing must
@@ -280,7 +285,7 @@ def test_a_connection_above_the_limit_gets_a_503(
     server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(protocol, "CONNECTION_LIMIT", 1)
-    request = b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n"
+    request = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with connected(server) as first, connected(server) as second:
         answer = rest_of(second)
         assert answer.startswith(b"HTTP/1.1 503 Service Unavailable")

@@ -31,7 +31,7 @@ def watch(server: EmbeddedAPIServer, version: str, receive_buffer: int) -> socke
     stream.settimeout(20)
     stream.connect((address.hostname, address.port))
     target = f"{CONFIGMAPS}?watch=1&resourceVersion={version}"
-    stream.sendall(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+    stream.sendall(f"GET {target} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert stream.recv(15) == b"HTTP/1.1 200 OK"
     return stream
 

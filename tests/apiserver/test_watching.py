@@ -77,7 +77,7 @@ def test_a_client_that_does_not_read_is_dropped(
     with socket.socket() as deaf:
         deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         deaf.connect((address.hostname, address.port))
-        deaf.sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        deaf.sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         assert deaf.recv(15) == b"HTTP/1.1 200 OK"
         body = configmap("big") | {"data": {"k": "x" * 200_000}}
         api.create(CONFIGMAPS, body)
