@@ -75,7 +75,7 @@ class Server:
 
     def __init__(self, *options: str) -> None:
         command = [sys.executable, "-m", "clientgo", "apiserver", "--listen", "127.0.0.1:0"]
-        command += options
+        command += ["--insecure-loopback", *options]
         self._program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._program.stdout is not None
         found = re.search(r":(\d+)", self._program.stdout.readline())

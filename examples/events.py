@@ -1,9 +1,8 @@
 """Events about an object, as ``kubectl describe`` shows them: new ones, and one that repeats.
 
-Start an API server, and then this::
+Run it on an API server of its own::
 
-    clientgo apiserver --listen 127.0.0.1:8001
-    python examples/events.py http://127.0.0.1:8001
+    clientgo apiserver -- python examples/events.py
 """
 
 import sys

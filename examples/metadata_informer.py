@@ -1,9 +1,8 @@
 """Counts everything in a cluster, whatever its kind, with a few hundred bytes for each object.
 
-Start an API server, and then this::
+Run it on an API server of its own::
 
-    clientgo apiserver --listen 127.0.0.1:8001
-    python examples/metadata_informer.py http://127.0.0.1:8001
+    clientgo apiserver -- python examples/metadata_informer.py
 
 Garbage collectors, quotas and back-ups look at names, labels and owners alone: metadata informers
 neither fetch nor keep anything else, and need no types.

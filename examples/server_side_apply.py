@@ -1,9 +1,8 @@
 """Two programs share one Deployment, each the owner of the fields that it cares for.
 
-Start an API server, and then this::
+Run it on an API server of its own::
 
-    clientgo apiserver --listen 127.0.0.1:8001
-    python examples/server_side_apply.py http://127.0.0.1:8001
+    clientgo apiserver -- python examples/server_side_apply.py
 
 The first one says how the Deployment looks, the second one how many replicas it has. Either may
 apply again without knowing the other; taking a field from its owner has to be said.

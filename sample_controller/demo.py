@@ -182,7 +182,7 @@ def main(argv: list[str] | None = None) -> int:
         for shown in ("sample_controller", "clientgo.cache"):
             logging.getLogger(shown).setLevel(logging.DEBUG)
     stop = setup_signal_handler()
-    with EmbeddedAPIServer() as server, contextlib.ExitStack() as stack:
+    with EmbeddedAPIServer(secure=True) as server, contextlib.ExitStack() as stack:
         client = stack.enter_context(Client(load_config(str(server.kubeconfig))))
         print(f"The API server of this demonstration listens on {server.url}.")
         install_crd(client)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -29,8 +29,10 @@ _RENEWED: Final = 30 * _DAY
 """Seconds left when a start makes a new certificate."""
 
 
-def keep_self_signed(folder: Path, host: str) -> ServingCertificate:
+def keep_self_signed(folder: Path, host: str, more_names: Iterable[str] = ()) -> ServingCertificate:
     """Return the certificate in ``folder`` for a server on ``host``; make it if needed.
+
+    It also holds for ``more_names``.
 
     Raises:
         ModuleNotFoundError: ``cryptography`` is not installed.
@@ -38,7 +40,7 @@ def keep_self_signed(folder: Path, host: str) -> ServingCertificate:
     """
     certificate = folder / "server.crt"
     kept = ServingCertificate(certificate, folder / "server.key", authority=certificate)
-    names = _names(host)
+    names = _names(host, *more_names)
     now = time.time()
     if not _is_usable(kept, names, now):
         kept.install(
@@ -47,9 +49,9 @@ def keep_self_signed(folder: Path, host: str) -> ServingCertificate:
     return kept
 
 
-def _names(host: str) -> list[str]:
+def _names(*given: str) -> list[str]:
     """Return the names and addresses by which clients may reach the server."""
-    known = ("localhost", "127.0.0.1", "::1", host, socket.gethostname(), *_own_addresses())
+    known = ("localhost", "127.0.0.1", "::1", *given, socket.gethostname(), *_own_addresses())
     return [name for name in dict.fromkeys(filter(None, known)) if not _is_unspecified(name)]
 
 

@@ -1,8 +1,8 @@
 """``clientgo apiserver``: the embedded API server as a program.
 
 Promises: it writes a kubeconfig, prints its URL, and serves until a signal stops it, or until the
-command ends that it runs with ``-- COMMAND``. It listens on loopback; on other addresses only with
-a token and TLS.
+command ends that it runs with ``-- COMMAND``. It asks for a token, over TLS, unless it is told to
+serve every program of this machine.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from clientgo.apiserver.auth.authentication.shared_token import read_token
@@ -22,6 +22,7 @@ from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
 from clientgo.apiserver.storage.data_directory import DataDirectoryError
 from clientgo.certificates import ServingCertificate
+from clientgo.wait import call_on_signals, stop_on_signals
 
 _USAGE_ERROR = 2
 """The exit status of argparse for invalid options."""
@@ -34,7 +35,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="HOST:PORT",
         type=_parse_address,
         help="address to listen on (default 127.0.0.1:8001, or a free port with COMMAND; port 0 "
-        "takes a free one); one that other machines reach needs a token and TLS, see --secure",
+        "takes a free one)",
     )
     parser.add_argument(
         "--kubeconfig", metavar="PATH", type=Path, help="write a kubeconfig for this server to PATH"
@@ -51,11 +52,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help=f"let clients make the server misbehave, through {CONTROL_PATH}",
     )
-    parser.add_argument(
+    access = parser.add_mutually_exclusive_group()
+    access.add_argument(
         "--secure",
         action="store_true",
         help="ask for a token, over TLS; what is not given by the options below is made, and the "
-        "kubeconfig carries it",
+        "kubeconfig has it (default)",
+    )
+    access.add_argument(
+        "--insecure-loopback",
+        action="store_true",
+        help="plain HTTP without a token: for curl, and for machines that you share with no one",
     )
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token", help="ask for this token (other users can see it, better:)")
@@ -66,6 +73,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tls-key", metavar="PATH", type=Path, help="its private key")
     parser.add_argument(
         "--tls-ca", metavar="PATH", type=Path, help="what clients must trust, for the kubeconfig"
+    )
+    parser.add_argument(
+        "--allow-host",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="answer to this name too (localhost, addresses and the host name are answered)",
+    )
+    parser.add_argument(
+        "--allow-origin",
+        metavar="URL",
+        action="append",
+        default=[],
+        help="let web pages of this origin use the server, for example http://localhost:3000",
     )
     parser.add_argument(
         "command",
@@ -87,16 +108,30 @@ def _parse_address(text: str) -> tuple[str, int]:
 
 def run(options: argparse.Namespace) -> int:
     """Serve until SIGINT or SIGTERM, or until the command ends; return the exit status."""
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: stop.set())
     options.listen = options.listen or ("127.0.0.1", 0 if options.command else 8001)
-    host, port = options.listen
     try:
         server = _make_server(options)
     except (OSError, ValueError) as error:
         print(f"clientgo apiserver: {error}", file=sys.stderr)
         return _USAGE_ERROR
+    if options.command:
+        command = _Command(options.command)
+        with call_on_signals(command.pass_on):
+            return _serve(server, options, command.run)
+    with stop_on_signals() as stop:
+        return _serve(server, options, lambda _kubeconfig: _wait(stop))
+
+
+def _wait(stop: threading.Event) -> int:
+    stop.wait()
+    return 0
+
+
+def _serve(
+    server: EmbeddedAPIServer, options: argparse.Namespace, until: Callable[[Path], int]
+) -> int:
+    """Serve until ``until``, which is given the kubeconfig, returns the exit status."""
+    host, port = options.listen
     try:
         server.start()
     except DataDirectoryError as error:
@@ -112,31 +147,48 @@ def run(options: argparse.Namespace) -> int:
             kubeconfig = options.kubeconfig
         print(f"The API server listens on {server.url}. It is for development and tests only.")
         print(f"Try: kubectl --kubeconfig {kubeconfig} get namespaces", flush=True)
-        if options.command:
-            return _run_command(options.command, kubeconfig, stop)
-        stop.wait()
+        return until(kubeconfig)
     except OSError as error:
         print(f"can't write {options.kubeconfig}: {error.strerror}", file=sys.stderr)
         return 1
     finally:
         server.stop()
-    return 0
 
 
-def _run_command(command: Sequence[str], kubeconfig: Path, stop: threading.Event) -> int:
-    """Run a command with KUBECONFIG set; return its exit status, as a shell does."""
-    try:
-        child = subprocess.Popen(command, env={**os.environ, "KUBECONFIG": str(kubeconfig)})
-    except OSError as error:
-        print(f"clientgo apiserver: can't run {command[0]}: {error.strerror}", file=sys.stderr)
-        return 127
-    # Ctrl-C reaches the command too, since it is in the terminal's foreground group.
-    signal.signal(signal.SIGINT, lambda *_: None)
-    signal.signal(signal.SIGTERM, lambda *_: child.terminate())
-    if stop.is_set():  # a signal came before there was a command to stop
-        child.terminate()
-    status = child.wait()
-    return status if status >= 0 else 128 - status
+class _Command:
+    """A command that runs while the server does; signals end it, also before it has begun."""
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self._arguments = arguments
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._is_over = False
+
+    def pass_on(self, number: signal.Signals) -> None:
+        """End the command because of a signal."""
+        with self._lock:
+            self._is_over = True
+            # Ctrl-C reaches the command too, since it is in the terminal's foreground group.
+            if self._child is not None and number == signal.SIGTERM:
+                self._child.terminate()
+
+    def run(self, kubeconfig: Path) -> int:
+        """Run it with KUBECONFIG set; return its exit status, as a shell does."""
+        environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
+        try:
+            child = subprocess.Popen(self._arguments, env=environment)
+        except OSError as error:
+            print(
+                f"clientgo apiserver: can't run {self._arguments[0]}: {error.strerror}",
+                file=sys.stderr,
+            )
+            return 127
+        with self._lock:
+            self._child = child
+            if self._is_over:
+                child.terminate()
+        status = child.wait()
+        return status if status >= 0 else 128 - status
 
 
 def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
@@ -150,6 +202,8 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
     token = read_token(options.token_file) if options.token_file else options.token
     if (options.tls_cert is None) != (options.tls_key is None):
         raise ValueError("--tls-cert and --tls-key go together")
+    if options.insecure_loopback and (token or options.tls_cert):
+        raise ValueError("--insecure-loopback goes with neither a token nor a certificate")
     certificate = None
     if options.tls_cert is not None:
         certificate = ServingCertificate(options.tls_cert, options.tls_key, options.tls_ca)
@@ -159,6 +213,8 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
         fault_control=options.faults,
         token=token,
         certificate=certificate,
-        secure=options.secure,
+        secure=not options.insecure_loopback,
         data_dir=options.data_dir,
+        allow_hosts=options.allow_host,
+        allow_origins=options.allow_origin,
     )

@@ -114,6 +114,7 @@ class EmbeddedAPIServer:
         self._secure = secure
         self._authenticator = Authenticator(token)
         self._certificate = certificate
+        self._allow_hosts = allow_hosts
         self._browser_check = BrowserCheck(host, allow_hosts, allow_origins)
         self._fault_control = fault_control
         self._data_dir = None if data_dir is None else Path(data_dir)
@@ -323,7 +324,7 @@ class EmbeddedAPIServer:
             weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
         secrets = self._data_dir or self._directory
         if self._secure and self._certificate is None:
-            self._certificate = keep_self_signed(secrets, self.host)
+            self._certificate = keep_self_signed(secrets, self.host, self._allow_hosts)
         if self._secure and self._authenticator.token is None:
             self._authenticator.token = keep_token(secrets / "token")
 

@@ -67,7 +67,7 @@ def _run(args: argparse.Namespace) -> int:
         if args.embedded:
             from clientgo.apiserver import EmbeddedAPIServer
 
-            server = stack.enter_context(EmbeddedAPIServer())
+            server = stack.enter_context(EmbeddedAPIServer(secure=True))
             config = load_config(str(server.kubeconfig))
             print(
                 f"An API server in memory; to use it:\n  export KUBECONFIG={server.kubeconfig}",

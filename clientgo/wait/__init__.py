@@ -8,6 +8,7 @@ polls.
 - `Backoff`: the numbers of a back-off; `BackoffSteps` and `BackoffManager` walk along them;
 - `on_error`, `retry_on_conflict`: try again while an error is retriable;
 - `setup_signal_handler`, `stop_on_signals`: SIGINT and SIGTERM as stop events;
+  `call_on_signals` passes them on;
 - `wait_for_event`: wait for an event, but not beyond a stop;
 - `StopEvent`: the stop event of a component for its own parts.
 """
@@ -29,7 +30,7 @@ from clientgo.wait.retry import (
     on_error,
     retry_on_conflict,
 )
-from clientgo.wait.signals import setup_signal_handler, stop_on_signals
+from clientgo.wait.signals import call_on_signals, setup_signal_handler, stop_on_signals
 from clientgo.wait.stop import Registration, StopEvent, call_when_set, wait_for_event
 
 __all__ = [
@@ -56,4 +57,5 @@ __all__ = [
     "StopEvent",
     "setup_signal_handler",
     "stop_on_signals",
+    "call_on_signals",
 ]

@@ -1,12 +1,13 @@
 """SIGINT and SIGTERM as a stop event.
 
 Promises: the first signal sets the event, so that the program drains; the second exits immediately
-with status 1. :func:`stop_on_signals` restores the previous handlers. Python allows this in the
-main thread only.
+with status 1. No signal is lost, also if several come together. :func:`stop_on_signals` and
+:func:`call_on_signals` restore the previous handlers. Python allows this in the main thread only.
 
 Differs from client-go (sample-controller pkg/signals): a Python handler may interrupt the main
-thread while that holds the event's lock. So the handlers do nothing, and a thread reads from a
-socket which signals came.
+thread while that holds the event's lock; and after a signal that the system gives to another
+thread, it runs only when the main thread has something to do. So the handlers do nothing, and a
+thread reads from a socket which signals came.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import os
 import signal
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any, Final
@@ -36,7 +37,9 @@ def setup_signal_handler() -> threading.Event:
     Call once, from the main thread. Raises RuntimeError when called again: a second event would
     never be set.
     """
-    return _Handler().stop
+    stop = StopEvent()
+    _Handler(_stopping(stop), stop.set)
+    return stop
 
 
 @contextmanager
@@ -45,9 +48,34 @@ def stop_on_signals() -> Iterator[threading.Event]:
 
     Raises RuntimeError outside of the main thread and while signals stop something else already.
     """
-    handler = _Handler()
+    stop = StopEvent()
+    with _handling(_Handler(_stopping(stop), stop.set)):
+        yield stop
+
+
+@contextmanager
+def call_on_signals(callback: Callable[[signal.Signals], object]) -> Iterator[None]:
+    """Call ``callback`` with each SIGINT and SIGTERM, in a thread, for the length of a block.
+
+    For a program that passes signals on. Raises RuntimeError as :func:`stop_on_signals`.
+    """
+    with _handling(_Handler(callback)):
+        yield
+
+
+def _stopping(stop: threading.Event) -> Callable[[signal.Signals], None]:
+    def set_or_exit(_number: signal.Signals) -> None:
+        if stop.is_set():
+            os._exit(1)
+        stop.set()
+
+    return set_or_exit
+
+
+@contextmanager
+def _handling(handler: _Handler) -> Iterator[None]:
     try:
-        yield handler.stop
+        yield
     finally:
         handler.remove()
 
@@ -55,7 +83,11 @@ def stop_on_signals() -> Iterator[threading.Event]:
 class _Handler:
     """The handler of both signals; there is one at a time."""
 
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        on_signal: Callable[[signal.Signals], object],
+        on_failure: Callable[[], object] = lambda: None,
+    ) -> None:
         global _installed
         if _installed:
             raise RuntimeError(
@@ -64,14 +96,14 @@ class _Handler:
             )
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("signals can be handled in the main thread only; call this there")
-        self.stop = StopEvent()
+        self._on_signal = on_signal
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._thread = SupervisedThread(
-            self._set_on_signal,
+            self._call_on_signal,
             name="signal-handler",
             then="signals cannot be handled any more, so the program stops now",
-            on_failure=lambda _: self.stop.set(),
+            on_failure=lambda _: on_failure(),
         )
         self._thread.start()
         self._told_before = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
@@ -106,16 +138,13 @@ class _Handler:
         self._before = {}
         _installed = False
 
-    def _set_on_signal(self) -> None:
+    def _call_on_signal(self) -> None:
         while True:
             for number in self._reader.recv(64):
                 if number == _END:
                     return
-                if number not in _SIGNALS:
-                    continue
-                if self.stop.is_set():
-                    os._exit(1)
-                self.stop.set()
+                if number in _SIGNALS:
+                    self._on_signal(signal.Signals(number))
 
 
 def _leave_to_the_thread(_number: int, _frame: FrameType | None) -> None:

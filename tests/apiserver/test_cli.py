@@ -2,33 +2,113 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import re
 import signal
+import ssl
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+import urllib3
 
 from clientgo.__main__ import main
+from clientgo.api.core_v1 import Namespace
 from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.client import Client
+from clientgo.rest import load_config
 from tests.apiserver.http_api import Api
+
+COMMAND = [sys.executable, "-m", "clientgo", "apiserver", "--listen", "127.0.0.1:0"]
+
+
+@contextmanager
+def running(*options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The program, when it is ready, and its URL."""
+    with subprocess.Popen([*COMMAND, *options], stdout=subprocess.PIPE, text=True) as program:
+        assert program.stdout is not None
+        found = re.search(r"listens on (\S+)\. ", program.stdout.readline())
+        assert found is not None
+        program.stdout.readline()
+        try:
+            yield program, found[1]
+        finally:
+            program.kill()
 
 
 def test_it_writes_a_kubeconfig_serves_and_stops_on_a_signal(tmp_path: Path) -> None:
     path = tmp_path / "config" / "kubeconfig"
-    command = [sys.executable, "-m", "clientgo", "apiserver", "--listen", "127.0.0.1:0"]
-    with subprocess.Popen(
-        [*command, "--kubeconfig", str(path)], stdout=subprocess.PIPE, text=True
-    ) as program:
-        assert program.stdout is not None
-        assert "listens on http://127.0.0.1:" in program.stdout.readline()
-
-        address = json.loads(path.read_text())["clusters"][0]["cluster"]["server"]
-        assert Api(address).get("/api/v1/namespaces/default")["kind"] == "Namespace"
+    with running("--kubeconfig", str(path)) as (program, _):
+        with Client(load_config(str(path))) as client:
+            assert client.resource(Namespace).get("default").metadata.name == "default"
 
         program.send_signal(signal.SIGTERM)
         assert program.wait(timeout=30) == 0
+
+
+def test_it_asks_for_the_token_of_the_kubeconfig_also_on_loopback(tmp_path: Path) -> None:
+    """kubectl sends tokens over TLS only, so the program uses TLS."""
+    path = tmp_path / "kubeconfig"
+    with running("--kubeconfig", str(path), "--faults") as (_, url):
+        context = ssl.create_default_context(cadata=_authority(path))
+        with urllib3.PoolManager(ssl_context=context) as pool:
+            answers = [pool.request("GET", url + path) for path in ("/api", "/clientgo/faults")]
+
+    assert [answer.status for answer in answers] == [401, 401]
+    assert json.loads(path.read_text())["users"][0]["user"]["token"]
+
+
+def _authority(kubeconfig: Path) -> str:
+    cluster = json.loads(kubeconfig.read_text())["clusters"][0]["cluster"]
+    return base64.b64decode(cluster["certificate-authority-data"]).decode()
+
+
+def test_insecure_loopback_is_plain_http_without_a_token() -> None:
+    with running("--insecure-loopback") as (_, url):
+        assert url.startswith("http://127.0.0.1:")
+        assert Api(url).get("/api/v1/namespaces/default")["kind"] == "Namespace"
+
+
+def test_hosts_and_origins_can_be_allowed() -> None:
+    allowed = ("--allow-host", "api.internal", "--allow-origin", "http://localhost:3000")
+    with running("--insecure-loopback", *allowed) as (_, url):
+        by_name = urllib3.request("GET", f"{url}/version", headers={"Host": "api.internal"})
+        by_page = urllib3.request(
+            "GET", f"{url}/version", headers={"Origin": "http://localhost:3000"}
+        )
+
+    assert (by_name.status, by_page.status) == (200, 200)
+
+
+@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+def test_it_ends_on_two_signals_that_come_together(second: signal.Signals) -> None:
+    """A handler that sets an event could find the event's lock held, by the thread it stops."""
+    with ExitStack() as stack:
+        programs = [stack.enter_context(running("--insecure-loopback"))[0] for _ in range(8)]
+        for program in programs:
+            program.send_signal(signal.SIGINT)
+            program.send_signal(second)
+
+        for program in programs:
+            program.wait(timeout=30)
+
+
+def test_two_signals_end_a_command_too() -> None:
+    program = "import time; print('ready', flush=True); time.sleep(60)"
+    command = [*COMMAND, "--", sys.executable, "-c", program]
+    for _ in range(3):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+            assert server.stdout is not None
+            while server.stdout.readline() != "ready\n":
+                pass
+            server.send_signal(signal.SIGINT)
+            server.send_signal(signal.SIGTERM)
+
+            assert server.wait(timeout=30) == 128 + signal.SIGTERM
 
 
 def test_a_command_finds_the_server_ready_and_ends_it(tmp_path: Path) -> None:
@@ -90,17 +170,23 @@ def test_a_port_in_use_is_reported_in_a_sentence(
     assert f"can't listen on 127.0.0.1:{server.port}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("given", [[], ["--token", "t"], ["--listen", ":8001"]])
+@pytest.mark.parametrize("given", [["--listen", "0.0.0.0:8001"], ["--listen", ":8001"]])
 def test_listening_for_other_machines_without_a_token_and_tls_is_refused(
     given: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status = main(["apiserver", "--listen", "0.0.0.0:8001", *given])
+    status = main(["apiserver", "--insecure-loopback", *given])
 
     assert status == 2
     message = capsys.readouterr().err
     assert message.count("\n") == 1
-    assert "--secure" in message
+    assert "--insecure-loopback" in message
     assert "--token-file" in message
+
+
+def test_a_token_over_plain_http_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    """kubectl would not send it."""
+    assert main(["apiserver", "--insecure-loopback", "--token", "t"]) == 2
+    assert "--insecure-loopback goes with neither a token" in capsys.readouterr().err
 
 
 def test_a_certificate_without_its_key_is_refused(

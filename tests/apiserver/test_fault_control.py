@@ -107,6 +107,7 @@ def test_the_program_is_controlled_if_it_was_started_with_faults(
     options: list[str], status: int
 ) -> None:
     command = [sys.executable, "-m", "clientgo", "apiserver", "--listen", "127.0.0.1:0"]
+    command.append("--insecure-loopback")
     with subprocess.Popen([*command, *options], stdout=subprocess.PIPE, text=True) as program:
         assert program.stdout is not None
         address = re.search(r"http://127\.0\.0\.1:\d+", program.stdout.readline())
@@ -118,3 +119,23 @@ def test_the_program_is_controlled_if_it_was_started_with_faults(
         assert api.call("GET", CONFIGMAPS).status == status
         program.terminate()
         assert program.wait(timeout=30) == 0
+
+
+def test_a_body_that_is_not_in_json_is_refused(controlled: Api) -> None:
+    """A form is what a web page can send without a preflight request."""
+    answer = controlled.call(
+        "POST", CONTROL_PATH, FAILING_LISTS, "application/x-www-form-urlencoded"
+    )
+
+    assert answer.status == 415
+    assert controlled.get(CONTROL_PATH) == []
+
+
+def test_the_path_needs_the_token_of_the_server() -> None:
+    with EmbeddedAPIServer(fault_control=True, token="sesame") as server:
+        url = server.url + CONTROL_PATH
+        body = FAILING_LISTS
+        assert urllib3.request("POST", url, json=body).status == 401
+        assert urllib3.request("GET", url).status == 401
+        admitted = {"Authorization": "Bearer sesame", "Content-Type": "application/json"}
+        assert urllib3.request("POST", url, json=body, headers=admitted).status == 200

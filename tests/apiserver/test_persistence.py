@@ -243,7 +243,7 @@ class Program:
     def __init__(self, data: Path, port: int = 0) -> None:
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "clientgo", "apiserver"),
+                *(sys.executable, "-m", "clientgo", "apiserver", "--insecure-loopback"),
                 *("--listen", f"127.0.0.1:{port}", "--data-dir", str(data)),
             ],
             stdout=subprocess.PIPE,

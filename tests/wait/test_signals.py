@@ -139,3 +139,27 @@ def test_signals_are_handled_in_the_main_thread_only() -> None:
         thread.join()
     """)
     assert "main thread only" in result.stdout, result.stderr
+
+
+def test_signals_that_come_together_are_all_passed_on() -> None:
+    """The system may give the second one to another thread than the main one."""
+    result = run("""
+        import os, signal, subprocess, sys, threading
+        from clientgo.wait import call_on_signals
+
+        received, complete = set(), threading.Event()
+
+        def note(number):
+            received.add(number)
+            if received == {signal.SIGINT, signal.SIGTERM}:
+                complete.set()
+
+        both = "import os, signal, sys; [os.kill(int(sys.argv[1]), n) for n in (2, 15)]"
+        for _ in range(5):
+            received.clear(), complete.clear()
+            with call_on_signals(note):
+                subprocess.run([sys.executable, "-c", both, str(os.getpid())], check=True)
+                assert complete.wait(20), received
+        print("complete")
+    """)
+    assert (result.stdout, result.returncode) == ("complete\n", 0), result.stderr

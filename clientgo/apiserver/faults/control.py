@@ -15,8 +15,13 @@ import msgspec
 
 from clientgo.apiserver.faults.declarations import Fault
 from clientgo.apiserver.faults.injection import FaultInjector
+from clientgo.apiserver.http.bodies import JSON_TYPE, media_type
 from clientgo.apiserver.http.messages import Request, Response, json_response
-from clientgo.apiserver.resources.errors import bad_request, method_not_allowed
+from clientgo.apiserver.resources.errors import (
+    bad_request,
+    method_not_allowed,
+    unsupported_media_type,
+)
 from clientgo.meta.decoding import decode
 
 CONTROL_PATH = "/clientgo/faults"
@@ -34,12 +39,13 @@ class FaultControl:
         """Inject or lift a fault; answer the active faults.
 
         Raises:
-            RequestError: 400, the body is not a fault; 405 for other methods.
+            RequestError: 400, the body is not a fault; 415, it is not in JSON; 405 for other
+                methods.
         """
         if request.method == "POST":
-            self._inject(_read_fault(request.body))
+            self._inject(_read_fault(request))
         elif request.method == "DELETE":
-            self.faults.lift(_read_fault(request.body) if request.body else None)
+            self.faults.lift(_read_fault(request) if request.body else None)
         elif request.method != "GET":
             raise method_not_allowed()
         return json_response(self.faults.active())
@@ -51,9 +57,11 @@ class FaultControl:
             raise bad_request(f"the fault can't happen here: {error}") from error
 
 
-def _read_fault(body: bytes) -> Fault:
+def _read_fault(request: Request) -> Fault:
+    if media_type(request) != JSON_TYPE:
+        raise unsupported_media_type((JSON_TYPE,))
     try:
-        fault: Fault = decode(body, Fault)  # type: ignore[arg-type]  # a union is not a type
+        fault: Fault = decode(request.body, Fault)  # type: ignore[arg-type]  # a union is not a type
     except msgspec.DecodeError as error:
         raise bad_request(f"the body is no fault: {error}") from error
     return fault

@@ -71,8 +71,9 @@ def check_exposure(host: str, *, has_token: bool, has_certificate: bool) -> None
         return
     raise ValueError(
         f"other machines can reach {host}, so a token and TLS are required: let the server make "
-        "them (--secure, or secure=True), and the kubeconfig carries both; or give it a token "
-        "(--token-file) and a certificate (--tls-cert, --tls-key); or listen on 127.0.0.1"
+        "them (without --insecure-loopback, or with secure=True), and the kubeconfig has both; or "
+        "give it a token (--token-file) and a certificate (--tls-cert, --tls-key); or listen on "
+        "127.0.0.1"
     )
 
 
