@@ -19,6 +19,7 @@ from clientgo.apiserver.crds.json_path import JsonPath, JsonPathError, as_text
 from clientgo.apiserver.objects.metadata import embedded_causes, read_metadata
 from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
 from clientgo.apiserver.resources.errors import RequestError, bad_request, invalid
+from clientgo.apiserver.resources.nested_fields import NestedFieldError, nested_field
 from clientgo.apiserver.resources.registry import version_priority
 from clientgo.apiserver.resources.resource import STATUS_VERBS, Resource, Subresource
 from clientgo.apiserver.resources.resource_type import ResourceType
@@ -39,6 +40,7 @@ _VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "updat
 """In the order in which discovery lists them for custom resources."""
 
 _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
+_MOST_REPLICAS = 2**31 - 1
 
 
 class CustomStrategy(Strategy):
@@ -159,12 +161,12 @@ class CustomStrategy(Strategy):
         return any(new.get(key) != old.get(key) for key in keys)
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Return the errors that the schema finds."""
-        return self._causes(obj, None)
+        """Return the errors that the schema and the paths of the scale find."""
+        return self._causes(obj, None) + self._scale_causes(obj)
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """Return the errors that the schema finds in a change."""
-        return self._causes(new, old)
+        """Return the errors that the schema and the paths of the scale find in a change."""
+        return self._causes(new, old) + self._scale_causes(new)
 
     def _causes(self, new: Object, old: Object | None) -> list[FieldError]:
         if self.schema is None:
@@ -176,9 +178,40 @@ class CustomStrategy(Strategy):
                 causes += [cause.below(path) for cause in embedded_causes(metadata)]
         return causes
 
+    def _scale_causes(self, obj: Object, *, with_spec: bool = True) -> list[FieldError]:
+        """Return the errors of the numbers and the selector that the scale shows."""
+        fields = self.scale_fields
+        if fields is None:
+            return []
+        causes = []
+        if with_spec:
+            causes += _replicas_causes(obj, fields.spec_replicas)
+        causes += _replicas_causes(obj, fields.status_replicas)
+        if fields.selector:
+            try:
+                nested_field(obj, fields.selector, str)
+            except NestedFieldError as error:
+                path = f".{'.'.join(fields.selector)}"
+                causes.append(FieldError.invalid(path, "", str(error)))
+        return causes
+
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
-        """Return the errors that the schema finds in a change of the status."""
-        return self.validate_update(new, old)
+        """Return the errors that the schema and the paths of the scale find in a status."""
+        return self._causes(new, old) + self._scale_causes(new, with_spec=False)
+
+
+def _replicas_causes(obj: Object, names: tuple[str, ...]) -> list[FieldError]:
+    path = f".{'.'.join(names)}"
+    try:
+        count = nested_field(obj, names, int) or 0
+    except NestedFieldError as error:
+        return [FieldError.invalid(path, 0, str(error))]
+    if count < 0:
+        return [FieldError.invalid(path, count, "should be a non-negative integer")]
+    if count > _MOST_REPLICAS:
+        detail = f"should be less than or equal to {_MOST_REPLICAS}"
+        return [FieldError.invalid(path, count, detail)]
+    return []
 
 
 def _read_embedded(resource: ResourceType, embedded: Object, path: str) -> list[str]:
