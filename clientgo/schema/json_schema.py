@@ -10,6 +10,7 @@ Upstream has two trees, ``JSONSchemaProps`` as stored and ``Structural`` as used
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -114,6 +115,15 @@ class JSONSchema(msgspec.Struct, frozen=True, rename="camel"):
         """The schema of every map value, if this describes a map."""
         additional = self.additional_properties
         return additional if isinstance(additional, JSONSchema) else None
+
+    def parts(self) -> Iterator[JSONSchema]:
+        """Yield this node and every one below, those of junctors included."""
+        yield self
+        listed = self.items if isinstance(self.items, list) else [self.item_schema]
+        below = (*listed, *self.all_of, *self.any_of, *self.one_of, self.not_)
+        for part in (*below, *self.properties.values(), self.value_schema):
+            if part is not None:
+                yield from part.parts()
 
     @property
     def has_rules(self) -> bool:

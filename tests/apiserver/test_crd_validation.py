@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.crds.validation import (
+    unknown_formats,
     validate_crd,
     validate_crd_status,
     validate_crd_update,
@@ -300,3 +301,21 @@ def test_the_names_in_a_status_are_checked() -> None:
     crd["status"]["acceptedNames"] = {"plural": "Foos", "kind": "Foo", "listKind": "Foo"}
     found = [error.field for error in validate_crd_status(crd)]
     assert found == ["status.acceptedNames.plural", "status.acceptedNames.listKind"]
+
+
+def test_formats_that_are_not_enforced_are_found_in_every_part_of_a_schema() -> None:
+    parts = {
+        "a": {"type": "string", "format": "bogus"},
+        "b": {"type": "array", "items": {"type": "integer", "format": "int16"}},
+        "c": {"type": "object", "additionalProperties": {"type": "boolean", "format": "int32"}},
+        "d": {"type": "string", "format": "date-time", "anyOf": [{"format": "other"}]},
+        "e": {"type": "number", "format": "double"},
+        "f": {"type": "string", "format": "bogus"},
+    }
+    schema = {"openAPIV3Schema": {"type": "object", "properties": parts}}
+    assert unknown_formats(definition(version(schema=schema))) == [
+        "bogus",
+        "int16",
+        "int32",
+        "other",
+    ]

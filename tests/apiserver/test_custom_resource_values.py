@@ -167,3 +167,16 @@ def test_columns_end_before_the_first_that_can_not_be_read() -> None:
     ]
     found = CustomStrategy({"additionalPrinterColumns": columns}, {}).columns
     assert [column.name for column in found] == ["Name", "A"]
+
+
+def test_a_finalizer_that_others_may_use_gives_a_warning() -> None:
+    def warnings(new: list[str], *old: str) -> list[str]:
+        before = {"metadata": {"finalizers": list(old)}} if old else None
+        return strategy().warnings({"metadata": {"finalizers": new}}, before)
+
+    [plain, dotted] = warnings(["plain", "example.com", "example.com/x", "orphan", "kubernetes"])
+    assert plain.startswith('metadata.finalizers: "example.com": prefer a domain-qualified')
+    assert "including a path (/)" in plain
+    assert dotted.startswith('metadata.finalizers: "plain": prefer a domain-qualified')
+    assert warnings(["plain"], "plain") == []
+    assert strategy().qualified_finalizers is False

@@ -39,7 +39,7 @@ def test_metadata_of_an_embedded_resource_may_say_little(metadata: dict[str, Any
         ({"name": "a/b"}, "metadata.name"),
         ({"namespace": "Upper"}, "metadata.namespace"),
         ({"labels": {"a b": ""}}, "metadata.labels"),
-        ({"finalizers": ["short"]}, "metadata.finalizers"),
+        ({"finalizers": ["a b"]}, "metadata.finalizers"),
         ({"labels": ["no", "map"]}, "metadata"),
         ("no object", "metadata"),
     ],

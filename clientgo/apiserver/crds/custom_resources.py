@@ -16,7 +16,11 @@ from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.crds.json_path import JsonPath, JsonPathError, as_text
-from clientgo.apiserver.objects.metadata import embedded_causes, read_metadata
+from clientgo.apiserver.objects.metadata import (
+    STANDARD_FINALIZERS,
+    embedded_causes,
+    read_metadata,
+)
 from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
 from clientgo.apiserver.resources.errors import RequestError, bad_request, invalid
 from clientgo.apiserver.resources.nested_fields import NestedFieldError, nested_field
@@ -30,6 +34,7 @@ from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
 from clientgo.schema import FieldError, StructuralSchema
 from clientgo.schema.field_types import custom_resource_field_type
 from clientgo.schema.json_value import is_number
+from clientgo.text import go_format
 
 LOG = logging.getLogger("clientgo.apiserver")
 
@@ -48,6 +53,7 @@ class CustomStrategy(Strategy):
 
     allow_unconditional_update = False
     counts_generations = True
+    qualified_finalizers = False
 
     def __init__(self, version: Mapping[str, Any], schemas: Mapping[str, Any]) -> None:
         """Read a version in ``spec.versions`` of a validated CRD.
@@ -194,6 +200,18 @@ class CustomStrategy(Strategy):
                 path = f".{'.'.join(fields.selector)}"
                 causes.append(FieldError.invalid(path, "", str(error)))
         return causes
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Return a warning for each new finalizer that others may use too."""
+        before = (old or {}).get("metadata", {}).get("finalizers") or ()
+        added = set(new["metadata"].get("finalizers") or ()).difference(before)
+        return [
+            f"metadata.finalizers: {go_format.quote(finalizer)}: prefer a domain-qualified "
+            f"finalizer name {'including a path (/) ' if '.' in finalizer else ''}"
+            "to avoid accidental conflicts with other finalizer writers"
+            for finalizer in sorted(added)
+            if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
+        ]
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors that the schema and the paths of the scale find in a status."""

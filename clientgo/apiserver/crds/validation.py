@@ -21,6 +21,7 @@ from clientgo.apiserver.resources.webhook_addresses import (
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema import FieldError, JSONSchema, SchemaError, StructuralSchema
 from clientgo.schema.rules import rule_path
+from clientgo.text.formats import format_check
 from clientgo.text.request_uri import RequestURIError, parse_request_uri
 
 Version = Mapping[str, Any]
@@ -73,6 +74,24 @@ def validate_crd_update(new: Object, old: Object) -> list[FieldError]:
 def validate_crd_status(crd: Object) -> list[FieldError]:
     """Return the errors of a definition's status."""
     return _validate_names(crd.get("status", {}).get("acceptedNames", {}), "status.acceptedNames")
+
+
+def unknown_formats(crd: Object) -> list[str]:
+    """Return the formats in the schemas of a definition that are not enforced, each once."""
+    schemas = (_schema_of(version) for version in crd["spec"].get("versions", ()))
+    parsed = (JSONSchema.parse(schema) for schema in schemas if schema)
+    parts = (part for schema in parsed for part in schema.parts())
+    return list(dict.fromkeys(part.format for part in parts if part.format and _is_unknown(part)))
+
+
+_NUMBER_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
+
+
+def _is_unknown(schema: JSONSchema) -> bool:
+    """Return True if a node has a format that is not enforced for its type."""
+    if schema.type and schema.type != "string":
+        return schema.format not in _NUMBER_FORMATS.get(schema.type, ())
+    return format_check(schema.format or "") is None
 
 
 def _validate_stored_versions(crd: Object) -> list[FieldError]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from clientgo.apiserver.crds.validation import (
     CLEANUP_FINALIZER,
+    unknown_formats,
     validate_crd,
     validate_crd_status,
     validate_crd_update,
@@ -14,6 +15,7 @@ from clientgo.apiserver.crds.validation import (
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
+from clientgo.text import go_format
 
 
 class CrdStrategy(StatusStrategy):
@@ -21,6 +23,7 @@ class CrdStrategy(StatusStrategy):
 
     allow_unconditional_update = False
     deletion_finalizers = (CLEANUP_FINALIZER,)
+    qualified_finalizers = False
 
     def default(self, obj: Object) -> None:
         """Set the conversion strategy, and the names that follow from others."""
@@ -66,3 +69,9 @@ class CrdStrategy(StatusStrategy):
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of the status."""
         return validate_crd_status(new)
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Return the formats of strings and numbers that the server does not know, if new."""
+        known = set(unknown_formats(old)) if old else ()
+        found = (name for name in unknown_formats(new) if name not in known)
+        return [f"unrecognized format {go_format.quote(name)}" for name in found]

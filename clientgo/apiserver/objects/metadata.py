@@ -69,6 +69,8 @@ _KNOWN = frozenset(_ObjectMeta.__struct_encode_fields__)
 _KNOWN_OF_OWNERS = frozenset(_OwnerReference.__struct_encode_fields__)
 _OBSOLETE = frozenset({"selfLink"})
 
+STANDARD_FINALIZERS = (*_ORPHAN_FINALIZERS, "kubernetes")
+
 _NO_OWNERS = frozenset({("v1", "Event")})
 """apiVersion and kind of objects that can't own others."""
 
@@ -268,12 +270,23 @@ def drop_duplicate_owners(metadata: dict[str, Any]) -> list[str]:
     return duplicates
 
 
+def unqualified_finalizer_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Return the errors of finalizers that are neither qualified by a domain nor standard.
+
+    Built-in kinds refuse such finalizers; custom resources warn of them.
+    """
+    detail = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        FieldError.invalid(f"metadata.finalizers[{index}]", finalizer, detail)
+        for index, finalizer in enumerate(metadata.get("finalizers") or ())
+        if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
+    ]
+
+
 def _finalizer_causes(finalizers: list[str]) -> list[FieldError]:
     causes = []
     for finalizer in finalizers:
         problems = label_key_problems(finalizer)
-        if not problems and "/" not in finalizer and finalizer not in _ORPHAN_FINALIZERS:
-            problems = ["name is neither a standard finalizer name nor is it fully qualified"]
         causes += [FieldError.invalid("metadata.finalizers", finalizer, item) for item in problems]
     if all(item in finalizers for item in _ORPHAN_FINALIZERS):
         detail = "finalizer orphan and foregroundDeletion cannot be both set"

@@ -122,6 +122,8 @@ class ObjectWriter:
         causes = object_meta.create_causes(
             obj["metadata"], resource.strategy.name_rule, namespaced=resource.namespaced
         )
+        if resource.strategy.qualified_finalizers:
+            causes += object_meta.unqualified_finalizer_causes(obj["metadata"])
         causes += resource.strategy.validate(obj)
         if causes:
             raise invalid(resource.reported, target.name, causes)
@@ -135,8 +137,9 @@ class ObjectWriter:
                 being_deleted="deletionTimestamp" in existing.decode()["metadata"],
                 may_generate="generateName" in obj["metadata"],
             )
+        warnings = review.warnings + resource.strategy.warnings(obj, None)
         stored = self._store(collection, target, obj, dry_run=options.dry_run)
-        return WriteResult(stored, created=True, warnings=review.warnings)
+        return WriteResult(stored, created=True, warnings=warnings)
 
     async def _mutate(self, review: Review, obj: Object) -> Object:
         """Return the object after mutating admission, read again if that changed it."""
@@ -199,16 +202,17 @@ class ObjectWriter:
             await self._admission.validate(review)
             if collection.get(target.key) is stored:
                 break
+        warnings = review.warnings + resource.strategy.warnings(new, old)
         if new == old or without_times(new) == without_times(old):
-            return WriteResult(stored, warnings=review.warnings)
+            return WriteResult(stored, warnings=warnings)
         if is_finished(resource, new, old):
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
             final = _encode_unstored(target, new, stored)
             if not options.dry_run:
                 self._state.storage.delete(collection, target.key)
-            return WriteResult(final, deleted=True, warnings=review.warnings)
+            return WriteResult(final, deleted=True, warnings=warnings)
         written = self._store(collection, target, new, dry_run=options.dry_run)
-        return WriteResult(written, warnings=review.warnings)
+        return WriteResult(written, warnings=warnings)
 
     # -- apply
 
@@ -407,6 +411,9 @@ def _validate_update(target: Target, new: Object, old: Object, subresource: str)
     causes = object_meta.update_causes(
         new["metadata"], old["metadata"], checks=strategy.metadata_checks
     )
+    if strategy.qualified_finalizers:
+        problems = object_meta.unqualified_finalizer_causes(new["metadata"])
+        causes += problems * (strategy.metadata_checks - 1)
     if subresource == "status":
         causes += strategy.validate_status_update(new, old)
     else:

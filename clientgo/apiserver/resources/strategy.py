@@ -62,6 +62,9 @@ class Strategy:
     metadata_checks = 3
     """How often an update reports an error in metadata; see ``metadata.update_causes``."""
 
+    qualified_finalizers = True
+    """A finalizer without a domain is an error, unless it is a standard one."""
+
     reported_group: str | None = None
     """Group in messages about invalid objects, if it is not the resource's own."""
 
@@ -169,4 +172,8 @@ class Strategy:
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of a write to the status."""
+        return []
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Return what the client is warned of when a valid object is stored; ``old`` if updated."""
         return []
