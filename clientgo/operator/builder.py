@@ -1,9 +1,6 @@
-"""Declaring a controller step by step: the arguments of ``@controller``, one method each.
+"""Declare a controller step by step: the arguments of ``@controller``, one method each.
 
-Promises that each step is checked where it is made, and that :meth:`ControllerBuilder.build` gives
-the controller that the decorator would.
-
-Source: controller-runtime pkg/builder.
+Promises that each step is checked where it is made. Source: controller-runtime pkg/builder.
 """
 
 from __future__ import annotations
@@ -25,11 +22,9 @@ P = TypeVar("P")
 
 
 class ControllerBuilder(Generic[P]):
-    """Made by ``manager.controller(Kind)``; not thread-safe, used once.
+    """Made by ``manager.controller(Kind)``; not thread-safe, used once::
 
-    ::
-
-        manager.controller(Foo).owns(Deployment).options(workers=2).build(FooReconciler())
+    manager.controller(Foo).owns(Deployment).options(workers=2).build(FooReconciler())
     """
 
     def __init__(

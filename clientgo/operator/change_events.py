@@ -1,8 +1,4 @@
-"""The events of a source: an object appeared, changed, went, or something happened to it.
-
-Promises values that say whether a listing or a real change is behind them; a source makes them,
-predicates and mappers read them, and no other code sees them: a reconciler gets the current
-object and never an event.
+"""The events of a source, which predicates and mappers read. A reconciler never gets one.
 
 Source: controller-runtime pkg/event.
 """

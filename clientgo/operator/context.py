@@ -1,7 +1,4 @@
-"""What a reconciler is given besides the object: who it is, what it can reach, how it is doing.
-
-Promises that everything of one run is here and that nothing here outlives the run. Parts that a
-run does not touch cost it nothing.
+"""What a reconciler is given besides the object. Nothing here outlives the run.
 
 Source: controller-runtime context.Context and log.FromContext; Java Operator SDK Context.
 """
@@ -55,10 +52,9 @@ ALL_READY: Final = DependentsOutcome()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunScope:
-    """What every run of one controller can reach; everything in it is thread-safe.
+    """What every run of one controller can reach; all of it is thread-safe.
 
-    ``controller`` is the controller's name. ``secondaries(kind, key, primary, source)`` reads the
-    caches of the sources.
+    ``secondaries(kind, key, primary, source)`` reads the caches of the sources.
     """
 
     controller: str
@@ -71,11 +67,11 @@ class RunScope:
 
 
 class Context(Generic[P]):
-    """One run. For the thread of the run; :meth:`run_in_thread` takes its log fields along.
+    """One run, for the thread of the run; :meth:`run_in_thread` takes its log fields along.
 
-    ``key`` names the primary, ``retry`` describes the failures before this run, ``deadline`` is the
-    instant of the clock at which the run has to be over, if it has to. ``cancelled`` is set when
-    the run should come to an end. ``deleted`` is True only for controllers with ``on_deleted``.
+    ``retry`` describes the failures before this run. At ``deadline``, by the clock, the run has to
+    be over. ``cancelled`` is set when it should end. ``deleted`` is True only for controllers with
+    ``on_deleted``.
     """
 
     __slots__ = (
@@ -145,8 +141,7 @@ class Context(Generic[P]):
     def client(self) -> CachedClient:
         """Reads from the caches and writes to the API server; ``client.live`` reads there too.
 
-        A request that is under way when the run is cancelled raises
-        :class:`~clientgo.operator.errors.CancelledError`.
+        A request that is under way when the run is cancelled raises ``CancelledError``.
         """
         if self._client is None:
             self._client = self._scope.client.until(self.cancelled)

@@ -1,7 +1,6 @@
-"""Lengths of time as people give them: seconds, ``timedelta``, or text in configuration files.
+"""Durations as users write them: seconds, ``timedelta``, or text in configuration files.
 
-Promises that a length which makes no sense where it is given is refused when it is given, with
-the name of the setting.
+Errors name the setting.
 """
 
 from __future__ import annotations

@@ -1,11 +1,9 @@
-"""What can go wrong in the operator layer: one class for each thing that a caller can act on.
+"""The errors of the operator layer: one class for each thing that a caller can act on.
 
-Promises that every message names the controller, kind or object concerned and what to do next.
-Refusals of the API server stay what they are everywhere else, a
-:class:`~clientgo.meta.StatusError`.
+Promises messages that name the controller, kind or object, and what to do next. A refusal by the
+API server stays a ``StatusError``.
 
-Differs from controller-runtime, whose errors are mostly text: here a declaration that cannot work
-is a :class:`DeclarationError` when it is made, not a surprise at run time.
+Differs from controller-runtime: a declaration that cannot work is an error when it is made.
 """
 
 from __future__ import annotations
@@ -58,9 +56,9 @@ class ShutdownTimeoutError(OperatorError):
 
 
 class LeadershipLostError(OperatorError, SystemExit):
-    """Another process may be leader now; end this one, so that it can become a candidate again.
+    """Another process may lead now; end this one, so that it can become a candidate again.
 
-    A program that does not catch it ends with its message and status 1, without a traceback.
+    A program that does not catch it exits with its message and status 1.
     """
 
     def __init__(self, message: str) -> None:
@@ -101,12 +99,12 @@ class IndexNotFoundError(OperatorError):
 class TerminalError(OperatorError):
     """Raise it for a failure that no retry can cure: only a change of the object can.
 
-    The object is looked at again when it changes, and when its safety timer ends.
+    The object runs again when it changes, and when its safety timer ends.
     """
 
 
 class Retry(OperatorError):  # noqa: N818 - it reads as what it asks for: raise Retry(after=5)
-    """Raise it to say: this failed, try again after so many seconds.
+    """Raise it to try again after that many seconds.
 
     It counts as a failed run, and not as an attempt of the retry policy.
     """

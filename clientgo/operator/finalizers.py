@@ -1,10 +1,8 @@
 """Finalizers: the object stays until its clean-up is done.
 
-Promises helpers that say whether they changed anything; names that the API server accepts; that
-of several finalizers each goes when its own clean-up is done, whatever the others do.
+Promises that each of several finalizers is removed when its own clean-up is done.
 
-Source: controller-runtime pkg/controller/controllerutil, pkg/finalizer; Java Operator SDK
-(finalizer names).
+Source: controller-runtime controllerutil, pkg/finalizer; Java Operator SDK (finalizer names).
 """
 
 from __future__ import annotations
@@ -42,8 +40,7 @@ class Finalizers(Generic[P]):
         self._clean_ups: dict[str, Callable[[Context[P], P], None]] = {}
 
     def register(self, name: str, clean_up: Callable[[Context[P], P], None]) -> None:
-        """Raises :class:`~clientgo.operator.errors.DeclarationError` for a name that is bad, or
-        registered."""
+        """Raises ``DeclarationError`` for a name that is bad, or registered."""
         if checked_finalizer(name) in self._clean_ups:
             raise DeclarationError(f"finalizer {name!r} is registered already; use another name")
         self._clean_ups[name] = clean_up

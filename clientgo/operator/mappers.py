@@ -1,10 +1,7 @@
 """Mappers: which primaries an event of another object concerns.
 
-Promises ready-made ones for the usual relations; any function of a :class:`MapContext` and an
-object that returns keys is a mapper. On an update the old and the new state are mapped both, so
-that an object which changes hands wakes either side; keys that come up twice count once.
-
-Does not promise that a key names an object that exists: a key too many is one cache read.
+Any function of a :class:`MapContext` and an object that returns keys is a mapper. On an update the
+old and the new state are both mapped. A key need not name an object that exists.
 
 Source: controller-runtime pkg/handler; Java Operator SDK Mappers.
 """
@@ -97,8 +94,8 @@ def by_label(name: str | None = None, namespace: str | None = None) -> Mapper:
 def by_annotation(name: str | None = None, namespace: str | None = None) -> Mapper:
     """The primary that annotations of the object name.
 
-    Keys are by default ``<group of the primary>/<kind in lower case>-name`` and ``-namespace``.
-    Without a namespace the primary is in that of the object.
+    The default keys are ``<group>/<kind in lower case>-name`` and ``-namespace`` of the primary,
+    the default namespace is that of the object.
     """
     return _by_mapping(lambda obj: metadata_of(obj).annotations or {}, name, namespace)
 
@@ -143,7 +140,7 @@ def _by_mapping(
 
 
 def mapped_keys(mapper: Mapper, context: MapContext, states: Iterable[Any]) -> dict[Key, int]:
-    """The keys for one event, each once with its highest priority.
+    """Return the keys for one event, each once with its highest priority.
 
     Raises what the mapper raises, and ``TypeError`` for something that is no key.
     """

@@ -1,8 +1,7 @@
-"""What the operator layer reports, under controller-runtime's names, so that its dashboards work.
+"""What the operator layer reports, under controller-runtime's names.
 
-Promises no label with a name or uid of an object, nor a namespace unless that is asked for; the
-counters of a controller exist, as 0, from the start. What can be counted at a scrape costs nothing
-between two scrapes. A sink that fails harms nothing: its exceptions are logged.
+Promises no label with a name or uid of an object, nor a namespace unless asked for. The counters of
+a controller exist, as 0, from the start. A sink that fails is logged and harms nothing.
 
 Source: controller-runtime pkg/internal/controller/metrics; Java Operator SDK Metrics.
 """
@@ -331,8 +330,7 @@ class BeforeScrape:
 
 @dataclass(slots=True)
 class CacheSize:
-    """What one informer holds. Bytes are those of the objects' JSON; a decoded body is not
-    counted."""
+    """What one informer holds; bytes of the objects' JSON, without decoded bodies."""
 
     objects: int = 0
     bytes: int = 0

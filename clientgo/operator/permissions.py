@@ -18,11 +18,8 @@ _ATTRIBUTE: Final = "__clientgo_rbac__"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyRule:
-    """Verbs on resources of groups (on the objects ``names`` if given), or on ``urls``.
-
-    The rule holds in ``namespace``, or everywhere. Raises
-    :class:`~clientgo.operator.errors.DeclarationError` for a rule that grants nothing.
-    """
+    """Verbs on resources of groups (on the objects ``names`` if given), or on ``urls``, in
+    ``namespace`` or everywhere. Raises ``DeclarationError`` for a rule that grants nothing."""
 
     groups: tuple[str, ...] = ()
     resources: tuple[str, ...] = ()
@@ -53,15 +50,12 @@ def rbac(
 ) -> Callable[[T], T]:
     """Grant the operator more than its controllers declare.
 
-    Decorate a reconciler's class, or the function that makes the manager.
-
-    ::
+    Decorate a reconciler's class, or the function that makes the manager. ``namespace`` limits the
+    rule to one namespace. Raises ``DeclarationError``.
 
         @rbac(groups=[""], resources=["nodes"], verbs=["get", "list"])
         @controller(Foo, owns=[Pod])
         class FooReconciler: ...
-
-    ``namespace`` limits the rule to one namespace. Raises ``DeclarationError``.
     """
     rule = PolicyRule(
         groups=tuple(groups),

@@ -1,13 +1,10 @@
 """Predicates: which events run their primaries.
 
-Promises that predicates combine (``&``, ``|``, ``~``) and are asked from left to right, no further
-than needed; that one which raises lets the event pass, because a run too many does no harm and a
-run too few may.
+Promises that predicates combine (``&``, ``|``, ``~``), from left to right. One that raises lets the
+event pass. Safety timers, retries and triggers do not pass through predicates.
 
-Does not promise anything about runs without an event: safety timers, retries and triggers.
-
-Differs from controller-runtime (``pkg/predicate``) in the default for primaries
-(:func:`worth_a_reconcile`), which also lets changes of finalizers and the mark of deletion through.
+Differs from controller-runtime (``pkg/predicate``) in the default for primaries,
+:func:`worth_a_reconcile`, which also passes changes of finalizers and the mark of deletion.
 """
 
 from __future__ import annotations
@@ -121,10 +118,10 @@ generation_or_finalizers_changed: Predicate = generation_changed | UpdatePredica
 
 
 def worth_a_reconcile(*, minds_finalizers: bool) -> Predicate:
-    """The default for primaries: what a status update of one's own does not pass.
+    """The default for primaries, which a status update does not pass.
 
-    An update passes if the generation differs, if the object was just marked for deletion, if it
-    has no generation to go by, or if its finalizers changed and the controller manages one.
+    An update passes if the generation differs, if there is none, if the object was just marked for
+    deletion, or if its finalizers changed and the controller manages one.
     """
 
     def passes(old: Any, new: Any) -> bool:

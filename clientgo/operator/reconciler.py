@@ -1,11 +1,8 @@
 """The reconciler: the one thing that a user writes.
 
-Promises that what a reconciler has is found out when its controller is built: which of the
-optional methods are there, and whether each can be called as it will be. Nothing of that is left
-to run time.
+Promises that its methods are found and checked when its controller is built.
 
-Source: controller-runtime pkg/reconcile Reconciler; Java Operator SDK Reconciler, Cleaner,
-ErrorStatusHandler.
+Source: controller-runtime pkg/reconcile; Java Operator SDK Reconciler, Cleaner, ErrorStatusHandler.
 """
 
 from __future__ import annotations
@@ -26,26 +23,24 @@ P_contra = TypeVar("P_contra", contravariant=True)
 
 
 class Reconciler(Protocol[P_contra]):
-    """Brings the world of one object to what the object says.
+    """Brings the cluster to what one object says.
 
-    ``reconcile`` is given the object as it is now, a copy of its own, and never what happened to
-    it: a run must be right whatever happened, however often it is repeated. It returns a
-    :class:`~clientgo.operator.result.Result`, or None for "done", and raises when it failed.
+    ``reconcile`` is given a copy of the object as it is now, and no event: a run must be right
+    however often it is repeated. It returns a ``Result``, or None for "done", and raises when it
+    failed.
 
     These methods are used if they are there:
 
-    - ``cleanup(ctx, obj) -> Result | None``: the object is being deleted. The framework adds a
-      finalizer before the first ``reconcile`` and removes it when this returns.
+    - ``cleanup(ctx, obj) -> Result | None``: the object is being deleted. A finalizer is added
+      before the first ``reconcile`` and removed when this returns.
     - ``on_error(ctx, obj, error) -> ErrorResult | None``: ``reconcile`` raised.
     - ``validate(obj, old, operation)``: raises or returns what is wrong with the object. Before a
-      ``reconcile`` there is neither an old object nor an operation, both are None; published with
-      :func:`~clientgo.operator.webhooks.validating` it has them.
+      ``reconcile`` ``old`` and ``operation`` are None; a webhook made by ``validating`` has them.
     - ``initialise(obj) -> bool``: fills in what is missing; True if it changed something.
     - ``sources(ctx) -> Iterable[Source]``: more that has to be watched.
     - ``setup(manager)``: called once when the controller is registered.
 
-    An attribute ``finalizers`` adds more clean-ups, see
-    :class:`~clientgo.operator.finalizers.Finalizers`.
+    An attribute ``finalizers`` adds more clean-ups, see ``Finalizers``.
     """
 
     def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Result | None: ...
@@ -88,8 +83,8 @@ class Shape:
 def shape_of(reconciler: object, controller: str) -> Shape:
     """Find a reconciler's methods.
 
-    Raises :class:`~clientgo.operator.errors.DeclarationError` for one that cannot be called as it
-    will be, and for a reconciler without ``reconcile`` and ``reconcile_key``, or with both.
+    Raises ``DeclarationError`` for one that cannot be called as it will be, and for a reconciler
+    without ``reconcile`` and ``reconcile_key``, or with both.
     """
     if isinstance(reconciler, type):
         raise DeclarationError(

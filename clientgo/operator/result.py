@@ -1,15 +1,11 @@
 """What a run of a reconciler ends in, when it does not raise.
 
-Promises one immutable value that says everything: what is to be written, when to look again, with
-which priority. An outcome is either a result or an exception; nothing can state both, so no delay
-is ever ignored because of an error.
+Promises one immutable value for what to write and when to run again. An outcome is a result or an
+exception, so no delay is ignored because of an error. An event may bring the next run forward.
 
-Does not promise that the next run waits as long as asked: whatever happens to the object before
-brings it forward.
-
-Differs from controller-runtime (``reconcile.Result``), where writing is up to the reconciler, and
-from Java Operator SDK (``UpdateControl``, ``DeleteControl``) in that one class serves
-``reconcile`` and ``cleanup``. An immediate repetition cannot be expressed: it is a busy loop.
+Differs from controller-runtime (``reconcile.Result``), where the reconciler writes, and from Java
+Operator SDK (``UpdateControl``, ``DeleteControl``): one class serves ``reconcile`` and ``cleanup``.
+An immediate repetition cannot be expressed.
 """
 
 from __future__ import annotations
@@ -36,11 +32,7 @@ class Write(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The outcome of one run; made by its class methods, refined by its methods.
-
-    ::
-
-        return Result.status(foo).after(30)
+    """The outcome of one run: ``return Result.status(foo).after(30)``.
 
     Source: controller-runtime pkg/reconcile Result; Java Operator SDK UpdateControl.
     """
@@ -61,9 +53,9 @@ class Result:
 
     @classmethod
     def requeue(cls, after: Duration) -> Result:
-        """Look again after so many seconds, unless something happens before.
+        """Run again after that many seconds, unless something happens before.
 
-        Raises :class:`~clientgo.operator.errors.ConfigError` unless ``after`` is positive.
+        Raises ``ConfigError`` unless ``after`` is positive.
         """
         return _DONE.after(after)
 

@@ -1,13 +1,10 @@
 """Retry policies: how long an object waits after a failed run, and when the retries end.
 
-Promises pure functions of the state that they are given; a policy keeps no state of its own, so one
-policy serves every controller. The default, :func:`exponential`, never gives up.
+Promises pure functions of the given state, so one policy serves every controller. An event runs the
+object immediately; transient failures have a policy of their own (``runs/transient.py``).
 
-Does not promise that a run happens only when a policy says so. An event runs the object
-immediately, and a policy is not asked about transient failures (see ``runs/transient.py``).
-
-Differs from Java Operator SDK: there the default gives up after five retries, as :func:`generic`
-does, and the multiplier is applied one attempt late.
+Differs from Java Operator SDK, whose default gives up after five retries, as :func:`generic` does,
+and applies the multiplier one attempt late.
 """
 
 from __future__ import annotations
@@ -38,8 +35,7 @@ thousands of failing objects are a few runs a second."""
 class RetryState:
     """What a policy knows of an object that has failed.
 
-    ``attempt`` counts the retries so far, 0 after the first failure. ``since_first_failure`` and
-    ``obj`` are for policies that look further.
+    ``attempt`` counts the retries so far, 0 after the first failure.
     """
 
     attempt: int
@@ -103,11 +99,10 @@ class NoRetry:
 
 @dataclass(frozen=True, slots=True)
 class BestPracticeRetry:
-    """Waits twice as long as the last failure was ago, as the object's status has it.
+    """Waits twice as long as the last failure was ago, by the object's status.
 
-    Where the status has no failure, as before the first or for kinds without a
-    :class:`~clientgo.operator.status_report.ReconcileStatus`, the delay doubles with each attempt.
-    Never less than ``first``, never more than ``cap``; no limit of attempts.
+    Where the status has no failure, the delay doubles with each attempt. Never less than ``first``,
+    never more than ``cap``; no limit of attempts.
 
     Source: Red Hat's operator best practices, ManageError, where the delay may be 0.
     """
@@ -145,7 +140,7 @@ def exponential(
     """Retry after 2, 3, 4.5, 6.75 ... seconds, up to 5 minutes, without end: the default.
 
     After a cause that lasted t seconds the object waits for about t/2 more at most. Raises
-    :class:`~clientgo.operator.errors.ConfigError` for numbers that make no sense.
+    ``ConfigError`` for numbers that make no sense.
     """
     if multiplier < 1:
         raise ConfigError(f"multiplier must be at least 1, not {multiplier}")
@@ -177,8 +172,7 @@ def generic(
 ) -> ExponentialRetry:
     """Retry five times, after 2, 3, 4.5, 6.75 and 10.125 seconds, then give up.
 
-    Like :func:`exponential`, with the limits of Java Operator SDK's GenericRetry: an object that
-    fails for 27 s waits for its next change, or for ``max_interval`` of its controller.
+    Like :func:`exponential`, with the limits of Java Operator SDK's GenericRetry.
     """
     return exponential(
         initial,
@@ -231,11 +225,9 @@ PRESETS: Final[Mapping[str, Callable[[], RetryPolicy]]] = {
 
 
 def policy_of(given: Any, config: Any) -> RetryPolicy:
-    """The policy that is meant: one itself, a class, or the name of one.
+    """Return the policy that is meant: one itself, a class, a preset's name or ``module:Class``.
 
-    A name is that of a preset or ``package.module:Class``. A class is built by its
-    ``from_config(config)``, if it has that, with the controller's settings; otherwise with nothing.
-    Raises :class:`~clientgo.operator.errors.ConfigError`.
+    A class is built by its ``from_config(config)`` if it has that. Raises ``ConfigError``.
     """
     found = _named(given) if isinstance(given, str) else given
     if isinstance(found, type):

@@ -1,9 +1,6 @@
-"""Settings from text: what is declared once, in code, is what a file or a variable may say.
+"""Settings from text, by the declared types. Errors name the setting, its table and similar names.
 
-Promises that a value is converted to the type that the setting is declared with, and that an error
-names the setting, with its table, and settings of a similar name.
-
-Does not promise that every setting can be text: those with types that only code can make cannot.
+Settings with types that only code can make cannot be text.
 """
 
 from __future__ import annotations
@@ -38,7 +35,7 @@ def read_settings(
     """Convert a table to the arguments of a class or function, by its annotations.
 
     ``where`` is the path of the table; ``hidden`` settings can be set in code only. Raises
-    :class:`~clientgo.operator.errors.ConfigError`.
+    ``ConfigError``.
     """
     table = as_table(where, table)
     types = {name: hint for name, hint in _types_of(declared).items() if name not in hidden}

@@ -1,8 +1,7 @@
-"""Status: what the framework keeps there for you, and helpers for what you keep there.
+"""Status: what the framework keeps there, and helpers for users.
 
 Promises ``observedGeneration`` after every run that succeeded, in the request that writes the
-status, or in one of its own if that is the only change; conditions whose transition time
-moves only when they change.
+status, or in one of its own if that is the only change.
 
 Source: Java Operator SDK ObservedGenerationAware; apimachinery api/meta SetStatusCondition.
 """
@@ -22,13 +21,7 @@ from clientgo.operator.errors import DeclarationError
 
 class ObservedGeneration(Model):
     """Base of a status type: the framework notes which generation was reconciled last. It does so
-    in any status with the field of this.
-
-    ::
-
-        class FooStatus(ObservedGeneration):
-            replicas: int = 0
-    """
+    in any status with this field."""
 
     observed_generation: int | None = None
 
@@ -57,10 +50,10 @@ def set_condition(
     generation: int | None = None,
     clock: Clock = REAL_CLOCK,
 ) -> bool:
-    """Set a condition, of which there is one of each type; tell whether anything changed.
+    """Set a condition, of which there is one of each type; return True if anything changed.
 
-    ``status`` None is Unknown. Raises ``ValueError`` for a reason or message that the API server
-    would refuse.
+    Its transition time changes only with its status. ``status`` None is Unknown. Raises
+    ``ValueError`` for a reason or message that the API server would refuse.
     """
     if len(reason) > _LONGEST_REASON or not _REASON.fullmatch(reason):
         raise ValueError(f"a reason is one CamelCase word of at most 1024 letters, not {reason!r}")

@@ -1,14 +1,11 @@
-"""Telling people how the last run of an object ended: by Events and, if they like, in its status.
+"""Report how the last run of an object ended: by Events and, if wanted, in its status.
 
-Promises that a failure is reported by an Event before it is noted in the status, that both are done
-before the next try is planned, and that a status which says so already is not written again. What
-is noted goes with whatever else the run writes there, in one request.
+Promises that a failure is reported by an Event, then in the status, then retried; and that a status
+which says so already is not written again. Only the first success after a failure is noted, unless
+there is a heartbeat. Conflicts are not reported.
 
-Does not promise a note of every success: only of the first after a failure, unless there is a
-heartbeat. Conflicts are not told: they are how concurrent writers find out.
-
-Source: Red Hat's operator best practices (ReconcileStatus, ManageSuccess, ManageError). It differs
-in that a status which cannot hold the note is no error, and an Event is sent all the same.
+Source: Red Hat's operator best practices (ReconcileStatus, ManageSuccess, ManageError). Differs in
+that a status which cannot hold the note is no error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """The indexes of the objects of one kind, added before the start or while the cache runs.
 
-Promises that an index function which raises costs only its object's place in that index, with a
-line in the log and a count.
+An index function that raises costs only its object's place in that index; it is logged and counted.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The objects of one kind, as far as subscribers watch them.
 
-Promises that a subscriber is called with every object in its namespaces, and may change these
-while everything runs; that reads see what this process has written.
-
-Does not promise anything about namespaces without a subscriber. A server that does not have the
-kind, or does not let it be listed, is asked again every ten seconds.
+Promises that a subscriber is called with every object in its namespaces, which may change at any
+time, and that reads see what this process has written. A server that does not have the kind, or
+does not let it be listed, is asked again every ten seconds.
 
 Source: controller-runtime pkg/cache; Java Operator SDK InformerManager.
 """
@@ -51,11 +49,10 @@ class Subscription:
 
 
 class KindCache:
-    """See the module; thread-safe. ``source`` returns what lists and watches a namespace, limited
-    to labels.
+    """Thread-safe. ``source(namespace, labels)`` returns what lists and watches.
 
-    ``project`` makes of an object that was written what the cache would have of it. ``on_crash`` is
-    called with what an informer does not recover from.
+    ``project`` makes of a written object what the cache would have of it. ``on_crash`` is called
+    with what an informer does not recover from.
     """
 
     def __init__(
@@ -105,11 +102,10 @@ class KindCache:
     # Subscribing
 
     def declare(self, reader: Reader) -> None:
-        """Take note of a reader, before it subscribes.
+        """Note a reader, before it subscribes.
 
         If all readers select by the same labels only these objects are cached, otherwise all.
-        Raises :class:`~clientgo.operator.errors.DeclarationError` if the cache runs with labels
-        that this reader does not have.
+        Raises ``DeclarationError`` if the cache runs with labels that this reader does not have.
         """
         with self._lock:
             self._readers.add(reader, is_watched=bool(self._watches))
@@ -131,8 +127,8 @@ class KindCache:
     def change(self, subscription: Subscription, namespaces: NamespaceSet) -> None:
         """Call the handler for other namespaces from now on; objects that leave are not reported.
 
-        Does not wait for the objects of new namespaces: :meth:`wait_synced` does. Raises
-        :class:`~clientgo.operator.errors.ConfigError` for namespaces outside of the scope.
+        Does not wait for objects of new namespaces. Raises ``ConfigError`` for those outside of the
+        scope.
         """
         namespaces = self.scope.within(namespaces, self.name)
         with self._lock:
@@ -163,10 +159,8 @@ class KindCache:
         *,
         optional: bool = False,
     ) -> bool:
-        """Block until the handler was called with all that exists, for so many real seconds at
-        most and not beyond ``stop``.
-
-        With ``optional`` a kind that the server does not have is not waited for.
+        """Block until the handler was called with all that exists, for ``timeout`` real seconds at
+        most and not beyond ``stop``. With ``optional`` a kind that is not served is not waited for.
         """
         with self._lock:
             attached = list(subscription.attached.values())
@@ -186,7 +180,7 @@ class KindCache:
     def trouble(self, subscription: Subscription, *, optional: bool = False) -> str | None:
         """Return why the handler does not know of all that exists, or None.
 
-        That a watch is being opened again is no trouble for a minute, from when it is first seen.
+        A watch that is being opened again is no trouble for a minute.
         """
         with self._lock:
             attached = [(ns, each.watch) for ns, each in subscription.attached.items()]
@@ -203,9 +197,9 @@ class KindCache:
         return None
 
     def on_recovery(self, handler: Callable[[], object]) -> None:
-        """Call a handler whenever a list came again, or an answer after a failed request.
+        """Call a handler when a list came again, or an answer after a failed request.
 
-        It is called by the reflector's thread, before the objects are delivered; it must not block.
+        The reflector's thread calls it, before the objects are delivered; it must not block.
         """
         with self._lock:
             self._recovery_handlers.append(handler)
@@ -354,8 +348,7 @@ class Readers:
     def add(self, reader: Reader, *, is_watched: bool) -> None:
         """Take note of a reader. ``is_watched``: the labels cannot change any more.
 
-        Raises :class:`~clientgo.operator.errors.DeclarationError` if the cache runs with labels
-        that this reader does not have.
+        Raises ``DeclarationError`` if the cache runs with labels that this reader does not have.
         """
         readers = self._readers | {reader.name: reader}
         selections = {known.labels for known in readers.values()}

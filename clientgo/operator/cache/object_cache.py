@@ -1,8 +1,8 @@
 """All caches of a manager, by kind.
 
 Promises that only declared kinds are cached: a read of another kind is an error that says what to
-declare, and starts no informer. One kind has one cache for all its readers; reads
-return copies that the caller may change, unless the kind's scope says otherwise.
+declare. All readers share one cache of a kind. Reads return copies, unless the kind's scope says
+otherwise.
 
 Source: controller-runtime pkg/cache, whose reads start informers without a message by default.
 """
@@ -56,7 +56,7 @@ class ObjectCache:
     """The caches of one manager. Thread-safe.
 
     With ``duplicates`` a kind may be cached whole and by its metadata; reads are of the whole then.
-    With ``implicit`` a read of a kind that is not declared starts to cache it, and waits for that.
+    With ``implicit`` a read of an undeclared kind begins to cache it, and waits for that.
     ``on_crash`` is called with what an informer does not recover from.
     """
 
@@ -93,10 +93,10 @@ class ObjectCache:
     def declare(
         self, kind: Kind, projection: Projection = "full", reader: Reader | None = None
     ) -> KindCache:
-        """The cache of a kind; from now on it may be read, and is filled for ``reader``.
+        """Return the cache of a kind; from now on it may be read, and is filled for ``reader``.
 
-        Raises :class:`~clientgo.operator.errors.DeclarationError` if the kind is cached in another
-        projection, as another class, or already with labels that the reader does not have.
+        Raises ``DeclarationError`` if the kind is cached in another projection, as another class,
+        or already with labels that the reader does not have.
         """
         cache = self._declare(kind, projection)
         if reader is not None:
@@ -107,8 +107,7 @@ class ObjectCache:
     def index(self, kind: Kind, name: str, function: IndexFunction) -> None:
         """Index the objects of a kind, so that lists can select by ``fields={name: value}``.
 
-        Raises :class:`~clientgo.operator.errors.DeclarationError` if the name is taken, and once
-        something is cached: controllers may have listed without it.
+        Raises ``DeclarationError`` if the name is taken, and once something is cached.
         """
         cache = self._declare(kind, "full")
         if self._started and not cache.is_empty():
@@ -154,10 +153,10 @@ class ObjectCache:
         fields: Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> list[Any]:
-        """Objects, ordered by namespace and name.
+        """Return objects, ordered by namespace and name.
 
-        ``fields`` selects by indexes, by value; ``limit`` counts what is selected. Raises what
-        :meth:`cache_of` does, and :class:`~clientgo.operator.errors.IndexNotFoundError`.
+        ``fields`` selects by indexes; ``limit`` counts what is selected. Raises what
+        :meth:`cache_of` does, and ``IndexNotFoundError``.
         """
         cache = self.cache_of(kind, namespace)
         wanted = list((fields or {}).items())
@@ -185,8 +184,7 @@ class ObjectCache:
     def cache_of(self, kind: Kind, namespace: str = "") -> KindCache:
         """The cache to read objects of a namespace from, or with ``""`` of all.
 
-        Raises :class:`~clientgo.operator.errors.CacheNotStartedError`, ``KindNotCachedError``,
-        ``NamespaceNotCachedError``.
+        Raises ``CacheNotStartedError``, ``KindNotCachedError``, ``NamespaceNotCachedError``.
         """
         cache = self.peek(kind)
         if self._implicit and self._started and _cache_name(kind) not in self._readable:

@@ -1,16 +1,12 @@
 """What this process has written and its watches have not brought back yet.
 
-Promises: a read is never older than a write that was acknowledged before it; an object that was
-deleted here is not read again. An entry goes when the store has come as far as the write, or after
-a minute with a warning. Whether an event is the echo of a write is decided only when the write has
-been answered, because a watch may well be faster than the answer.
+Promises that a read is never older than a write acknowledged before it. An entry goes when the
+store has come as far as the write, or after a minute with a warning. Whether an event is the echo
+of a write is decided when the write has been answered: a watch may be faster. Nothing is promised
+where resource versions are no numbers.
 
-Does not promise anything about what others write, nor where resource versions are no numbers and
-cannot be compared.
-
-Differs from client-go's MutationCache: it knows which version the store is as of, so that what was
-created here and deleted elsewhere is not taken for something that the watch has yet to bring; it
-covers deletions, forgets by time and not by number, and knows echoes.
+Differs from client-go's MutationCache: it knows which version the store is as of, covers deletions,
+forgets by time and not by number, and knows echoes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""What part of the cluster is watched.
-
-Promises that a scope says exactly one thing: all namespaces, one's own, or the named ones; an
-empty set and a mixture are refused.
-"""
+"""What part of the cluster is watched: all namespaces, one's own, or named ones."""
 
 from __future__ import annotations
 
@@ -103,15 +99,14 @@ def namespaces_from_env(name: str = "WATCH_NAMESPACE") -> Namespaces:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheScope:
-    """What of a kind is cached, and how; what is left out is as in the manager's default.
+    """What of a kind is cached, and how; the manager's default fills in the rest.
 
-    ``namespaces`` limits whatever controllers and sources ask for; empty means all of them. A
-    mapping gives namespaces scopes of their own, ``"*"`` those that it does not name. ``labels``
-    and ``fields`` are selectors, which the API server applies: an object that leaves the selection
-    is gone, as if it were deleted. ``transform`` changes each object, a private copy, before it is
-    stored; see :mod:`clientgo.operator.cache.transforms`. ``copy``: readers get a copy of their own
-    (``"clone"``) or the cached object itself (``"shared"``), which they must not change.
-    ``resync`` is how often controllers get an event for every object again; by default never.
+    ``namespaces`` limits what sources ask for; empty means all. A mapping gives namespaces scopes
+    of their own, ``"*"`` those that it does not name. ``labels`` and ``fields`` are selectors for
+    the API server: an object that leaves the selection counts as deleted. ``transform`` changes
+    each object before it is stored, see ``cache.transforms``. ``copy``: readers get a copy
+    (``"clone"``) or the cached object itself (``"shared"``), which they must not change. ``resync``
+    is how often controllers get an event for every object again; by default never.
     """
 
     namespaces: Namespaces | Mapping[str, CacheScope | None] | None = None
@@ -198,8 +193,8 @@ def kind_scope(
 ) -> KindScope:
     """Combine a kind's own scope and the manager's default.
 
-    Settings of a namespace of the kind win over those of the kind, of a namespace in general, and
-    of everything. Raises :class:`~clientgo.operator.errors.ConfigError`.
+    A namespace of the kind wins over the kind, that over a namespace in general, that over the
+    default. Raises ``ConfigError``.
     """
     own = own or CacheScope()
     if not namespaced:

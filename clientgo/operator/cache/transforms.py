@@ -1,10 +1,6 @@
-"""Ready-made transforms for a :class:`~clientgo.operator.cache.CacheScope`: cache less of objects.
+"""Ready-made transforms for a ``CacheScope``: cache less of objects.
 
-Promises that what is left out takes no memory: an object keeps the JSON that it came as, so a
-transform makes a new object of shorter JSON.
-
-An object that was transformed is not whole. ``client.update`` sends what has changed of it instead
-of replacing it, and so does every write of a result.
+What is left out takes no memory. Writes of a transformed object send only what has changed.
 
 Source: controller-runtime pkg/cache TransformStripManagedFields.
 """

@@ -1,8 +1,6 @@
 """The informers of one kind: one for each watched namespace, or one for all.
 
-Promises that a namespace is listed and watched once, however many subscribe to it, and not after
-the last has left; that the informers keep the order of versions, so that it is known how far the
-cache has come.
+Promises that a namespace is listed and watched once, however many subscribe to it.
 """
 
 from __future__ import annotations
@@ -74,11 +72,10 @@ class Attached:
 
 
 class Watches:
-    """By namespace, ``""`` for all. Not thread-safe but for :meth:`end`: its cache's lock guards
-    it.
+    """By namespace, ``""`` for all. The cache's lock guards it, but for :meth:`end`.
 
-    ``lister`` returns what lists and watches a namespace, limited to labels. ``recovered`` is
-    called when the API server may have been away, ``on_crash`` with what ends an informer.
+    ``lister(namespace, labels)`` returns what lists and watches. ``recovered`` is called when the
+    API server may have been away, ``on_crash`` with what ends an informer.
     """
 
     def __init__(

@@ -1,12 +1,6 @@
 """The certificates of an operator's webhooks in a cluster.
 
-::
-
-    cert-manager, or SelfSignedCertificates ──► Secret ──► tls.crt, tls.key ──► ServingCertificate
-                          └──► caBundle of webhook configurations and definitions
-
-:mod:`clientgo.operator.certificates.self_signed` and
-:mod:`clientgo.operator.certificates.self_signed` need a client, and are imported by their users.
+``certificates.self_signed`` needs a client, and is imported by its users.
 """
 
 from clientgo.certificates import (

@@ -1,8 +1,5 @@
 """The objects with which cert-manager makes an operator's webhook certificate.
 
-Promises: a self-signing Issuer, and a Certificate that puts a pair into a Secret to mount at
-``cert_dir``; with the annotation cert-manager writes the ``caBundle``.
-
 Upstream: kubebuilder's ``config/certmanager``.
 """
 

@@ -1,13 +1,11 @@
 """Certificates without cert-manager: the operator makes, shares and renews its own.
 
-::
-
     leader ──► caBundle of its configurations ──► Secret ──► every replica's server
 
-Promises: only the leader writes, and it writes a new authority before any replica uses its
-certificates. A certificate is renewed after two thirds of its life, without a restart; other
-replicas read the Secret every 10 s. If a leader cannot be elected without the webhooks, any replica
-makes the first certificates: the Secret is created only once, so all use the same.
+Promises that the leader alone writes, and writes a new authority before any replica uses its
+certificates; those of the authority before stay trusted while it is valid. A certificate is renewed
+after two thirds of its life, without a restart; other replicas read the Secret every 10 s. If a
+leader cannot be elected without the webhooks, any replica makes the first certificates.
 
 Upstream: open-policy-agent ``cert-controller`` rotator; controller-runtime has none.
 """
@@ -65,11 +63,11 @@ LOOK_PERIOD: Final = 10.0
 class SelfSignedCertificates:
     """Keeps the certificate of a webhook server. Thread-safe.
 
-    ``names`` are the host names and addresses that API servers call, usually
-    ``<service>.<namespace>.svc``; ``install`` uses a pair. ``is_leader`` returns True if this
-    replica may write; call :meth:`wake` when it has been elected. ``trusting`` names the objects
-    that have to trust the certificate. With ``may_begin`` the first certificates are made without
-    a leader. Raises ``ConfigError`` without the package ``cryptography``.
+    ``names`` are the host names and addresses that API servers call; ``install`` uses a pair.
+    ``is_leader()`` says if this replica may write; call :meth:`wake` after an election.
+    ``trusting`` names the objects that must trust the certificate. With ``may_begin`` the first
+    certificates are made without a leader. Raises ``ConfigError`` without the package
+    ``cryptography``.
     """
 
     def __init__(
@@ -188,8 +186,7 @@ def self_signed_certificates(
     """Return what keeps the certificate of ``server``; run it from the server's start.
 
     ``operator`` and ``namespace`` name its Secret, service and configurations, see
-    :class:`~clientgo.operator.webhooks.manifest.WebhookObjectNames`; the CRDs are those of the
-    kinds that it converts. Raises ``ConfigError`` without the package ``cryptography``,
+    ``WebhookObjectNames``. Raises ``ConfigError`` without the package ``cryptography``,
     ``DeclarationError`` for versions that cannot be converted.
     """
     names = WebhookObjectNames.of(operator)

@@ -1,9 +1,7 @@
 """The client that reconcilers use: reads from the caches, writes to the API server.
 
-Promises that a read is never older than what this process has written and had acknowledged.
-
-Does not promise to be as new as the API server otherwise; :attr:`CachedClient.live` is, and
-costs a request.
+Promises that a read is never older than what this process has written. :attr:`CachedClient.live` is
+as new as the API server, and costs a request.
 
 Source: controller-runtime pkg/client, the delegating client.
 """
@@ -19,14 +17,11 @@ from clientgo.operator.client.live_client import LiveClient, Selection
 
 
 class CachedClient(LiveClient):
-    """Reads kinds that are declared, in namespaces that are watched.
+    """Reads kinds that are declared, in namespaces that are watched. Immutable and thread-safe.
 
-    Other reads raise :class:`~clientgo.operator.errors.KindNotCachedError`,
-    ``NamespaceNotCachedError``, ``CacheNotStartedError``, ``IndexNotFoundError``. Immutable; safe
-    for every thread. What is read belongs to the caller.
-
-    Lists are ordered by namespace and name; ``fields`` selects by declared indexes, besides
-    ``metadata.name`` and ``metadata.namespace``; ``limit`` counts what is selected.
+    Other reads raise ``KindNotCachedError``, ``NamespaceNotCachedError``, ``CacheNotStartedError``,
+    ``IndexNotFoundError``. What is read belongs to the caller. Lists are ordered by namespace and
+    name; ``fields`` selects by declared indexes, ``metadata.name`` and ``metadata.namespace``.
     """
 
     @property

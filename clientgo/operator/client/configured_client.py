@@ -1,12 +1,10 @@
-"""What all requests of one client have in common, and how to have them otherwise.
+"""What all requests of one client have in common.
 
 Promises that every write is guarded, intercepted and remembered for the caches, and that every
-request ends when the client's ``stop`` is set. A client is never changed: what differs is another.
+request ends when the client's ``stop`` is set. A client is never changed: its methods return
+others.
 
-Does not know what the API can do: see :class:`~clientgo.operator.client.live_client.LiveClient`.
-
-Source: controller-runtime pkg/client (NewNamespacedClient, NewDryRunClient, WithFieldOwner), where
-each of these wraps all methods of a client again.
+Source: controller-runtime pkg/client (NewNamespacedClient, NewDryRunClient, WithFieldOwner).
 """
 
 from __future__ import annotations
@@ -39,7 +37,7 @@ S = TypeVar("S")
 
 @dataclass(frozen=True, slots=True)
 class ClientOptions:
-    """What all requests of one client have in common.
+    """The options of a client.
 
     ``guard`` is called before every write and raises where there must be none, as after leadership
     was lost. ``intercept`` is called with the verb and the object or kind of each call; it may

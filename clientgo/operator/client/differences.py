@@ -1,8 +1,5 @@
 """What has to be sent so that an object becomes what is wanted.
 
-Promises that what only a server can say, and what it fills in where nothing is said, makes no
-difference.
-
 Source: controller-runtime pkg/client MergeFrom, pkg/controller/controllerutil CreateOrPatch.
 """
 

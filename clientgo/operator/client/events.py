@@ -1,9 +1,10 @@
-"""Events about the object of a run, as ``kubectl describe`` shows them.
+"""Events about objects, as ``kubectl describe`` shows them.
 
-Promises what every recorder does: no call blocks or raises, equal events are counted instead of
-repeated, and what does not fit is cut or dropped and counted (see :mod:`clientgo.record`).
+Promises that no call blocks or raises, that equal events become a series, and that 25 different
+Events about one object are written, and one more every five minutes. A manager that records nothing
+has no thread for it.
 
-Source: controller-runtime pkg/recorder.
+Source: controller-runtime pkg/recorder; client-go tools/record EventSourceObjectSpamFilter.
 """
 
 from __future__ import annotations

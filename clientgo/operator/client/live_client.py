@@ -1,11 +1,7 @@
-"""The client of a manager: typed reads and writes of any kind, straight at the API server.
+"""Typed reads and writes of any kind, straight at the API server.
 
-Promises one method for each thing the API does, for every kind; what a write returns is remembered
-for the caches, so that what one has written one reads. Objects are sent as they came with the
-typed changes laid over them: fields that a type does not know survive, and so do those that a
-cache has left out.
-
-Does not retry, except where a method says so.
+Promises that what a write returns is remembered for the caches. Objects are sent as they came with
+the typed changes laid over them: fields that a type or a cache leaves out survive. Does not retry.
 
 Source: controller-runtime pkg/client.
 """
@@ -58,11 +54,10 @@ class Change(Enum):
 
 
 class LiveClient(ConfiguredClient):
-    """Reads and writes at the API server. Immutable; safe for every thread.
+    """Reads and writes at the API server. Immutable; thread-safe.
 
-    Methods block and raise :class:`~clientgo.meta.StatusError` for a refusal and
-    :class:`~clientgo.rest.TransportError` where there was no answer. Kinds are declared classes;
-    an :class:`~clientgo.meta.APIResource` or :class:`~clientgo.meta.GroupVersionKind` gives
+    Methods block, raise ``StatusError`` for a refusal and ``TransportError`` where there was no
+    answer. Kinds are declared classes; an ``APIResource`` or ``GroupVersionKind`` gives
     unstructured objects.
     """
 
@@ -127,10 +122,9 @@ class LiveClient(ConfiguredClient):
         fields: Mapping[str, str] | None = None,
         limit: int | None = None,
     ) -> builtins.list[Any]:
-        """Objects of a namespace, or of all.
+        """Return objects of a namespace, or of all.
 
-        ``labels`` and ``fields`` select; at the API server ``fields`` are what it can select by,
-        in a cache what is indexed.
+        ``fields`` are what the API server can select by or, in a cache, what is indexed.
         """
         self._intercepted("list", kind)
         return self._list(self._known(kind), namespace, labels, fields, limit)
@@ -148,8 +142,7 @@ class LiveClient(ConfiguredClient):
     def create(self, obj: S) -> S:
         """Store a new object, return it as stored.
 
-        Raises :class:`~clientgo.operator.errors.NamespaceTerminatingError` where nothing can be
-        created any more.
+        Raises ``NamespaceTerminatingError`` where nothing can be created any more.
         """
         with self._writing("create", obj) as acknowledge:
             try:
@@ -199,8 +192,8 @@ class LiveClient(ConfiguredClient):
     ) -> S:
         """Make the fields of ``obj`` so, as this field manager's (server-side apply).
 
-        Made of an object that was read, what only a server can know is left out; its version too,
-        unless ``optimistic``: it is a conflict then if the object has changed.
+        What only a server can know is left out; the version too, unless ``optimistic``: then it is
+        a conflict if the object has changed.
         """
         with self._writing("apply", obj, subresource) as acknowledge:
             applied: S = self._for(obj).apply(
@@ -220,7 +213,8 @@ class LiveClient(ConfiguredClient):
         only_this: bool = False,
         ignore_missing: bool = True,
     ) -> None:
-        """Delete an object; it is no error if it is gone already, unless you say so.
+        """Delete an object; one that is gone already is an error only if ``ignore_missing`` is
+        False.
 
         ``only_this``: not another object of the same name, nor a changed one. ``grace`` is in
         seconds.
@@ -287,13 +281,11 @@ class LiveClient(ConfiguredClient):
     ) -> tuple[S, Change]:
         """Create an object, or bring the one that is there to what ``mutate`` makes of it.
 
-        ``mutate`` is given the object that is there, or the new one, and changes it in place; the
-        default makes what ``obj`` says so and leaves everything else, so that what the API server
-        filled in is no difference. Nothing is written if nothing differs. Where ``mutate`` puts
-        whole parts in place, which lack what the API server fills in, ``ask_server`` tries the
-        change with a dry run first, and drops it if it changes nothing.
-
-        Raises ``ValueError`` if ``mutate`` changes the name or the namespace.
+        ``mutate`` changes the object that is there, or the new one, in place; the default makes
+        what ``obj`` says so and leaves everything else. Nothing is written if nothing differs.
+        Where ``mutate`` replaces whole parts, which lack the server's defaults, ``ask_server``
+        tries the change with a dry run first. Raises ``ValueError`` if ``mutate`` changes the name
+        or the namespace.
         """
         metadata = metadata_of(obj)
         existing = self.find(kind_of(obj), metadata.name, metadata.namespace or "")

@@ -1,8 +1,7 @@
 """What the framework itself writes to a primary: results, finalizers, statuses.
 
-Promises that nothing is sent where nothing has changed, that the status and the rest of an object
-are written by requests of their own, and that a write says which version it was decided on unless
-the result waives that.
+Promises that nothing is sent where nothing has changed, and that a write says which version it was
+decided on unless the result waives that.
 """
 
 from __future__ import annotations
@@ -64,8 +63,7 @@ def write_status(
 
 
 def add_finalizers_now(client: LiveClient, obj: Any, names: Sequence[str]) -> Any:
-    """One request, which fails if the object has changed since it was read. ``names`` are
-    missing."""
+    """Add missing finalizers; a conflict if the object has changed since it was read."""
     metadata = metadata_of(obj)
     patch: list[dict[str, Any]] = [
         {"op": "test", "path": "/metadata/resourceVersion", "value": metadata.resource_version}

@@ -1,9 +1,7 @@
 """Owner references: whose object this is, for the garbage collector and for mappers.
 
-Promises that a reference which the garbage collector would act wrongly on is refused before any
-request is made; that other owners are left alone.
-
-Source: controller-runtime pkg/controller/controllerutil.
+Promises that a reference which the garbage collector would act wrongly on is refused, and that
+other owners stay. Source: controller-runtime pkg/controller/controllerutil.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ def set_controller_reference(owner: Any, obj: S, *, block: bool = True) -> S:
     """Make ``owner`` the controller of ``obj``, which is returned.
 
     With ``block`` the owner is not deleted in the foreground before the object is. Raises
-    :class:`~clientgo.operator.errors.OwnershipError` for a reference that cannot be, and
-    :class:`~clientgo.operator.errors.AlreadyOwnedError` if another object controls this one.
+    ``OwnershipError`` for a reference that cannot be, ``AlreadyOwnedError`` if another object
+    controls this one.
     """
     existing = get_controller_of(obj)
     reference = _reference(owner, obj, controller=True, block=block)

@@ -1,8 +1,7 @@
 """A controller: one primary kind, its sources, one queue, one reconciler.
 
-Promises that nothing is reconciled before every source has delivered what exists; that a stop
-waits for the current runs; that nothing is written because of a start or stop. It puts the parts
-together; each of them knows only what it needs.
+Promises that nothing is reconciled before every source has delivered what exists, that a stop waits
+for the current runs, and that nothing is written because of a start or stop.
 
 Source: controller-runtime pkg/controller; Java Operator SDK Controller, RegisteredController.
 """
@@ -189,8 +188,8 @@ class Controller(Generic[P]):
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> None:
         """Block until all sources have delivered the objects that exist, or ``stop`` is set.
 
-        Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError` after so many seconds of
-        real time, naming each that has not, and ``CancelledError`` at the stop.
+        Raises ``CacheSyncTimeoutError`` after ``timeout`` real seconds, ``CancelledError`` at the
+        stop.
         """
         self._sources.wait_synced(timeout, stop)
 
@@ -201,13 +200,12 @@ class Controller(Generic[P]):
     def change_namespaces(self, namespaces: Namespaces, *, drain: bool = False) -> None:
         """Look after the primaries of other namespaces from now on.
 
-        Blocks until those of the new ones are known. Of the namespaces that are left nothing is
-        kept: no timer, no failure, no cached object; no deletion is reported and no clean-up run.
-        With ``drain`` they are left only when no primary in them has this controller's finalizer,
-        or after two minutes.
+        Blocks until those of the new ones are known. Everything of the namespaces that are left is
+        forgotten; no deletion is reported and no clean-up run. With ``drain`` they are left only
+        when no primary in them has this controller's finalizer, or after two minutes.
 
-        Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError`, with the namespaces as
-        before, and ``ConfigError`` for a kind that has no namespaces.
+        Raises ``CacheSyncTimeoutError``, with the namespaces as before, and ``ConfigError`` for a
+        kind that has no namespaces.
         """
         wanted = namespace_set(namespaces)
         if not self.primary.namespaced:

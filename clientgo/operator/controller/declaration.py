@@ -1,7 +1,8 @@
 """What a controller is about: its primary kind, what it watches besides, and its settings.
 
-Promises that the decorator :func:`controller` and the builder
-(:class:`~clientgo.operator.builder.ControllerBuilder`) make equal declarations.
+Promises that every setting is checked when the controller is declared or built.
+
+Source: controller-runtime pkg/controller Options; Java Operator SDK ControllerConfiguration.
 """
 
 from __future__ import annotations
@@ -55,15 +56,12 @@ def controller(
 ) -> Callable[[type[RT]], type[RT]]:
     """Declare a reconciler class as a controller; ``manager.register(Reconciler())`` builds it.
 
-    ::
-
         @controller(Foo, owns=[Deployment], workers=2)
         class FooReconciler:
             def reconcile(self, ctx, foo): ...
 
     Write ``owns=[watch(Deployment, labels={...})]`` to watch and cache only some of the objects.
-    ``options`` are the settings of :class:`ControllerConfig`. Raises
-    :class:`~clientgo.operator.errors.ConfigError` for one that there is not.
+    ``options`` are the settings of :class:`ControllerConfig`. Raises ``ConfigError``.
     """
     owning = (kind.as_owned() if isinstance(kind, KindSource) else owned(kind) for kind in owns)
     declaration = Declaration(

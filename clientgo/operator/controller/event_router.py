@@ -1,7 +1,7 @@
 """From an event to the primaries that it concerns: predicate, mapper, queue.
 
-Promises that no event is lost to a bug: a predicate that raises lets it pass, a mapper that raises
-is called again three times, a second apart, and then there is an error in the log and the metrics.
+Promises that a predicate that raises lets the event pass, and that a mapper that raises is called
+again three times, a second apart; then the event is dropped with an error.
 
 Source: controller-runtime pkg/handler and pkg/predicate; Java Operator SDK ControllerEventSource.
 """

@@ -1,10 +1,7 @@
-"""Other namespaces for a controller that runs.
+"""Change the namespaces of a controller that runs, one change at a time.
 
-Promises: while the namespaces change nothing is reconciled; afterwards all primaries of the new
-ones are known, and have been asked for once, with low priority; of those that were left nothing is
-remembered. If the new ones cannot be listed in time everything is as before. One change at a time.
-
-Does not promise to clean up what is left behind, unless it is asked to wait for that.
+Promises that meanwhile nothing is reconciled, and that afterwards all primaries of the new ones are
+known and the others forgotten. If the new ones cannot be listed in time nothing changes.
 
 Source: Java Operator SDK RegisteredController.changeNamespaces.
 """

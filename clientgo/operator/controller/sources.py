@@ -33,8 +33,7 @@ PRIMARY: Final = "primary"
 class SourceHealth:
     """A source at one instant; ``trouble`` is what is wrong with it, None if nothing is.
 
-    ``namespaces`` is where it looks, the set of ``""`` alone for everywhere, None for a source that
-    knows none.
+    ``namespaces`` is where it looks, the set of ``""`` alone for everywhere, None if it has none.
     """
 
     name: str
@@ -161,11 +160,7 @@ class ControllerSources:
                 self._start(source)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> None:
-        """Block until all sources have delivered the objects that exist, or ``stop`` is set.
-
-        Raises :class:`~clientgo.operator.errors.CacheSyncTimeoutError` after so many seconds of
-        real time, naming each that has not, and ``CancelledError`` at the stop.
-        """
+        """See ``wait_synced``."""
         deadline = time.monotonic() + timeout
         late = [
             source

@@ -1,7 +1,7 @@
 """What the framework itself notes in the status of a controller's primaries.
 
-Promises that all of it is in the object before that is written, so that one request carries it
-together with what the reconciler says; and that a reporter which fails does no harm to the run.
+It is in the object before that is written, so one request carries all. A reporter that fails does
+no harm to the run.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """Objects that are described rather than written: what belongs to a primary, and in which order.
 
-::
-
     primary ──► Dependent.desired ──► matched? ──no──► apply ──► ready? ──► those that depend on it
-                                         └──yes──► (no request)
 
-Declare them with ``@controller(..., dependents=[...])`` or ``ControllerBuilder.dependents``; the
-framework watches them, makes the primary their owner, brings them to what is desired before each
-``reconcile``, and cleans up what the garbage collector would not.
+Declare them with ``@controller(..., dependents=[...])`` or ``ControllerBuilder.dependents``. The
+framework watches them, owns them, writes them before each ``reconcile``, and cleans up what the
+garbage collector would not.
 
 Source: Java Operator SDK ``processing.dependent`` and its workflows.
 """

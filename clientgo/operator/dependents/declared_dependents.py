@@ -1,7 +1,6 @@
 """The dependents of a controller, checked and put in order when it is declared.
 
-Promises that what cannot work is refused then: dependents in a circle, or two of one kind whose
-objects have nothing that distinguishes them.
+Dependents in a circle, or two of one kind that nothing distinguishes, are refused.
 """
 
 from __future__ import annotations
@@ -44,10 +43,7 @@ class Node:
 
 
 def nodes_in_order(declared: Iterable[Any], primary: APIResource, controller: str) -> list[Node]:
-    """The dependents, each after those that it depends on.
-
-    Raises :class:`~clientgo.operator.errors.DeclarationError`.
-    """
+    """The dependents, each after those that it depends on. Raises ``DeclarationError``."""
     nodes = [Node(_instance(item, controller), primary) for item in declared]
     _check_told_apart(nodes, controller)
     by_class = {type(node.dependent): node for node in nodes}
@@ -79,8 +75,8 @@ def levels_of(nodes: Sequence[Node]) -> list[list[Node]]:
 def connect(nodes: Iterable[Node], declared: Iterable[Source], controller: str) -> list[KindSource]:
     """Find the source of each node's objects; return those to be added.
 
-    Raises :class:`~clientgo.operator.errors.DeclarationError` where the controller owns objects of
-    the kind itself, and the dependent's have no labels to distinguish them.
+    Raises ``DeclarationError`` where the controller owns objects of the kind itself, and the
+    dependent's have no labels to distinguish them.
     """
     by_kind = {
         source.kind: source

@@ -1,10 +1,7 @@
 """A dependent: one kind of object that belongs to a primary, and what it should be.
 
-Promises that everything but ``kind`` and ``desired`` has a default, that which of the conditions a
-class has is found out when its controller is declared, and that nothing is asked twice in one run.
-
-Differs from Java Operator SDK in that there is one class for Kubernetes objects, with conditions as
-methods. What lives outside of the cluster is for ``reconcile``, ``cleanup`` and a ``poll`` source.
+Differs from Java Operator SDK: one class for Kubernetes objects, with conditions as methods. For
+what lives outside of the cluster use ``reconcile``, ``cleanup`` and a ``poll`` source.
 """
 
 from __future__ import annotations
@@ -20,10 +17,8 @@ P = TypeVar("P")
 
 
 class Dependent(Generic[S, P]):
-    """Subclass it; the class or an instance is what a controller declares. Keep no state in it:
-    one instance serves all workers.
-
-    ::
+    """Subclass it; the class or an instance is what a controller declares. One instance serves all
+    workers, so keep no state in it.
 
         class PageConfig(Dependent[ConfigMap, WebPage]):
             kind = ConfigMap
@@ -31,8 +26,8 @@ class Dependent(Generic[S, P]):
             def desired(self, ctx, page):
                 return ConfigMap(metadata=..., data={"index.html": page.spec.html})
 
-    Of its kind, all objects that the primary controls are this dependent's: what is not desired is
-    deleted. Give ``labels`` where others are about, such as a second dependent of the kind.
+    All objects of its kind that the primary controls are this dependent's: what is not desired is
+    deleted. Give ``labels`` where there are others, such as a second dependent of the kind.
     """
 
     kind: ClassVar[Kind]
@@ -69,8 +64,7 @@ class Dependent(Generic[S, P]):
         return True
 
     def wanted(self, ctx: Context[P], primary: P) -> bool:
-        """Whether there should be objects; if not they are deleted, and what depends on them
-        first."""
+        """Return False if its objects, and what depends on them, should be deleted."""
         return True
 
     def ready(self, ctx: Context[P], primary: P, actual: S) -> bool:

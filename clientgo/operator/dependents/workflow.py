@@ -1,8 +1,8 @@
-"""All dependents of a controller, looked after in the order in which they depend on each other.
+"""All dependents of a controller, in the order in which they depend on each other.
 
-Promises that they are checked when they are declared, and that their kinds are watched: from the
-start, or for a dependent that may be inactive, from when it first is active. The controller sees
-nothing of it: :func:`with_dependents` puts the work into the reconciler's methods.
+Promises that their kinds are watched: from the start or, for one that may be inactive, from when it
+first is active. The controller sees nothing of it: :func:`with_dependents` puts the work into the
+reconciler's methods.
 
 Source: Java Operator SDK ``processing.dependent.workflow``.
 """
@@ -43,8 +43,8 @@ _DELETION_PERIOD: Final = 5.0
 def with_dependents(shape: Shape, declaration: Declaration, controller: str, clock: Clock) -> Shape:
     """Return a reconciler that looks after the declared dependents before ``reconcile``.
 
-    Its ``cleanup`` deletes what the garbage collector would not, after the reconciler's own.
-    Raises :class:`~clientgo.operator.errors.DeclarationError` for what cannot work.
+    Its ``cleanup`` deletes what the garbage collector would not, after the reconciler's own. Raises
+    ``DeclarationError``.
     """
     if not declaration.dependents:
         return shape
@@ -81,11 +81,7 @@ def with_dependents(shape: Shape, declaration: Declaration, controller: str, clo
 
 
 class Workflow:
-    """The dependents of one controller. Thread-safe: runs of different primaries share it.
-
-    Raises :class:`~clientgo.operator.errors.DeclarationError` for dependents that do not go
-    together.
-    """
+    """The dependents of one controller. Thread-safe. Raises ``DeclarationError``."""
 
     def __init__(
         self, declared: Iterable[Any], primary: APIResource, controller: str, clock: Clock
@@ -105,10 +101,7 @@ class Workflow:
         return any(node.is_deleted_by_us for node in self._nodes)
 
     def sources(self, declared: Sequence[Source]) -> list[KindSource]:
-        """Return what has to be watched besides what is declared.
-
-        Raises :class:`~clientgo.operator.errors.DeclarationError`.
-        """
+        """Return what has to be watched besides what is declared. Raises ``DeclarationError``."""
         missing = connect(self._nodes, declared, self._controller)
         always = {node.source for node in self._nodes if not node.dependent.has("active")}
         for source in missing:
@@ -117,10 +110,7 @@ class Workflow:
         return missing
 
     def reconcile(self, ctx: Context[Any], obj: Any) -> DependentsOutcome:
-        """Bring what exists to what is desired.
-
-        Blocks on the API server. Raises :class:`~clientgo.operator.errors.DependentErrors`.
-        """
+        """Bring what exists to what is desired. Blocks; raises ``DependentErrors``."""
         current = self._new_pass(ctx, obj)
         for level in self._levels:
             current.keep(level)
@@ -130,7 +120,7 @@ class Workflow:
     def clean_up(self, ctx: Context[Any], obj: Any) -> bool:
         """Delete what the garbage collector would not; return True if all of it is gone.
 
-        Blocks on the API server. Raises :class:`~clientgo.operator.errors.DependentErrors`.
+        Blocks on the API server; raises ``DependentErrors``.
         """
         current = self._new_pass(ctx, obj)
         current.want_nothing()
@@ -141,7 +131,7 @@ class Workflow:
         return WorkflowPass(self._controller, self._nodes, self._writers, self._watch, ctx, obj)
 
     def _watch(self, node: Node, stop: threading.Event) -> None:
-        """See to it that the objects of a dependent that may be inactive are known.
+        """Watch the objects of a dependent that may be inactive.
 
         Raises ``OperatorError`` if they are not listed soon, or at ``stop``.
         """

@@ -1,8 +1,8 @@
 """One pass over the dependents of one primary.
 
-Promises: one that depends on another is not touched before that is ready, and is deleted before
-that is; what fails holds up only what depends on it, and everything that failed is raised in one
-error; requests of dependents that do not depend on each other are made at the same time.
+Promises that one that depends on another is written after that is ready, and deleted before it.
+What fails holds up only what depends on it; all failures are raised in one error. Requests of
+dependents that do not depend on each other are made at the same time.
 """
 
 from __future__ import annotations
@@ -39,11 +39,7 @@ _Request: TypeAlias = Callable[[], object]
 
 
 class WorkflowPass:
-    """For the thread of one run.
-
-    ``writers`` has one for each node by its name. ``watch(node, stop)`` waits for the objects of a
-    node that may be inactive.
-    """
+    """For the thread of one run. ``watch(node, stop)`` waits for a node that may be inactive."""
 
     def __init__(
         self,
@@ -99,11 +95,8 @@ class WorkflowPass:
                     self._waiting.append(node.name)
 
     def outcome(self) -> DependentsOutcome:
-        """Return what is left to do.
-
-        Raises :class:`~clientgo.operator.errors.DependentErrors` if a dependent failed, and
-        :class:`~clientgo.operator.errors.CancelledError` if the run itself was cut short.
-        """
+        """Return what is left to do. Raises ``DependentErrors``, and ``CancelledError`` if the run
+        ends."""
         for error in self._failed.values():
             if isinstance(error, CancelledError):
                 raise error

@@ -1,16 +1,11 @@
-"""A second cluster, for operators that look at one and work in another.
-
-::
+"""A second cluster, for operators that watch one and work in another.
 
     remote = Cluster("https://remote:6443", name="remote")
     manager.add_cluster(remote)
     manager.controller(Foo).source(remote.watch(Bar, mapper=by_name())).build(FooReconciler())
 
-Promises a client and caches of its own, which are started and stopped with the manager's; its
-objects can wake the manager's primaries, and are read with ``remote.client``.
-
-Does not promise that ``ctx.secondaries`` finds them, nor that leadership in one cluster guards
-writes to the other.
+Promises a client and caches of its own, started and stopped with the manager's. ``ctx.secondaries``
+does not find its objects: read them with ``remote.client``. Leadership does not guard its writes.
 
 Source: controller-runtime pkg/cluster; Java Operator SDK, informers with clients of their own.
 """
@@ -36,8 +31,7 @@ from clientgo.operator.sources.source import Sink, Source, SourceContext
 class Cluster:
     """An API server besides the manager's own. Thread-safe.
 
-    ``config`` is whatever :class:`~clientgo.operator.Manager` takes for its own. ``events`` gives
-    recorders whose Events go there.
+    ``config`` is what ``Manager`` takes for its own.
     """
 
     def __init__(
@@ -57,8 +51,7 @@ class Cluster:
     def watch(
         self, kind: Kind, *, mapper: Mapper | None = None, **options: Unpack[WatchOptions]
     ) -> ClusterSource:
-        """A source for objects of a kind in this cluster; ``options`` are those of
-        :func:`~clientgo.operator.watch`."""
+        """A source for objects of a kind in this cluster; ``options`` are those of ``watch``."""
         return ClusterSource(self, watch(kind, mapper=mapper, **options))
 
     def start(self) -> None:

@@ -34,9 +34,8 @@ BUILT_IN_CHECKS: Final = ("caches", "sources", "webhook", "workers")
 class LeaderElection:
     """Only one process at a time reconciles; see :mod:`clientgo.leaderelection`.
 
-    ``id`` names the Lease, in ``namespace`` or that of the pod. ``release_on_cancel`` gives the
-    lease up at a stop, once everything that needs it has ended, so that in a rolling update the
-    next process need not wait until it expires.
+    ``id`` names the Lease, in ``namespace`` or that of the pod. ``release_on_cancel`` releases it
+    at a stop, once everything that needs it has ended, so that the next process need not wait.
     """
 
     id: str
@@ -70,23 +69,20 @@ class ManagerConfig:
     """The settings of a manager.
 
     ``namespaces``: what is watched unless a controller says otherwise. ``metrics`` and ``health``
-    are addresses (``:8080``), ``"0"`` for none, port 0 for a free one; ``webhook`` is where and how
-    webhooks are served, if there are any. ``liveness_path`` and ``readiness_path`` are served at
-    ``health``; ``checks`` names those of :data:`BUILT_IN_CHECKS` that they ask.
-    ``metrics_per_namespace`` counts runs by namespace too; ``secure_metrics`` serves metrics over
-    TLS, to those who may read them, with ``tls.crt`` and ``tls.key`` of ``metrics_cert_dir`` or a
-    self-signed certificate.
+    are addresses (``:8080``), ``"0"`` for none, port 0 for a free one. ``liveness_path`` and
+    ``readiness_path`` are served at ``health``; ``checks`` names those of :data:`BUILT_IN_CHECKS`
+    that they run. ``metrics_per_namespace`` counts runs by namespace too; ``secure_metrics`` serves
+    metrics over TLS, to those who may read them, with ``tls.crt`` and ``tls.key`` of
+    ``metrics_cert_dir`` or a self-signed certificate.
 
     ``cache`` and ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a
     kind be cached both whole and by its metadata, ``implicit_informers`` lets reads begin to cache
-    a kind that is not declared. ``workers_by_kind`` has numbers of workers by ``Kind.group``;
-    ``controllers`` settings by the name of a controller, under ``"*"`` those of all, below what the
-    controllers themselves say.
+    an undeclared kind. ``workers_by_kind`` has numbers of workers by ``Kind.group``;
+    ``controllers`` settings by the name of a controller, under ``"*"`` those of all; what a
+    controller itself says wins.
 
-    ``graceful_shutdown`` is how long a stop may take, None for ever, 0 not at all.
-    ``cache_sync_timeout`` is how long the first lists may take. ``check_crds`` makes missing kinds
-    an error of the start instead of something to wait for. ``values`` is handed to all reconcilers
-    as ``ctx.values``.
+    ``graceful_shutdown`` is how long a stop may take, None for ever, 0 not at all. ``check_crds``
+    makes missing kinds an error of the start. ``values`` is ``ctx.values`` of all reconcilers.
     """
 
     name: str = "operator"

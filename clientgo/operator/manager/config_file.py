@@ -1,31 +1,21 @@
 """Settings from a file and from the environment.
 
-::
-
     # operator.toml                        # or, of the same names, operator.yaml
     name = "foo-operator"
     namespaces = ["red", "blue"]
-    graceful_shutdown = "1m"
-
-    [leader_election]
-    id = "foo-operator"
+    leader_election = { id = "foo-operator" }
 
     [controller.foo]                       # of all controllers: [controller."*"]
-    workers = 4
     max-interval = "10h"
     retry = { initial = "500ms", max_attempts = 7 }
-
-::
 
     CLIENTGO_OPERATOR_WORKERS=2
     CLIENTGO_OPERATOR_LEADER_ELECTION__ID=foo-operator
     CLIENTGO_OPERATOR_CONTROLLER__FOO__MAX_INTERVAL=10h
 
-Promises that what is read is complete and checked, or an error that names the key and the ones
-that are near. A variable wins over the file. In names ``-`` and ``_`` are the same; in a variable
-``__`` goes one level down, and the names of controllers are in lower case, with ``-`` for ``_``.
-
-Does not promise settings that only code can express, as predicates, transforms or clients.
+Promises checked settings, or an error that names the key and similar ones. A variable wins over the
+file. In names ``-`` and ``_`` are the same; in a variable ``__`` goes one level down, and the names
+of controllers are in lower case, with ``-`` for ``_``.
 
 Source: Java Operator SDK ConfigLoader.
 """
@@ -56,10 +46,9 @@ _CONTROLLER_CODE_ONLY: Final = ("name", "reporter", "allow_duplicate_name", "ext
 def load_settings(
     path: str | None = None, environment: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The settings of a manager, as :class:`~clientgo.operator.ManagerConfig` takes them.
+    """The settings of a manager, as ``ManagerConfig`` takes them.
 
-    ``environment`` is that of the process unless given. Raises
-    :class:`~clientgo.operator.errors.ConfigError`.
+    ``environment`` is that of the process unless given. Raises ``ConfigError``.
     """
     written = {} if path is None else _underscored(_parsed(Path(path)))
     _lay_over(written, _from_environment(os.environ if environment is None else environment))

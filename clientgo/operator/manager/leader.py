@@ -1,8 +1,8 @@
-"""Leadership of a manager: one of several replicas works, the others are ready to.
+"""Leadership of a manager: one of several replicas works, the others wait.
 
-Promises what :mod:`clientgo.leaderelection` does, and that a write which could collide with
-another leader's is not even sent. The lease is given up, if at all, when nothing that needs it
-runs any more.
+Promises that a write which could collide with another leader's is not sent, and that the lease is
+released only when nothing that needs it runs any more. Missing permissions are an error of the
+start.
 
 Source: controller-runtime pkg/leaderelection; Java Operator SDK LeaderElectionManager.
 """
@@ -125,8 +125,7 @@ class Leader:
         return []
 
     def check(self) -> None:
-        """Raise :class:`~clientgo.operator.errors.LeadershipLostError` if this process has led,
-        and another may lead now.
+        """Raise ``LeadershipLostError`` if this process has led, and another may lead now.
 
         What ends because of a stop may still write: its lease is renewed until it has ended.
         """

@@ -1,7 +1,10 @@
-"""The life of a manager: started once, stopped once, and what it failed of.
+"""The life of a manager, and of what it runs besides its controllers.
 
 Promises that a start which fails or is interrupted is undone; that the first failure is raised,
-with the others in its notes; that every caller of ``stop`` waits until the stop has ended.
+with the others in its notes; that every caller of ``stop`` waits until the stop has ended, and that
+what does not end in time is named.
+
+Source: controller-runtime pkg/manager (runnable groups).
 """
 
 from __future__ import annotations
@@ -34,12 +37,8 @@ class _Phase(Enum):
 
 
 class LifeCycle:
-    """Thread-safe.
-
-    ``start`` blocks until all has been started, and ends early when ``ending`` is set. ``stop`` is
-    called with the seconds that it may take (None: no limit) and returns the names of what runs
-    still.
-    """
+    """Thread-safe. ``start`` blocks, and ends early when ``ending`` is set. ``stop`` is called with
+    the seconds that it may take (None: no limit) and returns the names of what still runs."""
 
     def __init__(
         self,
@@ -171,7 +170,7 @@ def run_function(runnable: Runnable | RunFunction) -> RunFunction:
 
 
 def within(deadline: float | None, name: str, step: Callable[[], object]) -> list[str]:
-    """Do something that knows no time limit, until an instant of the monotonic clock at most.
+    """Call a function that has no time limit, until an instant of the monotonic clock at most.
 
     Return ``name`` in a list if it is still running then, in a thread of that name.
     """

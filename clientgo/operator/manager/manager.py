@@ -1,11 +1,8 @@
 """The manager: owns what controllers share.
 
-Promises that whatever fails stops everything, and :meth:`Manager.run` raises it; that when a stop
-has returned no thread of the manager is left, or it has raised which are. The order of the stages
-is in ``stages.py``, what may follow what in ``life_cycle.py``.
-
-Does not promise to start again: make another manager. Several in one process do not disturb each
-other.
+Promises that whatever fails stops everything, and :meth:`Manager.run` raises it; that after a stop
+no thread of the manager is left, or it has raised which are. It does not start again: make another.
+Several managers in one process do not disturb each other.
 
 Source: controller-runtime pkg/manager; Java Operator SDK Operator.
 """
@@ -58,17 +55,14 @@ P = TypeVar("P")
 class Manager:
     """Runs controllers against one cluster. Thread-safe; a context manager.
 
-    ::
-
         manager = Manager(workers=2)
         manager.register(FooReconciler())
         manager.run()
 
-    ``cluster`` is a client or whatever :class:`~clientgo.client.Client` takes: nothing, for the
-    kubeconfig or pod at hand. ``settings`` are those of :class:`ManagerConfig`;
-    ``metrics_provider`` takes the metrics, ``sink`` is called with what the controllers do.
-
-    Raises :class:`~clientgo.operator.errors.ConfigError`, :class:`~clientgo.rest.ConfigError`.
+    ``cluster`` is a client or what ``Client`` takes: nothing, for the kubeconfig or pod.
+    ``settings`` are those of :class:`ManagerConfig`; ``metrics_provider`` takes the metrics,
+    ``sink`` is called with what the controllers do. Raises ``ConfigError`` of the operator layer
+    and of ``clientgo.rest``.
     """
 
     def __init__(
@@ -141,11 +135,10 @@ class Manager:
         clock: Clock = REAL_CLOCK,
         **settings: Unpack[ManagerSettings],
     ) -> Self:
-        """A manager with the settings of a file (TOML or YAML) and of the environment.
+        """Return a manager with the settings of a file (TOML or YAML) and of the environment.
 
-        ``settings`` win over variables (``CLIENTGO_OPERATOR_WORKERS=4``), which win over the file;
-        see :mod:`clientgo.operator.manager.config_file`. Raises
-        :class:`~clientgo.operator.errors.ConfigError`.
+        ``settings`` win over variables, which win over the file; see ``manager/config_file.py``.
+        Raises ``ConfigError``.
         """
         config = changed_settings(ManagerConfig(), {**load_settings(path, env), **settings})
         return cls(cluster, config, metrics_provider=metrics_provider, sink=sink, clock=clock)
@@ -245,21 +238,19 @@ class Manager:
         self._life.run(signals=signals)
 
     def start(self) -> None:
-        """Start everything; returns when the caches are filled and, if this process leads or
-        needs no leader, the controllers work.
+        """Start everything; return when the caches are filled and, if this process leads or needs
+        no leader, the controllers work.
 
-        Raises :class:`~clientgo.operator.errors.AlreadyStartedError`, ``ManagerStoppedError``
-        (also if it is stopped meanwhile), ``CacheSyncTimeoutError``, ``ConfigError``; a start that
-        failed has been undone.
+        Raises ``AlreadyStartedError``, ``ManagerStoppedError`` (also if it is stopped meanwhile),
+        ``CacheSyncTimeoutError``, ``ConfigError``; a start that failed has been undone.
         """
         if not self._life.begin():
             raise ManagerStoppedError("this manager was stopped while it started")
 
     def stop(self) -> None:
-        """Stop everything; blocks until it has ended, or the time for that is over.
+        """Stop everything; block until it has ended, or the time for that is over.
 
-        Raises what made the manager fail, and
-        :class:`~clientgo.operator.errors.ShutdownTimeoutError`. A second call only waits.
+        Raises what made the manager fail, and ``ShutdownTimeoutError``. A second call only waits.
         """
         try:
             self._life.end()

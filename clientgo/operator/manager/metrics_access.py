@@ -1,7 +1,7 @@
 """Who may read a manager's secure metrics.
 
-Promises: a reader needs a token that the API server accepts, and the right to get the page's path;
-the API server is asked at most once a minute about a token; without its answer access is denied.
+Promises that a reader needs a token that the API server accepts, and the right to get the path. The
+API server is asked at most once a minute about a token; without its answer access is denied.
 
 Source: controller-runtime pkg/metrics/filters.
 """

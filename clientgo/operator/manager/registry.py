@@ -1,9 +1,10 @@
-"""The controllers of one manager: their names, their settings, and that they do not collide.
+"""The controllers of one manager: their names, settings and health.
 
-Promises the settings in their order, from the weakest: built in, the manager's, what a file or the
-environment says of all controllers and of the one, the decorator, the builder or argument.
+Settings, from the weakest: built in, the manager's, what a file or the environment says of all
+controllers and of the one, the decorator, the builder or argument. Liveness checks the workers,
+readiness the caches and sources; leadership does not affect them.
 
-Source: Java Operator SDK ControllerManager, ConfigLoader.
+Source: Java Operator SDK ControllerManager, ConfigLoader, RuntimeInfo.
 """
 
 from __future__ import annotations

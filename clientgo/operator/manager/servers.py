@@ -1,9 +1,8 @@
 """The HTTP servers of a manager: health, metrics, webhooks.
 
-Promises: they answer from the start of a manager to the end of its stop, also while caches fill,
-which may need a conversion webhook.
-
-Source: controller-runtime pkg/manager and pkg/metrics/server.
+Promises that they answer from the start of a manager to the end of its stop, also while caches
+fill, which may need a conversion webhook. Source: controller-runtime pkg/manager,
+pkg/metrics/server.
 """
 
 from __future__ import annotations
@@ -103,8 +102,7 @@ class Servers:
     def start(self, health: ManagerHealth, client: Client) -> None:
         """Begin to serve, with the manager's own checks added.
 
-        ``client`` reviews the access to secure metrics. Raises
-        :class:`~clientgo.operator.errors.ConfigError`.
+        ``client`` reviews the access to secure metrics. Raises ``ConfigError``.
         """
         self._add_built_in(self.readyz, "caches", health.check_caches)
         self._add_built_in(self.readyz, "sources", health.check_sources)
@@ -133,9 +131,9 @@ class Servers:
     ) -> None:
         """Begin to make, share and renew the certificate of the webhooks, if configured.
 
-        It does not wait for caches or leadership, which may wait for the webhooks. Raises
-        :class:`~clientgo.operator.errors.ConfigError` without the package ``cryptography``, and if
-        the namespace of this process is unknown.
+        Does not wait for caches or leadership, which may wait for the webhooks. Raises
+        ``ConfigError`` without the package ``cryptography``, and if the namespace of this process
+        is unknown.
         """
         server = self._webhook_server
         if server is None or self._webhook_options.certs != "self":
@@ -215,10 +213,10 @@ class Servers:
 def metrics_of(
     address: str, provider: MetricsProvider | None
 ) -> tuple[MetricsProvider, Handler | None]:
-    """Return where a manager's metrics go, and the page that shows them.
+    """Return where a manager's metrics go, by default a registry of its own, and the page that
+    shows them.
 
-    Without a provider they go to a registry of the manager's own. Raises
-    :class:`~clientgo.operator.errors.ConfigError` if the package for that is missing.
+    Raises ``ConfigError`` if the package for that is missing.
     """
     if address == OFF:
         return provider or NO_METRICS, None

@@ -1,12 +1,9 @@
 """The order in which the parts of a manager start and stop.
 
-::
-
     start   servers ► caches ► what needs no leader ► leadership ► controllers
     stop    what needs no leader ► controllers ► leadership ► caches ► servers ► events
 
-Promises that no stage begins before the earlier one is ready, and that the lease is given up only
-when nothing that needs it runs any more.
+Promises that no stage begins before the earlier one is ready.
 """
 
 from __future__ import annotations

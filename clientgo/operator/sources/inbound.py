@@ -1,7 +1,7 @@
 """Sources that other code calls: a webhook, a message broker, another thread.
 
 Promises that calls before the start are not lost, that a primary that does not exist is ignored,
-with a line at DEBUG, and that nothing is kept of a primary that is gone.
+and that nothing is kept of a primary that is gone.
 
 Source: Java Operator SDK SimpleInboundEventSource, CachingInboundEventSource; controller-runtime
 pkg/source Channel and Func.
@@ -155,8 +155,7 @@ class ChannelSource(Source):
 
     def put(self, obj: Any, *, timeout: float | None = None) -> None:
         """Add an event about an object. Blocks while the buffer is full; raises ``queue.Full``
-        after ``timeout`` seconds, and after a stop, which leaves no thread to make room.
-        """
+        after ``timeout`` seconds, and after a stop, which leaves no thread to make room."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._has_room_locked(), timeout)
             if not self._has_room_locked():

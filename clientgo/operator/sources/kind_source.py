@@ -1,6 +1,4 @@
-"""The source for objects in the cluster.
-
-Promises that the first events are the objects that exist already.
+"""The source for objects in the cluster; the first events are the objects that exist already.
 
 Source: controller-runtime pkg/source Kind; Java Operator SDK InformerEventSource.
 """
@@ -51,12 +49,11 @@ class KindSource(Source):
 
     ``locate`` returns the names of the objects that belong to a primary, where owners do not say
     it. ``namespaces`` limits the source; ``follow_namespaces`` gives it those of the controller.
-    ``labels`` (a selector or a mapping) limits it too: if all sources of the kind have the same
-    labels, only these objects are cached, and the client does not find others.
-    ``project="metadata"`` caches names, labels and owners only. ``optional``: the API server need
-    not serve the kind; when it does, its objects are listed. ``before_others``: the controller's
-    other sources start when these objects are known. ``owned``: the controller manages the objects.
-    ``starts_later``: nothing is watched until :meth:`begin`.
+    ``labels`` limit it too: if all sources of the kind have the same labels, only these objects are
+    cached. ``project="metadata"`` caches names, labels and owners only. ``optional``: the API
+    server need not serve the kind yet. ``before_others``: the controller's other sources start when
+    these objects are known. ``owned``: the controller manages the objects. ``starts_later``:
+    nothing is watched until :meth:`begin`.
     """
 
     kind: Kind

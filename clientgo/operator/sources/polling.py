@@ -1,11 +1,11 @@
-"""Sources that ask, for what has no watch.
+"""Sources that poll, for what has no watch.
 
-Promises: the first answer is there before any reconcile; primaries run only for what differs from
-the answer before; a question that fails is logged and counted, and asked again when its time
-comes; the period counts from the end of an answer.
+Promises that the first answer is there before any reconcile, that primaries run only for what
+differs from the answer before, and that a failed poll is logged, counted and repeated. The period
+counts from the end of an answer.
 
-Source: Java Operator SDK PollingEventSource, PerResourcePollingEventSource. It differs where those
-stop asking after an exception.
+Source: Java Operator SDK PollingEventSource, PerResourcePollingEventSource, which stop after an
+exception.
 """
 
 from __future__ import annotations
@@ -298,15 +298,15 @@ def poll(
     kind: Any = None,
     name: str = "poll",
 ) -> PollingSource | PerResourcePollingSource:
-    """A source that asks ``fetch`` every ``period`` seconds.
+    """Return a source that calls ``fetch`` every ``period`` seconds.
 
-    ``fetch()`` returns the items of all primaries, by key. With ``per_resource`` it is asked for
-    each primary, ``fetch(primary)``, while that passes ``when``, and returns the items, or a pair
-    of these and the seconds until the next question; ``concurrency`` questions at a time.
-    ``item_id`` identifies items, by default by their ``id`` or ``name``; ``kind`` is the class
-    under which ``ctx.secondaries`` finds them.
+    ``fetch()`` returns the items of all primaries, by key. With ``per_resource`` ``fetch(primary)``
+    is called for each primary that passes ``when``, ``concurrency`` at a time, and returns the
+    items, or a pair of these and the seconds until the next call. ``item_id`` identifies items, by
+    default by their ``id`` or ``name``; ``kind`` is the class under which ``ctx.secondaries`` finds
+    them.
 
-    Raises :class:`~clientgo.operator.errors.ConfigError`, ``DeclarationError``.
+    Raises ``ConfigError``, ``DeclarationError``.
     """
     length = positive_seconds(period, f"the period of source {name}")
     if not per_resource:

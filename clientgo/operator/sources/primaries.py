@@ -1,8 +1,4 @@
-"""Items outside of the cluster, by the primary that they belong to.
-
-Promises to say whether something differs from what was known before, item by item; "nothing" is
-knowledge too, and is not the same as not having asked.
-"""
+"""What sources of objects outside of the cluster need: items by primary, and the primaries."""
 
 from __future__ import annotations
 

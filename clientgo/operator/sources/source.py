@@ -64,10 +64,7 @@ class Source(ABC):
 
     @abstractmethod
     def start(self, context: SourceContext, sink: Sink) -> None:
-        """Begin, without blocking.
-
-        Raises :class:`~clientgo.operator.errors.AlreadyStartedError` unless it was stopped before.
-        """
+        """Begin, without blocking. Raises ``AlreadyStartedError`` unless it was stopped before."""
 
     @abstractmethod
     def stop(self) -> None:

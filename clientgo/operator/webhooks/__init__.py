@@ -1,11 +1,7 @@
-"""Webhooks: the API server asks them before it stores an object, and to convert versions.
-
-::
+"""Webhooks: the API server calls them before it stores an object, and to convert versions.
 
     API server ──► WebhookServer ──► path ──► AdmissionEndpoint ──► @default, @validate, @mutate_raw
        TLS                            └─────► ConversionEndpoint ──► @conversion
-
-::
 
     @validate(Foo)
     def check(obj: Foo, old: Foo | None, ctx: AdmissionContext) -> None:
@@ -14,10 +10,7 @@
             errors.invalid(path("spec", "replicas"), obj.spec.replicas, "must not be negative")
         errors.raise_if_any()
 
-    webhooks = Webhooks()
-    webhooks.register(check)
-    server = WebhookServer(WebhookOptions(cert_dir="certs"), webhooks)
-    server.start()
+    manager.webhook(check)
 
 ``Webhooks.manifests`` has the values with which to register them.
 """

@@ -1,9 +1,9 @@
-"""The endpoint of admission reviews: bytes in, bytes out.
+"""The endpoint of admission reviews.
 
-Promises that every call is answered with HTTP 200 and a review in the version and with the uid of
-the request. The review's code is 413 for a body of 7 MiB and more, 400 for one that cannot be read,
-500 for a handler that fails, 504 for one that takes too long. Even where a body cannot be decoded
-the uid is found: without it ``failurePolicy: Ignore`` would let the object pass.
+Promises that every call is answered with HTTP 200 and a review with the uid of the request. Its
+code is 413 for a body of 7 MiB and more, 400 for one that cannot be read, 500 for a handler that
+fails, 504 for one that takes too long. The uid is found even in a body that cannot be decoded:
+without it ``failurePolicy: Ignore`` would let the object pass.
 
 Upstream: controller-runtime ``webhook/admission`` Webhook and its ``ServeHTTP``.
 """

@@ -1,7 +1,6 @@
 """AdmissionReview: what the API server asks of a webhook, and the answer in its form.
 
-Promises: versions ``v1`` and ``v1beta1``, which differ only in their name; the object and the old
-object stay the bytes that the server sent until they are decoded.
+Versions ``v1`` and ``v1beta1`` differ only in their name. The objects stay bytes until decoded.
 
 Upstream: ``k8s.io/api/admission/v1``, controller-runtime ``webhook/admission``.
 """

@@ -1,18 +1,15 @@
 """Converting the versions of a kind: one hub, any number of spokes.
 
-::
-
     @conversion(FooV1alpha1, hub=FooV1)
     class FooV1alpha1Converter:
         def to_hub(self, spoke: FooV1alpha1) -> FooV1: ...
         def from_hub(self, hub: FooV1) -> FooV1alpha1: ...
 
-Promises: two spokes are converted through the hub, so n versions need n - 1 converters; fields that
-a type does not declare are kept. A conversion may change labels and annotations, and no other
-metadata: a converter that leaves it empty gets it filled in, one that changes it is an error.
+Promises that n versions need n - 1 converters, and that fields which a type does not declare are
+kept. A conversion may change labels and annotations, and no other metadata; empty metadata is
+filled in.
 
-Upstream: controller-runtime ``pkg/conversion`` Hub and Convertible, ``webhook/conversion``; the
-checks of apiextensions-apiserver's ``conversion`` package.
+Upstream: controller-runtime ``pkg/conversion``, ``webhook/conversion``; apiextensions-apiserver.
 """
 
 from __future__ import annotations

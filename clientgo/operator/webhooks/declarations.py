@@ -1,16 +1,11 @@
 """Declaring webhooks: decorators that give a function a path and a registration.
 
-::
-
     @default(CronJob)
     def fill_in(obj: CronJob, ctx: AdmissionContext) -> None:
         obj.spec.suspend = bool(obj.spec.suspend)
 
-    @validate(CronJob, on=[CREATE, UPDATE])
-    def check(obj: CronJob, old: CronJob | None, ctx: AdmissionContext) -> None: ...
-
-Promises: a decorated function or method can still be called directly, as in tests. Declaring
-registers nothing: there is no global table, and a server serves what it was given.
+A decorated function can still be called directly, as in tests. There is no global table: a server
+serves what it was given.
 
 Upstream: controller-runtime ``builder.WebhookManagedBy``, kubebuilder's webhook markers.
 """
@@ -107,9 +102,7 @@ def validate(
     """Validate objects of ``kind``: ``(obj, old, ctx) -> None, warnings or FieldErrors``.
 
     On delete ``obj`` is the deleted object; only on update there is ``old``. To refuse, raise
-    :class:`~clientgo.operator.webhooks.refusals.Denied`, a
-    :class:`~clientgo.operator.webhooks.refusals.FieldErrors` or an error of the API. Raises as
-    :func:`default` does.
+    ``Denied``, a ``FieldErrors`` or an error of the API. Raises as :func:`default` does.
     """
     operations = _operations(on)
     declared = manifest_of(

@@ -1,12 +1,9 @@
-"""Running the functions that users declare: reviews in, answers out.
+"""Run the functions that users declare: reviews in, answers out.
 
-Promises: a defaulter gets a copy of the object, and the patch is the difference to what it returns;
-a validator gets the object and, on update, the one before it, on delete the one that is deleted.
-Operations that are not declared are allowed. Handlers that share a path run in order: each
-mutating one gets the result of those before it, and the first refusal ends the validation.
-
-Does not promise that a defaulter can set a status that has a subresource: the API server ignores
-it, so it is left out and logged.
+Promises that a defaulter gets a copy of the object, and that the patch is the difference to what it
+returns. Operations that are not declared are allowed. Handlers that share a path run in order: each
+mutating one gets the result of those before it, and the first refusal ends the validation. A status
+that has a subresource cannot be set: it is left out and logged.
 
 Upstream: controller-runtime ``admission.WithCustomDefaulter``, ``WithCustomValidator``,
 ``MultiMutatingHandler``, ``MultiValidatingHandler``.

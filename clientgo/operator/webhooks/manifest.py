@@ -1,8 +1,6 @@
 """How a webhook is registered with the API server: values, from which YAML is made.
 
-Promises: an option that the API server would refuse is refused when the webhook is declared.
-
-Does not promise that it is registered: the deployment does that.
+An option that the API server would refuse is refused when the webhook is declared.
 
 Upstream: controller-tools ``pkg/webhook`` Config, the fields of ``+kubebuilder:webhook``.
 """

@@ -1,8 +1,8 @@
 """What a handler raises, and the refusal that the user sees.
 
-Promises: :class:`Denied` is a 403 (or its code), an error of the API keeps its status,
-:class:`FieldErrors` are a 422 with the message and causes that the API server itself would give, an
-object that does not fit its type is a 400; anything else is a bug in the handler, and a 500.
+:class:`Denied` is a 403 (or its code), an error of the API keeps its status, :class:`FieldErrors`
+are a 422 with the API server's message and causes, an object that does not fit its type is a 400;
+anything else is a bug in the handler, and a 500.
 
 Upstream: controller-runtime ``admission`` Denied, Errored; apimachinery ``util/validation/field``.
 """

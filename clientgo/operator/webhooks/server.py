@@ -1,12 +1,10 @@
-"""The webhook server: declared webhooks over HTTPS, on every replica, leader or not.
+"""The webhooks of one program, and their HTTPS server, on every replica, leader or not.
 
-Promises: it serves from ``start`` to ``stop``; caches may still be filling, and may need its
-conversions for that. Certificates may change meanwhile. After ``stop`` none of its threads is left,
-except handlers that hang, which ``stop`` names.
+Promises that it serves from ``start`` to ``stop``, also while caches fill, and that certificates
+may change meanwhile. After ``stop`` only handlers that hang are left, which it names. Webhooks that
+do not fit together are refused when they are registered or at the start.
 
-Does not promise authentication beyond ``client_ca``.
-
-Upstream: controller-runtime ``pkg/webhook`` Server.
+Upstream: controller-runtime ``pkg/webhook`` Server, ``builder.WebhookBuilder``.
 """
 
 from __future__ import annotations
@@ -232,14 +230,7 @@ class WebhookServer:
 
 
 class Webhooks:
-    """A collection of declared webhooks and converters. Not thread-safe: fill it, then serve it.
-
-    ::
-
-        webhooks = Webhooks()
-        webhooks.register(fill_in, check, FooV1alpha1Converter)
-        server = WebhookServer(WebhookOptions(), webhooks)
-    """
+    """Declared webhooks and converters. Not thread-safe: fill it, then serve it."""
 
     def __init__(self) -> None:
         self._by_path: dict[str, AdmissionWebhook] = {}

@@ -1,6 +1,4 @@
-"""Objects in their declared type, and back without loss.
-
-Promises: fields that the type does not declare are kept, even if a handler returns a new object.
+"""Objects in their declared type, and back without loss of fields that the type does not declare.
 
 Upstream: controller-runtime ``admission.Decoder``, which used to lose such fields.
 """
