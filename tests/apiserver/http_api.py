@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +18,7 @@ class Answer:
     status: int
     body: Any
     warnings: tuple[str, ...] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 class Api:
@@ -33,19 +34,22 @@ class Api:
         path: str,
         body: Any = None,
         content_type: str = "application/json",
+        headers: Mapping[str, str] | None = None,
         **query: str,
     ) -> Answer:
-        """Send a request, whatever comes of it."""
+        """Send a request, whatever comes of it; a body of bytes is sent as it is."""
         answer = self._pool.request(
             method,
             self._address(path, query),
-            body=None if body is None else json.dumps(body),
-            headers={"Content-Type": content_type},
+            body=json.dumps(body) if body is not None and not isinstance(body, bytes) else body,
+            headers={"Content-Type": content_type, **(headers or {})},
             retries=False,
             timeout=30,
         )
-        body = json.loads(answer.data) if answer.data else None
-        return Answer(answer.status, body, tuple(answer.headers.getlist("warning")))
+        is_json = "json" in answer.headers.get("content-type", "")
+        read = json.loads(answer.data) if answer.data and is_json else answer.data.decode()
+        warnings = tuple(answer.headers.getlist("warning"))
+        return Answer(answer.status, read or None, warnings, answer.headers)
 
     def get(self, path: str, **query: str) -> Any:
         """Read something that must be there."""

@@ -12,19 +12,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.apiserver.http.messages import JSON, Response, json_response, page_not_found
-from clientgo.apiserver.http.negotiation import parse_accept
-from clientgo.apiserver.resources.errors import not_acceptable
+from clientgo.apiserver.http.negotiation import accepted_type, parse_accept, plain_type
 from clientgo.apiserver.resources.registry import ApiGroup, ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource, Subresource
 from clientgo.apiserver.storage.storage import encode
 
 _AGGREGATED_KIND = "APIGroupDiscoveryList"
 _AGGREGATED_TYPE = f"{JSON};g=apidiscovery.k8s.io;v=v2;as={_AGGREGATED_KIND}"
-_AGGREGATED_PARAMETERS = (
-    ("g", "apidiscovery.k8s.io"),
-    ("v", "v2"),
-    ("as", _AGGREGATED_KIND),
-)
+_AGGREGATED_PARAMETERS = {"g": "apidiscovery.k8s.io", "v": "v2", "as": _AGGREGATED_KIND}
 
 
 def discover(registry: ResourceRegistry, path: str, accept: str) -> Response | None:
@@ -63,16 +58,18 @@ def discover(registry: ResourceRegistry, path: str, accept: str) -> Response | N
 
 
 def _wants_aggregated(accept: str) -> bool:
-    """Return True if the client accepts the aggregated form first."""
-    for wanted in parse_accept(accept or JSON):
-        if wanted.media_type not in (JSON, "*/*", "application/*"):
-            continue
-        if wanted.parameter("as"):
-            if sorted(wanted.parameters) == sorted(_AGGREGATED_PARAMETERS):
-                return True
-            continue
-        return False
-    raise not_acceptable([JSON, "application/yaml"])
+    """Return True if the client accepts the aggregated form, even if it prefers another one.
+
+    Raises:
+        RequestError: 406, the client accepts no form of discovery.
+    """
+    if any(
+        accepted_type(wanted) and dict(wanted.parameters).items() >= _AGGREGATED_PARAMETERS.items()
+        for wanted in parse_accept(accept)
+    ):
+        return True
+    plain_type(accept)
+    return False
 
 
 def _core_versions() -> dict[str, Any]:

@@ -17,7 +17,12 @@ from typing import Any
 
 from clientgo.apiserver.kinds.defaults import set_defaults
 from clientgo.apiserver.kinds.generations import GENERATION_FIELDS, raises_generation
-from clientgo.apiserver.kinds.typed_objects import TypeMismatchError, read_typed, validate_typed
+from clientgo.apiserver.kinds.typed_objects import (
+    TypeMismatchError,
+    read_typed,
+    validate_typed,
+    zero_value,
+)
 from clientgo.apiserver.resources.errors import bad_request
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, Strategy
@@ -84,7 +89,7 @@ class BuiltinStrategy(Strategy):
     def empty_object(self, resource: ResourceType) -> Object:
         """Return an object with the fields that are always there."""
         obj = super().empty_object(resource)
-        return read_typed(obj, self.openapi_type)[0] if self.openapi_type else obj
+        return obj | zero_value(self.openapi_type) if self.openapi_type else obj
 
     def spec_changed(self, new: Object, old: Object) -> bool:
         """Return True if a field has changed that raises the kind's generation."""

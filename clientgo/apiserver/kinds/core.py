@@ -269,6 +269,13 @@ def _complete_cluster_ips(spec: Object) -> None:
 # -- pods
 
 
+_COMPLETED = {
+    "Succeeded": "The pod has completed successfully.",
+    "Failed": "The pod failed.",
+}
+"""Messages of the phases in which a pod is completed."""
+
+
 class PodStrategy(StatusStrategy):
     """Pods. They are stored, not run."""
 
@@ -299,6 +306,14 @@ class PodStrategy(StatusStrategy):
             if field in old["spec"]:
                 new["spec"].setdefault(field, old["spec"][field])
         admit_pod(new["spec"])
+
+    def row_conditions(self, obj: Object) -> list[dict[str, str]]:
+        """Return that the pod is completed, if it is."""
+        phase = obj.get("status", {}).get("phase", "")
+        if phase not in _COMPLETED:
+            return []
+        message = _COMPLETED[phase]
+        return [{"type": "Completed", "status": "True", "reason": phase, "message": message}]
 
     def initial_status(self, obj: Object) -> Object:
         """Return the phase Pending and the quality of service class."""

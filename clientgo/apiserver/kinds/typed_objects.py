@@ -105,6 +105,18 @@ def _read_object(
     return read
 
 
+def zero_value(openapi_type: OpenAPIType) -> Object:
+    """Return an object that no field is set in, with the fields that are always written."""
+    zero: Object = {
+        name: None for name in openapi_type.node.get("required", ()) if name not in _HEADER
+    }
+    for name, default in _defaults(openapi_type):
+        if name not in _HEADER and (name in zero or default == {}):
+            field = openapi_type.field(name)
+            zero[name] = zero_value(field) if field and default == {} else default
+    return zero
+
+
 def _null_member(field: OpenAPIType) -> Any:
     """Return what null means in a map: the zero value of its member type."""
     if field.node.get("oneOf") == _QUANTITY:

@@ -17,7 +17,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.requests.options import ListQuery, check_list_match
+from clientgo.apiserver.requests.options import ListQuery
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -108,18 +108,20 @@ def list_page(
     """Find the objects that a list asks for.
 
     Raises:
-        RequestError: 400 and 422 for options, 410 for expired history, 504 for a future version.
+        RequestError: 400 for options, 410 for expired history, 504 for a future version.
     """
-    check_list_match(options)
     if options.continue_token:
         return _next_page(storage, collection, selection, options)
     version = parse_list_version(options.resource_version)
     if version > storage.version:
         raise future_resource_version(version, storage.version)
-    at = version if options.match == "Exact" else None
+    exact = options.match == "Exact" or bool(options.limit and version and not options.match)
+    at = version if exact else None
     if at is not None and at < collection.expired:
         raise expired("The resourceVersion for the provided list is too old.")
-    return _page(storage, collection, selection, options.limit, at, after="")
+    # The cache of a real server, which answers this, has no pages.
+    limit = 0 if options.resource_version == "0" else options.limit
+    return _page(storage, collection, selection, limit, at, after="")
 
 
 def parse_list_version(text: str) -> int:

@@ -140,7 +140,7 @@ def delete_options(request: Request) -> DeleteOptions:
     if policy is not None and orphan is not None:
         detail = "orphanDependents and deletionPropagation cannot be both set"
         causes.append(FieldError.invalid("propagationPolicy", policy, detail))
-    if policy and policy not in list(Propagation):
+    if policy is not None and policy not in list(Propagation):
         causes.append(FieldError.not_supported("propagationPolicy", policy, [*Propagation, "nil"]))
     if causes:
         raise invalid_options("DeleteOptions", causes)
@@ -166,93 +166,92 @@ def delete_options(request: Request) -> DeleteOptions:
 def _delete_query(request: Request) -> dict[str, Any]:
     """Return the query of a DELETE in the form of the body."""
     given: dict[str, Any] = {"dryRun": request.query.get("dryRun")}
-    if policy := request.parameter("propagationPolicy"):
-        given["propagationPolicy"] = policy
+    if "propagationPolicy" in request.query:
+        given["propagationPolicy"] = request.parameter("propagationPolicy")
     if "orphanDependents" in request.query:
         given["orphanDependents"] = request.flag("orphanDependents")
-    if grace := request.parameter("gracePeriodSeconds"):
-        given["gracePeriodSeconds"] = parse_integer(grace)
+    if "gracePeriodSeconds" in request.query:
+        given["gracePeriodSeconds"] = parse_integer(request.parameter("gracePeriodSeconds"))
     given["preconditions"] = {
-        name: request.parameter(name)
-        for name in ("uid", "resourceVersion")
-        if name in request.query
+        name: value for name in ("uid", "resourceVersion") if (value := request.parameter(name))
     }
     return given
 
 
-def list_options(request: Request) -> ListQuery:
-    """Read ``ListOptions``; lists and watches check the combinations with their own rules.
+def list_options(request: Request, *, watch: bool = False) -> ListQuery:
+    """Read the ``ListOptions`` of a list or of a watch.
 
     Raises:
-        RequestError: 400, a selector or a number can't be parsed.
+        RequestError: 400, a selector or a number can't be parsed; 422, options contradict each
+            other.
     """
     try:
         labels = parse_label_selector(request.parameter("labelSelector"))
         fields = parse_field_selector(request.parameter("fieldSelector"))
     except SelectorError as error:
         raise bad_request(str(error)) from error
-    timeout = request.parameter("timeoutSeconds")
-    return ListQuery(
+    numbers = {
+        name: parse_integer(request.parameter(name))
+        for name in ("timeoutSeconds", "limit")
+        if name in request.query
+    }
+    options = ListQuery(
         labels,
         fields,
         request.parameter("resourceVersion"),
         request.parameter("resourceVersionMatch"),
-        max(0, parse_integer(request.parameter("limit") or "0")),
+        max(0, numbers.get("limit", 0)),
         request.parameter("continue"),
-        parse_integer(timeout) if timeout else None,
+        numbers.get("timeoutSeconds"),
         request.flag("allowWatchBookmarks"),
         request.flag("sendInitialEvents") if "sendInitialEvents" in request.query else None,
     )
+    if causes := _watch_causes(options) if watch else _list_causes(options):
+        raise invalid_options("ListOptions", causes)
+    return options
 
 
-def check_list_match(options: ListQuery) -> None:
-    """Refuse invalid combinations of resourceVersionMatch for a list.
+_MATCH = "resourceVersionMatch"
+_NO_CONTINUE = FieldError.forbidden(_MATCH, f"{_MATCH} is forbidden when continue is provided")
 
-    Raises:
-        RequestError: 422.
-    """
+
+def _list_causes(options: ListQuery) -> list[FieldError]:
+    """Return the errors of a list's combinations of options."""
+    match, version = options.match, options.resource_version
+    causes = []
+    if match:
+        if not version:
+            detail = f"{_MATCH} is forbidden unless resourceVersion is provided"
+            causes.append(FieldError.forbidden(_MATCH, detail))
+        if options.continue_token:
+            causes.append(_NO_CONTINUE)
+        if match not in ("Exact", "NotOlderThan"):
+            causes.append(FieldError.not_supported(_MATCH, match, ["Exact", "NotOlderThan", ""]))
+        if match == "Exact" and version == "0":
+            detail = f'{_MATCH} "exact" is forbidden for resourceVersion "0"'
+            causes.append(FieldError.forbidden(_MATCH, detail))
     if options.send_initial_events is not None:
-        cause = FieldError.forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list")
-        raise invalid_options("ListOptions", [cause])
-    path, match, version = "resourceVersionMatch", options.match, options.resource_version
-    if not match:
-        return
+        detail = "sendInitialEvents is forbidden for list"
+        causes.append(FieldError.forbidden("sendInitialEvents", detail))
+    return causes
+
+
+def _watch_causes(options: ListQuery) -> list[FieldError]:
+    """Return the errors of a watch's combinations of options."""
+    match, initial = options.match, options.send_initial_events
     causes = []
-    if not version:
-        causes.append(
-            FieldError.forbidden(path, f"{path} is forbidden unless resourceVersion is provided")
-        )
-    if options.continue_token:
-        causes.append(FieldError.forbidden(path, f"{path} is forbidden when continue is provided"))
-    if match not in ("Exact", "NotOlderThan"):
-        causes.append(FieldError.not_supported(path, match, ["Exact", "NotOlderThan", ""]))
-    elif match == "Exact" and version == "0":
-        causes.append(
-            FieldError.forbidden(path, f'{path} "exact" is forbidden for resourceVersion "0"')
-        )
-    if causes:
-        raise invalid_options("ListOptions", causes)
-
-
-def check_watch_match(options: ListQuery) -> None:
-    """Refuse invalid combinations of resourceVersionMatch and sendInitialEvents.
-
-    Raises:
-        RequestError: 422.
-    """
-    path, match, initial = "resourceVersionMatch", options.match, options.send_initial_events
-    causes = []
-    if match and initial is None:
-        detail = f"{path} is forbidden for watch unless sendInitialEvents is provided"
-        causes.append(FieldError.forbidden(path, detail))
-    if initial is not None:
-        if not match:
-            detail = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-            causes.append(FieldError.forbidden(path, detail))
-        elif match != "NotOlderThan":
-            causes.append(FieldError.not_supported(path, match, ["NotOlderThan"]))
-    if causes:
-        raise invalid_options("ListOptions", causes)
+    if initial is not None and match != "NotOlderThan":
+        detail = f"sendInitialEvents requires setting {_MATCH} to NotOlderThan"
+        causes.append(FieldError.forbidden(_MATCH, detail))
+    if match:
+        if initial is None:
+            detail = f"{_MATCH} is forbidden for watch unless sendInitialEvents is provided"
+            causes.append(FieldError.forbidden(_MATCH, detail))
+        if match != "NotOlderThan":
+            causes.append(FieldError.not_supported(_MATCH, match, ["NotOlderThan"]))
+        if options.continue_token:
+            causes.append(_NO_CONTINUE)
+    return causes
 
 
 def parse_integer(text: str) -> int:

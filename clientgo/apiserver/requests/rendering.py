@@ -14,10 +14,12 @@ from typing import Any
 
 from clientgo.apiserver.http.messages import Response
 from clientgo.apiserver.http.negotiation import Form, Included, Representation
+from clientgo.apiserver.resources.errors import RequestError, internal
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object, StoredObject, decode, encode
 
 META_VERSION = "meta.k8s.io/v1"
+"""apiVersion of a Table or of metadata, if the client does not ask for another."""
 
 
 def object_response(
@@ -49,15 +51,24 @@ def render_object(resource: Resource, stored: StoredObject, representation: Repr
     if representation.form is Form.OBJECT:
         return obj
     if representation.form is Form.METADATA:
-        return partial_metadata(obj)
+        return partial_metadata(obj, representation.version)
+    if representation.form is Form.METADATA_LIST:
+        if resource.is_custom:
+            raise internal("content is not a list")
+        raise _other_form(representation.form, "not a list")
     version = obj["metadata"].get("resourceVersion", "")
-    return make_table(resource, [obj], {"resourceVersion": version}, representation.included)
+    return make_table(resource, [obj], {"resourceVersion": version}, representation)
 
 
-def partial_metadata(obj: dict[str, Any]) -> dict[str, Any]:
+def _other_form(form: Form, what: str) -> RequestError:
+    message = f"you requested {form.value}, but the requested object is {what}"
+    return RequestError(406, "NotAcceptable", message)
+
+
+def partial_metadata(obj: dict[str, Any], api_version: str = META_VERSION) -> dict[str, Any]:
     """Return an object reduced to its metadata."""
     return {
-        "apiVersion": META_VERSION,
+        "apiVersion": api_version,
         "kind": Form.METADATA.value,
         "metadata": obj["metadata"],
     }
@@ -75,13 +86,15 @@ def list_response(
     objects = [resource.decode(item) for item in items]
     body: dict[str, Any]
     if representation.form is Form.TABLE:
-        body = make_table(resource, objects, metadata, representation.included)
+        body = make_table(resource, objects, metadata, representation)
     elif representation.form is Form.METADATA:
+        raise _other_form(representation.form, "a list")
+    elif representation.form is Form.METADATA_LIST:
         body = {
-            "kind": f"{Form.METADATA.value}List",
-            "apiVersion": META_VERSION,
+            "kind": Form.METADATA_LIST.value,
+            "apiVersion": representation.version,
             "metadata": metadata,
-            "items": [partial_metadata(obj) for obj in objects],
+            "items": [partial_metadata(obj, representation.version) for obj in objects],
         }
     else:
         body = decode(encode_list(resource, items, metadata))
@@ -113,32 +126,29 @@ def make_table(
     resource: Resource,
     objects: Sequence[Object],
     metadata: dict[str, Any],
-    included: Included = Included.METADATA,
+    representation: Representation,
 ) -> dict[str, Any]:
     """Return a Table of objects; ``metadata`` is that of the list."""
-    columns = resource.strategy.columns
     return {
         "kind": "Table",
-        "apiVersion": "meta.k8s.io/v1",
+        "apiVersion": representation.version,
         "metadata": metadata,
-        "columnDefinitions": [column.definition() for column in columns],
-        "rows": [
-            {
-                "cells": [column.cell(obj) for column in columns],
-                "object": _included_object(obj, included),
-            }
-            for obj in objects
-        ],
+        "columnDefinitions": [column.definition() for column in resource.strategy.columns],
+        "rows": [_row(resource, obj, representation) for obj in objects],
     }
 
 
-def _included_object(obj: Object, included: Included) -> Object | None:
-    if included is Included.NONE:
-        return None
-    if included is Included.OBJECT:
-        return obj
-    return {
-        "kind": "PartialObjectMetadata",
-        "apiVersion": "meta.k8s.io/v1",
-        "metadata": obj["metadata"],
-    }
+def _row(resource: Resource, obj: Object, representation: Representation) -> dict[str, Any]:
+    row: dict[str, Any] = {"cells": [column.cell(obj) for column in resource.strategy.columns]}
+    if conditions := resource.strategy.row_conditions(obj):
+        row["conditions"] = conditions
+    return row | {"object": _included_object(obj, representation)}
+
+
+def _included_object(obj: Object, representation: Representation) -> Object | None:
+    match representation.included:
+        case Included.NONE:
+            return None
+        case Included.OBJECT:
+            return obj
+    return partial_metadata(obj, representation.version)

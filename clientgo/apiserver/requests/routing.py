@@ -51,7 +51,11 @@ async def answer_resource_request(
     if not _scope_fits(resource, info):
         return page_not_found()
     verb = _choose_verb(request, resource, info)
-    representation = negotiate(request.headers.get("accept", ""), streaming=verb is watch)
+    representation = negotiate(
+        request.headers.get("accept", ""),
+        streaming=verb is watch,
+        builtin=not resource.is_custom,
+    )
     if representation.form is Form.TABLE:
         included = parse_included(request.parameter("includeObject"))
         representation = replace(representation, included=included)

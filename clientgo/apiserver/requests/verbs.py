@@ -112,7 +112,7 @@ async def list_objects(call: VerbCall) -> AnyResponse:
 
 async def watch(call: VerbCall) -> AnyResponse:
     """Answer the changes of a collection."""
-    options = list_options(call.request)
+    options = list_options(call.request, watch=True)
     selection = selection_of(call.resource, call.namespace, options)
     return WatchStream(call.state, call.resource, selection, call.representation, options)
 
@@ -217,6 +217,8 @@ async def delete_collection(call: VerbCall) -> AnyResponse:
     """Delete the selected objects; answer their last states."""
     options = delete_options(_without_list_version(call.request))
     listed = list_options(call.request)
+    if listed.resource_version not in ("", "0") and not listed.match:
+        listed = replace(listed, match="Exact")  # upstream lists in pages, which are exact
     selection = selection_of(call.resource, call.namespace, listed)
     storage = call.state.storage
     collection = storage.collection(call.resource.collection_key)

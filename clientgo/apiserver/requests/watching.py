@@ -22,7 +22,7 @@ from clientgo.apiserver.http.messages import Message, Receive, Send, head
 from clientgo.apiserver.http.negotiation import Form, Representation
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.requests.listing import Selection
-from clientgo.apiserver.requests.options import ListQuery, check_watch_match
+from clientgo.apiserver.requests.options import ListQuery
 from clientgo.apiserver.requests.rendering import make_table, partial_metadata
 from clientgo.apiserver.resources.errors import RequestError, expired, internal
 from clientgo.apiserver.resources.resource import Resource
@@ -82,17 +82,15 @@ class WatchStream:
         """Choose the position; from here on no change is missed.
 
         Raises:
-            RequestError: 422 or 500, the options contradict each other or can't be read.
+            RequestError: 500, the version can't be read.
         """
-        check_watch_match(options)
         self.resource = resource
         self._storage = state.storage
         self._open_watches = state.watches
         self._collection: Collection = state.storage.collection(resource.collection_key)
         self._selection = selection
         self.headers: list[tuple[str, str]] = []
-        self._form = representation.form
-        self._included = representation.included
+        self._representation = representation
         self._bookmarks = options.bookmarks
         self._timeout = options.timeout
         self._failure: RequestError | None = None
@@ -265,13 +263,14 @@ class WatchStream:
         return b'{"type":"%s","object":%s}\n' % (kind.encode(), body)
 
     def _render(self, stored: StoredObject) -> bytes:
-        if self._form is Form.OBJECT:
+        form = self._representation.form
+        if form in (Form.OBJECT, Form.METADATA_LIST):  # an event has no list, so it is not changed
             return self.resource.encoded(stored)
         obj = self.resource.decode(stored)
-        if self._form is Form.METADATA:
-            return encode(partial_metadata(obj))
+        if form is Form.METADATA:
+            return encode(partial_metadata(obj, self._representation.version))
         version = obj["metadata"]["resourceVersion"]
-        table = make_table(self.resource, [obj], {"resourceVersion": version}, self._included)
+        table = make_table(self.resource, [obj], {"resourceVersion": version}, self._representation)
         if not self._table_columns:
             table["columnDefinitions"] = None
         self._table_columns = False
@@ -282,10 +281,12 @@ class WatchStream:
         if annotations:
             metadata["annotations"] = annotations
         obj = self.resource.strategy.empty_object(self.resource) | {"metadata": metadata}
-        if self._form is Form.METADATA:
-            obj = partial_metadata(obj)
-        elif self._form is Form.TABLE:
-            obj = make_table(self.resource, [obj], {"resourceVersion": metadata["resourceVersion"]})
+        representation = self._representation
+        if representation.form is Form.METADATA:
+            obj = partial_metadata(obj, representation.version)
+        elif representation.form is Form.TABLE:
+            shown = {"resourceVersion": metadata["resourceVersion"]}
+            obj = make_table(self.resource, [obj], shown, representation)
         return self._line("BOOKMARK", encode(obj))
 
 

@@ -123,6 +123,10 @@ class Strategy:
         """Return an object without content, for bookmarks."""
         return {"apiVersion": resource.api_version, "kind": resource.kind}
 
+    def row_conditions(self, obj: Object) -> list[dict[str, str]]:
+        """Return the conditions of an object's row in a Table: whether it is completed."""
+        return []
+
     def prepare_for_create(self, obj: Object) -> None:
         """Set and remove what only the server may set."""
 
