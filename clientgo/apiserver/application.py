@@ -16,6 +16,7 @@ from clientgo.apiserver.auth.authentication.shared_token import Authenticator
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery.discovery import discover
 from clientgo.apiserver.discovery.openapi import answer_openapi
+from clientgo.apiserver.discovery.server_pages import HEALTH_PATHS, answer_server_page
 from clientgo.apiserver.faults.control import CONTROL_PATH, FaultControl
 from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.http.browser_check import BrowserCheck, Sender
@@ -26,35 +27,18 @@ from clientgo.apiserver.http.messages import (
     Response,
     Send,
     failure_response,
-    json_response,
     page_not_found,
     read_request,
-    text_response,
 )
 from clientgo.apiserver.requests.routing import answer_resource_request
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
     internal,
-    method_not_allowed,
 )
 from clientgo.apiserver.storage.journal import JournalError
 
 LOG = logging.getLogger("clientgo.apiserver")
-
-_HEALTH_PATHS = frozenset({"/healthz", "/livez", "/readyz"})
-
-VERSION = {
-    "major": "1",
-    "minor": "36",
-    "gitVersion": "v1.36.0+clientgo",
-    "gitCommit": "",
-    "gitTreeState": "clean",
-    "buildDate": "1970-01-01T00:00:00Z",
-    "goVersion": "",
-    "compiler": "",
-    "platform": "python",
-}
 
 
 class Application:
@@ -105,7 +89,7 @@ class Application:
         await answer.send(send, receive)
 
     async def _admit(self, request: Request) -> AnyResponse:
-        if request.path not in _HEALTH_PATHS:
+        if request.path not in HEALTH_PATHS:
             self._authenticator.check(request.headers.get("authorization", ""))
         return await self._faults.answer(request, self._state.storage, self._answer)
 
@@ -117,15 +101,10 @@ class Application:
         path = request.path
         if self._fault_control is not None and path == CONTROL_PATH:
             return self._fault_control.answer(request)
-        if path in _HEALTH_PATHS:
-            return text_response("ok")
-        if path.rstrip("/") == "/version":
-            if request.method != "GET":
-                raise method_not_allowed()
-            return json_response(VERSION)
         registry = self._state.registry
         return (
-            discover(registry, path, request.headers.get("accept", ""))
+            answer_server_page(self._state, request)
+            or discover(registry, request)
             or answer_openapi(registry, request)
             or page_not_found()
         )

@@ -47,9 +47,10 @@ class Api:
             timeout=30,
         )
         is_json = "json" in answer.headers.get("content-type", "")
-        read = json.loads(answer.data) if answer.data and is_json else answer.data.decode()
+        text = answer.data.decode()
+        read = (json.loads(text) if is_json else text) if text else None
         warnings = tuple(answer.headers.getlist("warning"))
-        return Answer(answer.status, read or None, warnings, answer.headers)
+        return Answer(answer.status, read, warnings, answer.headers)
 
     def get(self, path: str, **query: str) -> Any:
         """Read something that must be there."""

@@ -152,7 +152,7 @@ def test_a_body_in_json_ends_in_a_newline(widgets: Api, path: str, accept: str) 
         ("/apis/apps/v2/deployments", True),
         ("/apis/apps/v1/unknown", True),
         ("/api/v1/unknown", True),
-        ("/api/v2/pods", False),
+        ("/api/v2/pods", True),
         ("/apis/unknown.example.com/v1/things", False),
     ],
 )

@@ -45,7 +45,7 @@ class NamespaceLifecycle:
         Raises:
             RequestError: 404 or 403.
         """
-        if not resource.namespaced:
+        if not resource.namespaced or not namespace:
             return
         terminating = self._terminating.get(namespace)
         if terminating is None:

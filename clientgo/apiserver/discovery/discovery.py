@@ -11,8 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.apiserver.http.messages import JSON, Response, json_response, page_not_found
-from clientgo.apiserver.http.negotiation import accepted_type, parse_accept, plain_type
+from clientgo.apiserver.http.messages import JSON, Request, Response, page_not_found, value_response
+from clientgo.apiserver.http.negotiation import (
+    accepted_type,
+    parse_accept,
+    plain_type,
+)
+from clientgo.apiserver.resources.errors import method_not_allowed, resource_not_found
 from clientgo.apiserver.resources.registry import ApiGroup, ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource, Subresource
 from clientgo.apiserver.storage.storage import encode
@@ -22,39 +27,44 @@ _AGGREGATED_TYPE = f"{JSON};g=apidiscovery.k8s.io;v=v2;as={_AGGREGATED_KIND}"
 _AGGREGATED_PARAMETERS = {"g": "apidiscovery.k8s.io", "v": "v2", "as": _AGGREGATED_KIND}
 
 
-def discover(registry: ResourceRegistry, path: str, accept: str) -> Response | None:
+def discover(registry: ResourceRegistry, request: Request) -> Response | None:
     """Answer a discovery path; return None for other paths.
 
+    The documents of groups are those of the aggregator, which does not look at the method.
+
     Raises:
-        RequestError: 406, the client accepts no form of discovery.
+        RequestError: 406, the client accepts no form of discovery; 405 and 404.
     """
-    match path.strip("/").split("/"):
+    accept = request.headers.get("accept", "")
+    match request.path.removesuffix("/").split("/")[1:]:
         case ["api"]:
+            _check_method(request)
             if _wants_aggregated(accept):
                 return _aggregated(registry, [g for g in registry.groups() if not g.name])
-            return json_response(_core_versions())
+            return value_response(_core_versions(), plain_type(accept))
         case ["apis"]:
             groups = [group for group in registry.groups() if group.name]
             if _wants_aggregated(accept):
                 return _aggregated(registry, groups)
-            return json_response(
-                {
-                    "kind": "APIGroupList",
-                    "apiVersion": "v1",
-                    "groups": [_group_document(group) for group in groups],
-                }
-            )
+            documents = [_group_document(group) for group in groups]
+            document = {"kind": "APIGroupList", "apiVersion": "v1", "groups": documents}
+            return value_response(document, plain_type(accept))
         case ["api", version]:
-            return _version_response(registry, "", version)
+            return _version_response(registry, request, "", version)
         case ["apis", name]:
             group = next((item for item in registry.groups() if item.name == name), None)
             if group is None or not name:
                 return page_not_found()
             document = {"kind": "APIGroup", "apiVersion": "v1", **_group_document(group)}
-            return json_response(document)
+            return value_response(document, plain_type(accept))
         case ["apis", name, version]:
-            return _version_response(registry, name, version)
+            return _version_response(registry, request, name, version)
     return None
+
+
+def _check_method(request: Request) -> None:
+    if request.method != "GET":
+        raise method_not_allowed()
 
 
 def _wants_aggregated(accept: str) -> bool:
@@ -91,16 +101,23 @@ def _group_document(group: ApiGroup) -> dict[str, Any]:
 # -- one document per version
 
 
-def _version_response(registry: ResourceRegistry, group: str, version: str) -> Response:
+def _version_response(
+    registry: ResourceRegistry, request: Request, group: str, version: str
+) -> Response:
     resources = registry.of_version(group, version)
+    builtin = group in registry.builtin_groups
     if resources is None:
+        if builtin:
+            raise resource_not_found()
         return page_not_found()
+    if builtin:
+        _check_method(request)
     document: dict[str, Any] = {"kind": "APIResourceList"}
     if group:
         document["apiVersion"] = "v1"
     document["groupVersion"] = f"{group}/{version}" if group else version
     document["resources"] = _resource_entries(resources)
-    return json_response(document)
+    return value_response(document, plain_type(request.headers.get("accept", "")))
 
 
 def _resource_entries(resources: Mapping[str, Resource]) -> list[dict[str, Any]]:

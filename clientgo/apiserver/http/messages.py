@@ -152,6 +152,16 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(status, encode(value) + b"\n")
 
 
+def value_response(value: Any, media_type: str, status: int = 200) -> Response:
+    """Return a response with a JSON value in a media type: JSON or YAML."""
+    if media_type == JSON:
+        return json_response(value, status)
+    import yaml  # slow to import, and rarely needed
+
+    text: str = yaml.safe_dump(value, sort_keys=False)
+    return Response(status, text.encode(), media_type)
+
+
 def text_response(text: str, status: int = 200) -> Response:
     """Return a response in plain text, as for paths outside of the API."""
     return Response(status, text.encode(), TEXT)

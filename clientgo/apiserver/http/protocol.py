@@ -43,6 +43,20 @@ KEEP_ALIVE_TIMEOUT = 90
 _KEEP_ALIVE_PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A dead peer is noticed after two minutes."""
 
+_METHOD = re.compile(rb"\r?\n?([!#$%&'*+.^_`|~0-9A-Za-z-]+) ")
+
+_PARSED_METHODS = frozenset(
+    (
+        b"ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY "
+        b"MKCALENDAR MKCOL MOVE NOTIFY OPTIONS PATCH POST PROPFIND PROPPATCH PURGE PUT REBIND "
+        b"REPORT SEARCH SOURCE SUBSCRIBE TRACE UNBIND UNLINK UNLOCK UNSUBSCRIBE"
+    ).split()
+)
+"""Methods that the parser knows."""
+
+_UNKNOWN_METHOD = b"SOURCE"
+"""What the parser is given instead of a method that it does not know. Nothing serves either."""
+
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 
 
@@ -72,6 +86,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._outside_body = 0
         """Bytes received since the last byte of a body."""
         self._in_head = False
+        self._between_requests = True
 
     # -- called by the event loop
 
@@ -98,6 +113,8 @@ class HttpProtocol(HttpToolsProtocol):
     def data_received(self, data: bytes) -> None:
         """Read more of a request."""
         self._outside_body += len(data)
+        if self._between_requests:
+            data = _with_parsed_method(data)
         super().data_received(data)
         if self._outside_body > HEAD_LIMIT and not self.transport.is_closing():
             self._refuse(431, "Request Header Fields Too Large")
@@ -121,6 +138,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().on_message_begin()
         self.scope["extensions"] = {CONNECTION: self.transport}  # type: ignore[dict-item]
         self._in_head = True
+        self._between_requests = False
         self._expect_within(HEAD_TIMEOUT)
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -142,6 +160,7 @@ class HttpProtocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """End the wait for the request."""
+        self._between_requests = True
         self._outside_body = 0
         self._read_deadline = math.inf
         super().on_message_complete()
@@ -209,6 +228,17 @@ class HttpProtocol(HttpToolsProtocol):
             self.transport.abort()
             return
         self._set_timer()
+
+
+def _with_parsed_method(data: bytes) -> bytes:
+    """Return the begin of a request with a method that the parser does not refuse.
+
+    A real API server answers any method: with 405, or where methods do not matter.
+    """
+    found = _METHOD.match(data)
+    if found is None or found[1] in _PARSED_METHODS:
+        return data
+    return data[: found.start(1)] + _UNKNOWN_METHOD + data[found.end(1) :]
 
 
 def _enable_keep_alive(connection: socket.socket) -> None:

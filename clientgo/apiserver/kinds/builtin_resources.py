@@ -125,6 +125,12 @@ _RETURNED_WHEN_DELETED = frozenset(
 )
 """Resources whose deletion answers the object; that of the others answers a Status."""
 
+_DEPRECATIONS: Mapping[str, str] = {
+    "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
+    "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+}
+"""Warnings for the clients of deprecated resources."""
+
 _CONNECT = ("create", "get")
 _PROXY = ("create", "delete", "get", "patch", "update")
 
@@ -227,6 +233,7 @@ def _resource(api_version: str, row: Row) -> Resource:
         read=conversion.read if conversion else None,
         read_until=sys.maxsize,
         write=conversion.write if conversion else None,
+        deprecation=_DEPRECATIONS.get(row.plural, ""),
     )
 
 

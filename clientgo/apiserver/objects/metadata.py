@@ -163,7 +163,9 @@ def create_causes(
         causes += name_causes(name, rule)
     else:
         causes.append(FieldError.required("metadata.name", "name or generateName is required"))
-    if namespaced and DNS_LABEL.problems(namespace := metadata.get("namespace", "")):
+    if namespaced and not (namespace := metadata.get("namespace", "")):
+        causes.append(FieldError.required("metadata.namespace"))
+    elif namespaced and DNS_LABEL.problems(namespace):
         causes.append(FieldError.invalid("metadata.namespace", namespace, DNS_LABEL.reason))
     return causes + _content_causes(metadata)
 

@@ -38,6 +38,8 @@ from clientgo.schema.field_errors import FieldError
 
 _MAX_MANAGER_LENGTH = 128
 _SIGNED = re.compile(r"[+-]?[0-9]{1,19}")
+_DURATION = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)")
+"""A duration of Go."""
 
 
 _Int64 = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
@@ -252,6 +254,18 @@ def _watch_causes(options: ListQuery) -> list[FieldError]:
         if options.continue_token:
             causes.append(_NO_CONTINUE)
     return causes
+
+
+def check_timeout(request: Request) -> None:
+    """Refuse a ``timeout`` parameter that is no duration; the value is not used.
+
+    Raises:
+        RequestError: 400.
+    """
+    text = request.parameter("timeout")
+    if text and not _DURATION.fullmatch(text):
+        why = f'time: invalid duration "{text}"'
+        raise bad_request(f"invalid timeout specified in the request URL - {why}")
 
 
 def parse_integer(text: str) -> int:

@@ -46,9 +46,8 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
     Raises:
         RequestError: 415 or 400, the patch is of no known type or can't be read.
     """
-    apply_patch = _patch_types(resource).get(media_type(request))
-    if apply_patch is None:
-        raise unsupported_media_type(_patch_types(resource))
+    check_patch_type(request, resource)
+    apply_patch = _patch_types(resource)[media_type(request)]
     patch, _ = parse_json(request.body)
     if media_type(request) == JSON_PATCH and isinstance(patch, list):
         _check_operations(len(patch))
@@ -68,6 +67,17 @@ def make_patcher(request: Request, resource: Resource) -> Patcher:
         return patched
 
     return patcher
+
+
+def check_patch_type(request: Request, resource: Resource) -> None:
+    """Refuse a patch of a type that the resource does not have.
+
+    Raises:
+        RequestError: 415.
+    """
+    types = [*_patch_types(resource), APPLY_PATCH]
+    if media_type(request) not in types:
+        raise unsupported_media_type(types)
 
 
 def _check_operations(count: int) -> None:

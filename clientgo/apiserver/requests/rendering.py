@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from clientgo.apiserver.http.messages import Response
+from clientgo.apiserver.http.messages import Response, value_response
 from clientgo.apiserver.http.negotiation import Form, Included, Representation
 from clientgo.apiserver.resources.errors import RequestError, internal
 from clientgo.apiserver.resources.resource import Resource
@@ -32,17 +32,7 @@ def object_response(
     if representation.is_stored_form:
         return Response(status, resource.encoded(stored) + b"\n")
     body = render_object(resource, stored, representation)
-    return Response(status, serialise(body, representation), representation.media_type)
-
-
-def serialise(body: Any, representation: Representation) -> bytes:
-    """Encode a JSON value in the negotiated media type."""
-    if representation.media_type == "application/json":
-        return encode(body) + b"\n"
-    import yaml  # slow to import, and rarely needed
-
-    text: str = yaml.safe_dump(body, sort_keys=False)
-    return text.encode()
+    return value_response(body, representation.media_type, status)
 
 
 def render_object(resource: Resource, stored: StoredObject, representation: Representation) -> Any:
@@ -98,7 +88,7 @@ def list_response(
         }
     else:
         body = decode(encode_list(resource, items, metadata))
-    return Response(200, serialise(body, representation), representation.media_type)
+    return value_response(body, representation.media_type)
 
 
 def encode_list(

@@ -25,6 +25,10 @@ class RequestInfo:
     namespace: str = ""
     name: str = ""
     subresource: str = ""
+    watch: bool = False
+    """The path begins with ``watch``, as watches did before they had a parameter."""
+    empty_namespace: bool = False
+    """The path has ``namespaces`` without a name."""
 
 
 def parse_path(path: str) -> RequestInfo | None:
@@ -36,11 +40,15 @@ def parse_path(path: str) -> RequestInfo | None:
         group, version, rest = parts[1], parts[2], parts[3:]
     else:
         return None
-    if "" in rest:
-        return None
-    namespace = ""
+    watch = rest[0] == "watch" and len(rest) > 1
+    if watch:
+        rest = rest[1:]
+    namespace, empty_namespace = "", False
     if rest[0] == "namespaces" and len(rest) > 2 and not _below_a_namespace_object(group, rest):
         namespace, rest = rest[1], rest[2:]
+        empty_namespace = not namespace
+    if "" in rest:
+        rest = [""]  # there is no such resource
     return RequestInfo(
         group,
         version,
@@ -48,6 +56,8 @@ def parse_path(path: str) -> RequestInfo | None:
         namespace=namespace,
         name=rest[1] if len(rest) > 1 else "",
         subresource="/".join(rest[2:]),
+        watch=watch,
+        empty_namespace=empty_namespace,
     )
 
 

@@ -13,6 +13,8 @@ from clientgo.apiserver.http.messages import AnyResponse, Request, page_not_foun
 from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter
+from clientgo.apiserver.requests.options import check_timeout
+from clientgo.apiserver.requests.patching import check_patch_type
 from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
 from clientgo.apiserver.requests.reviews import ANSWERED
 from clientgo.apiserver.requests.subresources import subresource_verb
@@ -25,7 +27,9 @@ from clientgo.apiserver.requests.verbs import (
 )
 from clientgo.apiserver.resources.errors import (
     RequestError,
+    bad_request,
     method_not_allowed,
+    method_not_supported,
     resource_not_found,
 )
 from clientgo.apiserver.resources.resource import Resource
@@ -45,12 +49,16 @@ async def answer_resource_request(
     resources = state.registry.of_version(info.group, info.version)
     resource = resources.get(info.resource) if resources else None
     if resource is None:
-        if info.group in state.registry.builtin_groups and (info.group or resources):
+        if info.group in state.registry.builtin_groups:
             raise resource_not_found()
         return page_not_found()
-    if not _scope_fits(resource, info):
-        return page_not_found()
+    if not _scope_fits(resource, info, request.method):
+        if resource.is_custom:
+            return page_not_found()
+        raise resource_not_found()
     verb = _choose_verb(request, resource, info)
+    if verb is not watch:
+        check_timeout(request)
     representation = negotiate(
         request.headers.get("accept", ""),
         streaming=verb is watch,
@@ -83,11 +91,17 @@ def _warning_headers(call: VerbCall) -> tuple[tuple[str, str], ...]:
     return warning_headers([deprecation, *call.warnings] if deprecation else call.warnings)
 
 
-def _scope_fits(resource: Resource, info: RequestInfo) -> bool:
-    """Return True if the path has a namespace exactly if the resource has one."""
+def _scope_fits(resource: Resource, info: RequestInfo, method: str) -> bool:
+    """Return True if the path has a namespace exactly if the resource has one.
+
+    Lists and watches may be of all namespaces. The router of built-in resources knows the path of
+    such a list, so that other methods are refused later.
+    """
     if info.namespace:
         return resource.namespaced
-    return not (resource.namespaced and info.name)
+    if not resource.namespaced:
+        return True
+    return not info.name and (not resource.is_custom or method in ("GET", "HEAD"))
 
 
 def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Verb:
@@ -96,17 +110,41 @@ def _choose_verb(request: Request, resource: Resource, info: RequestInfo) -> Ver
     Raises:
         RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
     """
+    method = request.method
+    if info.watch:
+        if method != "GET" or info.subresource or "watch" not in resource.verbs:
+            raise method_not_allowed()
+        return watch
     if info.subresource:
-        return subresource_verb(resource, info, request.method)
-    verbs = OBJECT_VERBS if info.name else COLLECTION_VERBS
-    name, verb = verbs.get(request.method, ("", None))
+        return subresource_verb(resource, info, method)
+    if resource.is_custom:
+        return _custom_verb(request, resource, info)
+    name, verb = (OBJECT_VERBS if info.name else COLLECTION_VERBS).get(method, ("", None))
     if verb is None or name not in resource.verbs:
         raise method_not_allowed()
     if name == "create" and (answered := ANSWERED.get((resource.group, resource.plural))):
         return answered
-    across_namespaces = resource.namespaced and not info.namespace
-    if across_namespaces and name in ("create", "deletecollection"):
-        raise method_not_allowed()
-    if name == "list" and request.flag("watch"):
-        return watch
-    return verb
+    if resource.namespaced and not info.namespace and name in ("create", "deletecollection"):
+        if not info.empty_namespace:
+            raise method_not_allowed()
+        if name == "deletecollection":
+            raise bad_request("Namespace parameter required.")
+    return watch if name == "list" and request.flag("watch") else verb
+
+
+def _custom_verb(request: Request, resource: Resource, info: RequestInfo) -> Verb:
+    """Return the handler for a method on custom resources, which have no routes.
+
+    Raises:
+        RequestError: 405 for an unknown method; 400, the path needs a name.
+    """
+    method = "GET" if request.method == "HEAD" else request.method
+    if not info.name and method in ("PUT", "PATCH"):
+        if method == "PATCH":
+            check_patch_type(request, resource)
+        raise bad_request("name must be provided")
+    verbs = OBJECT_VERBS if info.name and method != "POST" else COLLECTION_VERBS
+    name, verb = verbs.get(method, ("", None))
+    if verb is None:
+        raise method_not_supported(resource, "")
+    return watch if name == "list" and request.flag("watch") else verb

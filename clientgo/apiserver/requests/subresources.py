@@ -44,7 +44,8 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
     Raises:
         RequestError: 404 for an unknown subresource, 405 for an unsupported verb.
     """
-    subresource = resource.subresource(info.subresource)
+    name, _, below = info.subresource.partition("/")
+    subresource = resource.subresource(name if name == "proxy" or not below else "")
     if subresource is None:
         raise not_found(resource, info.name) if resource.is_custom else resource_not_found()
     verb = _METHODS.get(method, "")
@@ -92,6 +93,8 @@ async def create_binding(call: VerbCall) -> AnyResponse:
 async def _bind(call: VerbCall) -> AnyResponse:
     """Assign a pod to a node, as schedulers do."""
     binding, _ = decode_object(call.request, "Binding")
+    if (binding.get("metadata") or {}).get("name") != call.name:
+        raise bad_request("name in URL does not match name in Binding object")
     node = (binding.get("target") or {}).get("name")
     if not node:
         raise bad_request("target.name of the binding is missing")
@@ -110,6 +113,8 @@ async def _bind(call: VerbCall) -> AnyResponse:
 async def _evict(call: VerbCall) -> AnyResponse:
     """Delete a pod; disruption budgets are ignored."""
     eviction, _ = decode_object(call.request, "Eviction")
+    if (eviction.get("metadata") or {}).get("name") != call.name:
+        raise bad_request("name in URL does not match name in Eviction object")
     options = eviction.get("deleteOptions") or {}
     await call.writer.delete(
         call.target,

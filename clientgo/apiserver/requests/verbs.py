@@ -39,6 +39,7 @@ from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object, StoredObject, object_key
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
+from clientgo.meta.selectors import parse_field_selector
 from clientgo.schema.field_errors import FieldError
 
 
@@ -68,6 +69,8 @@ Verb = Callable[[VerbCall], Awaitable[AnyResponse]]
 
 async def get(call: VerbCall) -> AnyResponse:
     """Answer one object."""
+    if call.request.flag("export"):
+        raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     _check_get_version(call)
     return object_response(call.resource, existing(call), call.representation)
 
@@ -113,6 +116,10 @@ async def list_objects(call: VerbCall) -> AnyResponse:
 async def watch(call: VerbCall) -> AnyResponse:
     """Answer the changes of a collection."""
     options = list_options(call.request, watch=True)
+    if call.name:
+        options = replace(
+            options, field_selector=parse_field_selector(f"metadata.name={call.name}")
+        )
     selection = selection_of(call.resource, call.namespace, options)
     return WatchStream(call.state, call.resource, selection, call.representation, options)
 
@@ -215,7 +222,7 @@ def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
 
 async def delete_collection(call: VerbCall) -> AnyResponse:
     """Delete the selected objects; answer their last states."""
-    options = delete_options(_without_list_version(call.request))
+    options = delete_options(call.request)
     listed = list_options(call.request)
     if listed.resource_version not in ("", "0") and not listed.match:
         listed = replace(listed, match="Exact")  # upstream lists in pages, which are exact
@@ -228,12 +235,6 @@ async def delete_collection(call: VerbCall) -> AnyResponse:
         if collection.get(item.key) is not None:
             await call.writer.delete(Target(call.resource, namespace, name), options)
     return list_response(call.resource, page.items, page.metadata, call.representation)
-
-
-def _without_list_version(request: Request) -> Request:
-    """Return the request without resourceVersion, which is no precondition of deletions."""
-    query = {key: value for key, value in request.query.items() if key != "resourceVersion"}
-    return replace(request, query=query)
 
 
 # -- bodies
@@ -302,7 +303,6 @@ def _written(call: VerbCall, result: WriteResult) -> Response:
 
 OBJECT_VERBS: dict[str, tuple[str, Verb]] = {
     "GET": ("get", get),
-    "HEAD": ("get", get),
     "PUT": ("update", update),
     "PATCH": ("patch", patch),
     "DELETE": ("delete", delete),
@@ -311,7 +311,6 @@ OBJECT_VERBS: dict[str, tuple[str, Verb]] = {
 
 COLLECTION_VERBS: dict[str, tuple[str, Verb]] = {
     "GET": ("list", list_objects),
-    "HEAD": ("list", list_objects),
     "POST": ("create", create),
     "DELETE": ("deletecollection", delete_collection),
 }
