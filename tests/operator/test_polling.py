@@ -13,7 +13,7 @@ import pytest
 from clientgo.meta import ObjectName
 from clientgo.operator import Context
 from clientgo.operator.errors import AlreadyStartedError, ConfigError, DeclarationError
-from clientgo.operator.sources import poll
+from clientgo.operator.sources import PollingSource, poll
 from tests.operator.world import Gadget, Recording, World, gadget
 
 A, B = ObjectName("default", "a"), ObjectName("default", "b")
@@ -76,10 +76,10 @@ class Poll:
 
     def _waits(self) -> bool:
         """Whether every question was answered, and is to be asked again."""
-        questions = self.source._poller._queue
-        if questions is None:
-            return False
-        statistics = questions.statistics()
+        if isinstance(self.source, PollingSource):
+            deadline = self.world.clock.next_deadline()
+            return deadline is not None and deadline > self.world.clock.monotonic()
+        statistics = self.source._queue.statistics()
         return bool(statistics.ready == statistics.processing == 0 < statistics.delayed)
 
 
@@ -291,7 +291,7 @@ def test_several_questions_can_be_asked_at_a_time(polling: Callable[..., Poll]) 
         poll.recording._answer = None
         with poll.world.running():
             outside.questions(concurrency)
-            threads = [t for t in threading.enumerate() if t.name.startswith("poll-poll-")]
+            threads = [t for t in threading.enumerate() if t.name.startswith("source-poll-")]
             assert len(threads) == concurrency
             assert outside.asked.empty()
             outside.go_on.set()

@@ -14,18 +14,16 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import Any, Final
 
 from clientgo.meta import ObjectName
-from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
+from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.change_events import GenericEvent
 from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
-from clientgo.operator.sources.source import Sink, Source, SourceContext
-from clientgo.process import SupervisedThread
+from clientgo.operator.sources.source import Sink, Source, SourceContext, ThreadSource
 
 _log = logging.getLogger("clientgo.operator.source")
 
@@ -34,12 +32,16 @@ RESTART_DELAY: Final = 1.0
 
 
 class InboundSource(Source):
-    """Other code names the primaries that have to run; :func:`inbound` makes it. Thread-safe.
+    """Other code calls ``notify(key)`` and, if ``cached``, ``put`` and ``remove``. Thread-safe."""
 
-    Calls before the start are kept until then.
-    """
-
-    def __init__(self, *, cached: bool, item_id: ItemId | None, kind: Any, name: str) -> None:
+    def __init__(
+        self,
+        *,
+        cached: bool = False,
+        item_id: ItemId | None = None,
+        kind: Any = None,
+        name: str = "inbound",
+    ) -> None:
         self.name = name
         self.kind = kind
         self._cached = cached
@@ -88,12 +90,10 @@ class InboundSource(Source):
         return True
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
-        """The controller's namespaces are others now; nothing is kept of those that are left."""
         started = self._started
         if started is not None:
             started[1].change_namespaces(namespaces)
-            if namespaces != EVERYWHERE:
-                self._cache.forget_if(lambda key: key.namespace not in namespaces)
+            self._cache.keep_only(namespaces)
 
     def stop(self) -> None:
         with self._lock:
@@ -126,36 +126,34 @@ class InboundSource(Source):
             raise DeclarationError(f"source {self.name} keeps no items; make it with cached=True")
 
 
-def inbound(
-    *,
-    cached: bool = False,
-    item_id: ItemId | None = None,
-    kind: Any = None,
-    name: str = "inbound",
-) -> InboundSource:
-    """Make a source with ``notify(key)`` and, if ``cached``, ``put`` and ``remove``."""
-    return InboundSource(cached=cached, item_id=item_id, kind=kind, name=name)
-
-
-class ChannelSource(Source):
-    """Events of any kind from other threads, in order; :func:`channel` makes it. Thread-safe.
+class ChannelSource(ThreadSource):
+    """Other threads put objects in; ``mapper`` says which primaries they concern. Thread-safe.
 
     What is put before the start, or is left when it stops, waits for the next start.
     """
 
-    def __init__(self, mapper: Mapper, predicate: Predicate | None, buffer: int, name: str) -> None:
-        self.name = name
+    def __init__(
+        self,
+        mapper: Mapper,
+        *,
+        predicate: Predicate | None = None,
+        buffer: int = 1024,
+        name: str = "channel",
+    ) -> None:
+        if buffer < 1:
+            raise DeclarationError(f"source {name}: buffer must be at least 1, not {buffer}")
+        super().__init__(name)
         self.mapper = mapper
         self.predicate = predicate
         self._buffer = buffer
         self._events: deque[GenericEvent] = deque()
         self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
         self._stopped = False
 
     def put(self, obj: Any, *, timeout: float | None = None) -> None:
         """Add an event about an object. Blocks while the buffer is full; raises ``queue.Full``
-        after ``timeout`` seconds, and after a stop, which leaves no thread to make room."""
+        after ``timeout`` seconds, and after a stop, which leaves no thread to make room.
+        """
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._has_room_locked(), timeout)
             if not self._has_room_locked():
@@ -163,83 +161,44 @@ class ChannelSource(Source):
             self._events.append(GenericEvent(obj))
             self._changed.notify_all()
 
-    def start(self, _context: SourceContext, sink: Sink) -> None:
+    def start(self, context: SourceContext, sink: Sink) -> None:
         with self._changed:
-            if self._thread is not None:
-                raise AlreadyStartedError(f"source {self.name} runs already")
             self._stopped = False
-            self._thread = SupervisedThread(
-                self._run,
-                args=(sink,),
-                name=f"channel-{self.name}",
-                then="the source is unhealthy; restart this process",
-            )
-            self._thread.start()
+        super().start(context, sink)
 
     def stop(self) -> None:
         with self._changed:
-            thread, self._thread = self._thread, None
             self._stopped = True
             self._changed.notify_all()
-        if thread is not None:
-            thread.join()
+        super().stop()
 
-    def healthy(self) -> str | None:
-        thread = self._thread
-        return None if thread is not None and thread.is_alive() else "its thread does not run"
-
-    def _has_room_locked(self) -> bool:
-        return len(self._events) < self._buffer
-
-    def _run(self, sink: Sink) -> None:
+    def work(self, context: SourceContext, sink: Sink) -> None:
         while True:
             with self._changed:
                 self._changed.wait_for(lambda: self._stopped or self._events)
-                if self._stopped:
+                if context.stop.is_set() or self._stopped:
                     return
                 event = self._events.popleft()
                 self._changed.notify_all()
             sink.emit(event)
 
-
-def channel(
-    mapper: Mapper, *, predicate: Predicate | None = None, buffer: int = 1024, name: str = "channel"
-) -> ChannelSource:
-    """A source that other threads put objects into; ``mapper`` says whom they concern."""
-    if buffer < 1:
-        raise DeclarationError(f"source {name}: buffer must be at least 1, not {buffer}")
-    return ChannelSource(mapper, predicate, buffer, name)
+    def _has_room_locked(self) -> bool:
+        return len(self._events) < self._buffer
 
 
-class FunctionSource(Source):
-    """User code that enqueues keys as it likes; :func:`func` makes it."""
+class FunctionSource(ThreadSource):
+    """Runs ``function(context, sink)`` in a thread until ``context.stop`` is set.
 
-    def __init__(self, function: Callable[[SourceContext, Sink], object], name: str) -> None:
-        self.name = name
+    The function calls ``sink.enqueue(key)``. If it raises it is started again after a second.
+    """
+
+    def __init__(
+        self, function: Callable[[SourceContext, Sink], object], *, name: str = "func"
+    ) -> None:
+        super().__init__(name)
         self._function = function
-        self._stop = threading.Event()
-        self._thread: threading.Thread | None = None
 
-    def start(self, context: SourceContext, sink: Sink) -> None:
-        if self._thread is not None:
-            raise AlreadyStartedError(f"source {self.name} runs already")
-        self._stop = threading.Event()
-        own = replace(context, stop=self._stop)
-        self._thread = SupervisedThread(
-            self._run,
-            args=(own, sink),
-            name=f"source-{self.name}",
-            then="the source is unhealthy; restart this process",
-        )
-        self._thread.start()
-
-    def stop(self) -> None:
-        self._stop.set()
-        thread, self._thread = self._thread, None
-        if thread is not None:
-            thread.join()
-
-    def _run(self, context: SourceContext, sink: Sink) -> None:
+    def work(self, context: SourceContext, sink: Sink) -> None:
         while not context.stop.is_set():
             try:
                 self._function(context, sink)
@@ -249,10 +208,10 @@ class FunctionSource(Source):
                 return
             context.clock.sleep(RESTART_DELAY, context.stop)
 
+    def healthy(self) -> str | None:
+        return None  # the function may have finished
 
-def func(
-    function: Callable[[SourceContext, Sink], object], *, name: str = "func"
-) -> FunctionSource:
-    """A source whose ``function(context, sink)`` runs in a thread until ``context.stop`` is set,
-    and calls ``sink.enqueue(key)``. If it raises it is started again after a second."""
-    return FunctionSource(function, name)
+
+inbound = InboundSource
+channel = ChannelSource
+func = FunctionSource

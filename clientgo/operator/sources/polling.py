@@ -12,71 +12,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final, Literal, overload
+from typing import Any, Literal, overload
 
 from clientgo.cache import Latch
 from clientgo.meta import ObjectName
-from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
+from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.durations import Duration, positive_seconds
-from clientgo.operator.errors import AlreadyStartedError, DeclarationError
+from clientgo.operator.errors import DeclarationError
 from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
-from clientgo.operator.sources.source import Sink, Source, SourceContext
-from clientgo.process import SupervisedThread
+from clientgo.operator.sources.source import Sink, SourceContext, ThreadSource
 from clientgo.wait import wait_for_event
 from clientgo.workqueue import DelayingQueue
 
-_EVERYTHING: Final = ObjectName("", "")
-"""Stands in the queue for the one question that a source for all primaries asks."""
 
-
-class _Poller:
-    """Asks in its own threads, and again some time after each answer."""
-
-    def __init__(self, ask: Callable[[ObjectName], float], concurrency: int) -> None:
-        self._ask = ask
-        self._concurrency = concurrency
-        self._queue: DelayingQueue[ObjectName] | None = None
-        self._threads: list[threading.Thread] = []
-
-    def start(self, context: SourceContext, name: str) -> None:
-        self._queue = DelayingQueue(clock=context.clock, add_cancels_delay=True)
-        self._threads = [
-            SupervisedThread(
-                self._run,
-                args=(self._queue,),
-                name=f"poll-{name}-{n}",
-                then="the source is unhealthy; restart this process",
-            )
-            for n in range(1, self._concurrency + 1)
-        ]
-        for thread in self._threads:
-            thread.start()
-
-    def ask_now(self, subject: ObjectName) -> None:
-        if self._queue is not None:
-            self._queue.add(subject)
-
-    def stop(self) -> None:
-        if self._queue is not None:
-            self._queue.shut_down()
-        for thread in self._threads:
-            thread.join()
-        self._queue, self._threads = None, []
-
-    def alive(self) -> bool:
-        return all(thread.is_alive() for thread in self._threads)
-
-    def _run(self, queue: DelayingQueue[ObjectName]) -> None:
-        for subject in queue.items():
-            if queue.shutting_down:
-                continue
-            delay = self._ask(subject)
-            if delay > 0:
-                queue.add_after(subject, delay)
-
-
-class PollingSource(Source):
-    """Asks one question for all primaries; :func:`poll` makes it. Thread-safe."""
+class PollingSource(ThreadSource):
+    """Calls ``fetch()`` for all primaries; :func:`poll` makes it. Thread-safe."""
 
     def __init__(
         self,
@@ -87,54 +37,46 @@ class PollingSource(Source):
         kind: Any,
         name: str,
     ) -> None:
-        self.name = name
+        super().__init__(name)
         self.kind = kind
         self.cache = ItemCache(item_id)
         self._fetch = fetch
         self._period = period
-        self._poller = _Poller(self._ask, 1)
-        self._sink: Sink | None = None
         self._answered = Latch()
         self._trouble: str | None = None
 
-    def start(self, context: SourceContext, sink: Sink) -> None:
-        if self._sink is not None:
-            raise AlreadyStartedError(f"source {self.name} runs already")
-        self._sink = sink
-        self._answered = Latch()
-        self._poller.start(context, self.name)
-        self._poller.ask_now(_EVERYTHING)
+    def work(self, context: SourceContext, sink: Sink) -> None:
+        while not context.stop.is_set():
+            self._poll(sink)
+            context.clock.sleep(self._period, context.stop)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         return wait_for_event(self._answered, timeout, stop)
 
     def stop(self) -> None:
-        self._poller.stop()
-        self._sink = None
+        super().stop()
+        self._answered = Latch()
 
     def healthy(self) -> str | None:
-        return self._trouble or (None if self._poller.alive() else "its thread has ended")
+        return self._trouble or super().healthy()
 
     def secondaries(self, key: ObjectName) -> list[Any]:
-        """What is known to belong to a primary."""
         return self.cache.items(key)
 
-    def _ask(self, _subject: ObjectName) -> float:
-        assert self._sink is not None
+    def _poll(self, sink: Sink) -> None:
         try:
             answer = {key: list(items) for key, items in self._fetch().items()}
             for key in self.cache.replace_all(answer):
-                self._sink.enqueue(key)
+                sink.enqueue(key)
             self._trouble = None
             self._answered.set()
-        except Exception as error:  # noqa: BLE001 - the next question may be answered
+        except Exception as error:  # noqa: BLE001 - the next poll may be answered
             self._trouble = f"{type(error).__name__}: {error}"
-            self._sink.failed(error)
-        return self._period
+            sink.failed(error)
 
 
-class PerResourcePollingSource(Source):
-    """Asks a question for each primary that there is; :func:`poll` makes it. Thread-safe.
+class PerResourcePollingSource(ThreadSource):
+    """Calls ``fetch(primary)`` for each primary; :func:`poll` makes it. Thread-safe.
 
     A primary that ``when`` excludes is checked again when it changes.
     """
@@ -150,25 +92,23 @@ class PerResourcePollingSource(Source):
         kind: Any,
         name: str,
     ) -> None:
-        self.name = name
+        super().__init__(name, threads=concurrency)
         self.kind = kind
         self.cache = ItemCache(item_id)
         self._fetch = fetch
         self._period = period
         self._when = when
-        self._poller = _Poller(self._ask, concurrency)
-        self._sink: Sink | None = None
+        self._queue: DelayingQueue[ObjectName] = DelayingQueue()
         self._primaries: PrimaryWatch | None = None
         self._lock = threading.Lock()
         self._asked: set[ObjectName] = set()
-        """The primaries of which a question is under way, or has its time."""
+        """The primaries that are being polled, or have their time."""
         self._troubles: dict[ObjectName, str] = {}
 
     def start(self, context: SourceContext, sink: Sink) -> None:
-        if self._sink is not None:
-            raise AlreadyStartedError(f"source {self.name} runs already")
-        self._sink = sink
-        self._poller.start(context, self.name)
+        if self._primaries is None:
+            self._queue = DelayingQueue(clock=context.clock, add_cancels_delay=True)
+        super().start(context, sink)
         self._primaries = PrimaryWatch(context, self._disappeared, self._appeared)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
@@ -176,53 +116,58 @@ class PerResourcePollingSource(Source):
         return self._primaries is not None and self._primaries.wait_synced(timeout, stop)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
-        """The controller's namespaces are others now; nothing is kept of those that are left."""
         if self._primaries is not None:
             self._primaries.change_namespaces(namespaces)
-            if namespaces != EVERYWHERE:
-                self.cache.forget_if(lambda key: key.namespace not in namespaces)
+            self.cache.keep_only(namespaces)
 
     def stop(self) -> None:
         if self._primaries is not None:
             self._primaries.stop()
-        self._poller.stop()
+        self._queue.shut_down()
+        super().stop()
         with self._lock:
             self._asked.clear()
-        self._sink, self._primaries = None, None
+        self._primaries = None
 
     def healthy(self) -> str | None:
         with self._lock:
             for key, trouble in self._troubles.items():
                 return f"{key}: {trouble}"
-        return None if self._poller.alive() else "a thread of it has ended"
+        return super().healthy()
 
     def secondaries(self, key: ObjectName) -> list[Any]:
-        """Return the items of a primary; asks if that was not done yet."""
+        """Return the items of a primary; polls if that was not done yet."""
         if not self.cache.known(key):
             primary = self._primary(key)
             if primary is not None:
                 self._learn(key, self._answer(primary)[0])
         return self.cache.items(key)
 
+    def work(self, context: SourceContext, sink: Sink) -> None:
+        queue = self._queue
+        for key in queue.items():
+            delay = 0.0 if context.stop.is_set() else self._poll(key, sink)
+            if delay > 0:
+                queue.add_after(key, delay)
+
     def _appeared(self, key: ObjectName, primary: Any) -> None:
-        """A primary is there, or has changed."""
         if self._when is not None and not self._when(primary):
             return
         with self._lock:
             if key in self._asked:
                 return
             self._asked.add(key)
-        self._poller.ask_now(key)
+        self._queue.add(key)
 
     def _disappeared(self, key: ObjectName) -> None:
         self.cache.forget(key)
         with self._lock:
             self._troubles.pop(key, None)
 
-    def _ask(self, key: ObjectName) -> float:
-        assert self._sink is not None
+    def _poll(self, key: ObjectName, sink: Sink) -> float:
+        """Poll a primary; return the seconds until the next poll, 0 for none."""
         with self._lock:
-            self._asked.discard(key)  # before the primary is read: what changes then asks again
+            self._asked.discard(key)  # before the primary is read: what changes then polls again
         primary = self._primary(key)
         if primary is None or (self._when is not None and not self._when(primary)):
             self._disappeared(key)
@@ -232,11 +177,11 @@ class PerResourcePollingSource(Source):
         try:
             items, period = self._answer(primary)
             if self._learn(key, items):
-                self._sink.enqueue(key)
-        except Exception as error:  # noqa: BLE001 - the next question may be answered
+                sink.enqueue(key)
+        except Exception as error:  # noqa: BLE001 - the next poll may be answered
             with self._lock:
                 self._troubles[key] = f"{type(error).__name__}: {error}"
-            self._sink.failed(error)
+            sink.failed(error)
             return self._period
         with self._lock:
             self._troubles.pop(key, None)
@@ -250,7 +195,6 @@ class PerResourcePollingSource(Source):
         return changed
 
     def _answer(self, primary: Any) -> tuple[list[Any], float]:
-        """The items, and how long to wait until the next question."""
         answer = self._fetch(primary)
         if isinstance(answer, tuple):
             items, period = answer

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler, last_known_state
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
-from clientgo.operator.cache.scope import NamespaceSet
+from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.sources.source import SourceContext
 
 ItemId: TypeAlias = Callable[[Any], Hashable]
@@ -73,15 +73,19 @@ class ItemCache:
             self._items.pop(key, None)
 
     def forget_if(self, condition: Callable[[ObjectName], bool]) -> None:
-        """Primaries that a condition holds for are gone."""
-        for key in self.keys():
-            if condition(key):
-                self.forget(key)
+        """Forget primaries that a condition holds for."""
+        for key in filter(condition, self.keys()):
+            self.forget(key)
 
     def keys(self) -> list[ObjectName]:
         """The primaries that anything is known of."""
         with self._lock:
             return list(self._items)
+
+    def keep_only(self, namespaces: NamespaceSet) -> None:
+        """Forget the primaries of other namespaces."""
+        if namespaces != EVERYWHERE:
+            self.forget_if(lambda key: key.namespace not in namespaces)
 
     def known(self, key: ObjectName) -> bool:
         """Return True if the items of a primary are known, even if there are none."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from clientgo.clock import Clock
@@ -16,8 +16,10 @@ from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.change_events import ChangeEvent
 from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
+from clientgo.process import SupervisedThread
 
 
 class Sink(Protocol):
@@ -88,3 +90,49 @@ class Source(ABC):
     def secondaries(self, key: ObjectName) -> list[Any]:
         """Return what belongs to a primary."""
         raise LookupError(f"source {self.name} keeps nothing")
+
+
+class ThreadSource(Source):
+    """A source that works in threads of its own, which have a stop event of their own."""
+
+    def __init__(self, name: str, threads: int = 1) -> None:
+        self.name = name
+        self._count = threads
+        self._starting = threading.Lock()
+        self._stop = threading.Event()
+        self._threads: list[SupervisedThread] = []
+
+    @abstractmethod
+    def work(self, context: SourceContext, sink: Sink) -> None:
+        """Work until ``context.stop`` is set; called in each thread."""
+
+    def start(self, context: SourceContext, sink: Sink) -> None:
+        with self._starting:
+            if self._threads:
+                raise AlreadyStartedError(f"source {self.name} runs already")
+            self._stop = threading.Event()
+            self._threads = [
+                SupervisedThread(
+                    self.work,
+                    args=(replace(context, stop=self._stop), sink),
+                    name=f"source-{self.name}-{n}",
+                    then="the source is unhealthy; restart this process",
+                )
+                for n in range(1, self._count + 1)
+            ]
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        self._stop.set()
+        threads, self._threads = self._threads, []
+        for thread in threads:
+            thread.join()
+
+    def healthy(self) -> str | None:
+        return None if self.works() else "its thread does not run"
+
+    def works(self) -> bool:
+        """Return True if all threads run."""
+        threads = self._threads
+        return bool(threads) and all(thread.is_alive() for thread in threads)
