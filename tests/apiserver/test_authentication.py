@@ -6,6 +6,7 @@ import base64
 import json
 import ssl
 import stat
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,13 +15,12 @@ import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.auth.authentication.shared_token import (
-    Authenticator,
+    SharedToken,
     check_exposure,
     keep_token,
     read_token,
 )
 from clientgo.apiserver.certificates import keep_self_signed
-from clientgo.apiserver.resources.errors import RequestError
 from clientgo.certificates import ServingCertificate
 
 NAMESPACES = "/api/v1/namespaces"
@@ -33,12 +33,15 @@ def secure() -> Iterator[EmbeddedAPIServer]:
         yield server
 
 
+def authority_of(server: EmbeddedAPIServer) -> str:
+    cluster = server.kubeconfig_data["clusters"][0]["cluster"]
+    return base64.b64decode(cluster["certificate-authority-data"]).decode()
+
+
 def ask(
     server: EmbeddedAPIServer, path: str, authorization: str | None = None
 ) -> urllib3.BaseHTTPResponse:
-    cluster = server.kubeconfig_data["clusters"][0]["cluster"]
-    trusted = base64.b64decode(cluster["certificate-authority-data"]).decode()
-    context = ssl.create_default_context(cadata=trusted)
+    context = ssl.create_default_context(cadata=authority_of(server))
     headers = {} if authorization is None else {"Authorization": authorization}
     with urllib3.PoolManager(ssl_context=context) as pool:
         return pool.request("GET", server.url + path, headers=headers, retries=False)
@@ -90,6 +93,19 @@ def test_plain_http_to_a_server_with_tls_is_not_answered(secure: EmbeddedAPIServ
         urllib3.request("GET", secure.url.replace("https", "http") + "/readyz", retries=False)
 
 
+def test_a_stop_does_not_wait_for_idle_clients_to_end_tls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clientgo.apiserver.http.server._SHUTDOWN_GRACE", 60.0)
+    server = EmbeddedAPIServer(secure=True).start()
+    trusted = ssl.create_default_context(cadata=authority_of(server))
+    with urllib3.PoolManager(ssl_context=trusted) as pool:
+        assert pool.request("GET", f"{server.url}/readyz").status == 200
+        before = time.monotonic()
+
+        server.stop()
+
+    assert time.monotonic() - before < 30
+
+
 def test_the_token_and_the_trust_survive_a_restart() -> None:
     with EmbeddedAPIServer(secure=True) as server:
         before = server.kubeconfig_data
@@ -128,13 +144,11 @@ def test_a_token_alone_is_asked_for_on_loopback() -> None:
 
 
 def test_a_replaced_token_is_refused() -> None:
-    authenticator = Authenticator("old")
+    shared = SharedToken("old")
 
-    authenticator.token = "new"
+    shared.token = "new"
 
-    authenticator.check("Bearer new")
-    with pytest.raises(RequestError):
-        authenticator.check("Bearer old")
+    assert (shared.is_shown("new"), shared.is_shown("old")) == (True, False)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost"])

@@ -131,6 +131,11 @@ class HttpProtocol(HttpToolsProtocol):
         super().resume_writing()
         self._write_deadline = math.inf
 
+    @property
+    def is_sending(self) -> bool:
+        """Return True if the client has not yet read all that was written."""
+        return self.flow.write_paused
+
     # -- called by the parser
 
     def on_message_begin(self) -> None:

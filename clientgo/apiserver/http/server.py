@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,26 @@ import uvicorn
 from clientgo.apiserver.http.protocol import KEEP_ALIVE_TIMEOUT, Connections, HttpProtocol
 
 _SHUTDOWN_GRACE = 1.0
-"""Seconds that requests get to end when the server stops, and again connections to close."""
+"""Seconds that requests get to end when the server stops, and again responses to be read."""
+
+_FAREWELL_GRACE = 0.1
+"""Seconds that clients with nothing left to read get to end TLS; idle ones never do."""
 
 
 class HttpServer:
     """Serves one ASGI application. On the event loop."""
 
     def __init__(
-        self, application: Any, certificate: Path | None = None, key: Path | None = None
+        self,
+        application: Any,
+        certificate: Path | None = None,
+        key: Path | None = None,
+        client_authorities: Path | None = None,
     ) -> None:
-        """Prepare to serve; over TLS if there is a certificate."""
+        """Prepare to serve; over TLS if there is a certificate.
+
+        Clients may then show a certificate of one of the ``client_authorities``.
+        """
         self._config = uvicorn.Config(
             application,
             loop="asyncio",
@@ -45,6 +56,8 @@ class HttpServer:
             timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
             ssl_certfile=certificate,
             ssl_keyfile=key,
+            ssl_ca_certs=None if client_authorities is None else str(client_authorities),
+            ssl_cert_reqs=ssl.CERT_NONE if client_authorities is None else ssl.CERT_OPTIONAL,
         )
         self._connections = Connections()
         self._stopped = asyncio.Event()
@@ -78,5 +91,10 @@ class HttpServer:
             for task in unfinished:
                 task.cancel()
         if open_connections:
+            is_sending = any(
+                isinstance(connection, HttpProtocol) and connection.is_sending
+                for connection in open_connections
+            )
+            grace = _SHUTDOWN_GRACE if is_sending else _FAREWELL_GRACE
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._connections.all_closed.wait(), _SHUTDOWN_GRACE)
+                await asyncio.wait_for(self._connections.all_closed.wait(), grace)
