@@ -32,11 +32,21 @@ from clientgo.extras import needing_extra
 
 if TYPE_CHECKING:
     from clientgo.apiserver.application import Application
+    from clientgo.apiserver.auth.authorization.authorizer import Attributes
+    from clientgo.apiserver.auth.users import User
     from clientgo.apiserver.cluster import Cluster
     from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
     from clientgo.apiserver.server import EmbeddedAPIServer
 
-__all__ = ["EmbeddedAPIServer", "Application", "Cluster", "RequestInfo", "parse_path"]
+__all__ = [
+    "EmbeddedAPIServer",
+    "Application",
+    "Cluster",
+    "RequestInfo",
+    "parse_path",
+    "Attributes",
+    "User",
+]
 
 _MODULES = {
     "EmbeddedAPIServer": "server",
@@ -44,6 +54,8 @@ _MODULES = {
     "Cluster": "cluster",
     "RequestInfo": "requests.request_info",
     "parse_path": "requests.request_info",
+    "Attributes": "auth.authorization.authorizer",
+    "User": "auth.users",
 }
 
 

@@ -1,4 +1,4 @@
-"""The ASGI application: who may ask, faults, and what is answered when a request fails.
+"""The ASGI application: who asks, whether it may, faults, and what a failed request is answered.
 
 Promises: every request gets a response in the form of the API; an unexpected error is logged with
 its traceback and answered as a Status without it.
@@ -12,10 +12,15 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.apiserver.auth.authentication.shared_token import Authenticator
+from clientgo.apiserver.auth.authentication.shared_token import SharedToken
+from clientgo.apiserver.auth.authorization.authorizer import AlwaysAllow, Attributes
+from clientgo.apiserver.auth.authorization.refusals import AccessDeniedError
+from clientgo.apiserver.auth.impersonation import Headers, impersonated
+from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery.discovery import discover
 from clientgo.apiserver.discovery.openapi import answer_openapi
+from clientgo.apiserver.discovery.openid import answer_openid
 from clientgo.apiserver.discovery.server_pages import HEALTH_PATHS, answer_server_page
 from clientgo.apiserver.faults.control import CONTROL_PATH, FaultControl
 from clientgo.apiserver.faults.injection import FaultInjector
@@ -30,6 +35,7 @@ from clientgo.apiserver.http.messages import (
     page_not_found,
     read_request,
 )
+from clientgo.apiserver.requests.attributes import attributes_of
 from clientgo.apiserver.requests.routing import answer_resource_request
 from clientgo.apiserver.resources.errors import (
     RequestError,
@@ -40,6 +46,9 @@ from clientgo.apiserver.storage.journal import JournalError
 
 LOG = logging.getLogger("clientgo.apiserver")
 
+_KEPT_REFUSALS = 1000
+"""Refused requests that are remembered, each once."""
+
 
 class Application:
     """Serves one cluster's API."""
@@ -47,18 +56,19 @@ class Application:
     def __init__(
         self,
         cluster: Cluster,
-        authenticator: Authenticator | None = None,
         faults: FaultInjector | None = None,
         fault_control: FaultControl | None = None,
         browser_check: BrowserCheck | None = None,
     ) -> None:
-        """Serve ``cluster`` to every client that ``authenticator`` admits (default: all)."""
+        """Serve ``cluster``."""
         self._state = cluster.state
         self._writer = cluster.writer
-        self._authenticator = authenticator or Authenticator(None)
-        self._faults = faults or FaultInjector(self._authenticator)
+        self._decides = not isinstance(cluster.state.authorizer, AlwaysAllow)
+        self._faults = faults or FaultInjector(SharedToken())
         self._fault_control = fault_control
         self._browser_check = browser_check or BrowserCheck("localhost")
+        self.refused: dict[Attributes, None] = {}
+        """What users wanted to do and may not, in the order of the first time."""
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -69,10 +79,14 @@ class Application:
             if request is None:
                 return
             sender.check_body(request.body, request.headers.get("content-type", ""))
-            answer = sender.preflight(request.method) or await self._admit(request)
+            answer = sender.preflight(request.method) or await self._admit(
+                request, scope["headers"]
+            )
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
         except RequestError as error:
+            if isinstance(error, AccessDeniedError) and len(self.refused) < _KEPT_REFUSALS:
+                self.refused[error.attributes] = None
             answer = failure_response(error)
         except RecursionError:
             answer = failure_response(bad_request("the object is nested too deep"))
@@ -88,12 +102,40 @@ class Application:
         answer.headers += sender.response_headers()
         await answer.send(send, receive)
 
-    async def _admit(self, request: Request) -> AnyResponse:
+    async def _admit(self, request: Request, headers: Headers) -> AnyResponse:
         if request.path not in HEALTH_PATHS:
-            self._authenticator.check(request.headers.get("authorization", ""))
+            request.user = self._identify(request, headers)
         return await self._faults.answer(request, self._state.storage, self._answer)
 
+    def _identify(self, request: Request, headers: Headers) -> User:
+        """Return the user of a request, or as which it acts.
+
+        Raises:
+            RequestError: 401 or 403.
+        """
+        connection = request.connection
+        user = self._state.authenticator.authenticate(
+            request.headers.get("authorization", ""),
+            connection.get_extra_info("peercert") if connection is not None else None,
+        )
+        if any(name.startswith("impersonate-") for name in request.headers):
+            return impersonated(user, headers, self._state.authorizer)
+        return user
+
+    def _authorize(self, request: Request) -> None:
+        """Refuse what the user of a request may not do.
+
+        Raises:
+            RequestError: 403.
+        """
+        attributes = attributes_of(request)
+        decision = self._state.authorizer.authorize(attributes)
+        if not decision.allowed:
+            raise AccessDeniedError(attributes, decision.reason)
+
     async def _answer(self, request: Request) -> AnyResponse:
+        if self._decides and request.path not in HEALTH_PATHS:
+            self._authorize(request)
         answer = await answer_resource_request(self._state, self._writer, request)
         return self._answer_non_resource(request) if answer is None else answer
 
@@ -106,5 +148,6 @@ class Application:
             answer_server_page(self._state, request)
             or discover(registry, request)
             or answer_openapi(registry, request)
+            or answer_openid(self._state.authenticator.accounts, request)
             or page_not_found()
         )

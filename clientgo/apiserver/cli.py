@@ -16,7 +16,9 @@ import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from clientgo.apiserver.auth.access import AuthorizationMode
 from clientgo.apiserver.auth.authentication.shared_token import read_token
+from clientgo.apiserver.auth.authentication.token_file import has_users, read_users
 from clientgo.apiserver.faults.control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
@@ -66,7 +68,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     token = parser.add_mutually_exclusive_group()
     token.add_argument("--token", help="ask for this token (other users can see it, better:)")
-    token.add_argument("--token-file", metavar="PATH", type=Path, help="ask for the token in PATH")
+    token.add_argument(
+        "--token-file",
+        metavar="PATH",
+        type=Path,
+        help="ask for the token in PATH; or for one of several, if each line has a token, a user, "
+        'a uid and "groups", separated by commas',
+    )
+    parser.add_argument(
+        "--authorization-mode",
+        metavar="MODE",
+        choices=list(AuthorizationMode),
+        default=AuthorizationMode.ALWAYS_ALLOW,
+        help="AlwaysAllow (default), or RBAC: roles and bindings decide what a client may do",
+    )
     parser.add_argument(
         "--tls-cert", metavar="PATH", type=Path, help="use TLS with this certificate, in PEM"
     )
@@ -199,7 +214,11 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
         ValueError: the options contradict each other.
     """
     host, port = options.listen
-    token = read_token(options.token_file) if options.token_file else options.token
+    token, users = options.token, {}
+    if options.token_file and has_users(options.token_file):
+        users = read_users(options.token_file)
+    elif options.token_file:
+        token = read_token(options.token_file)
     if (options.tls_cert is None) != (options.tls_key is None):
         raise ValueError("--tls-cert and --tls-key go together")
     if options.insecure_loopback and (token or options.tls_cert):
@@ -217,4 +236,6 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
         data_dir=options.data_dir,
         allow_hosts=options.allow_host,
         allow_origins=options.allow_origin,
+        authorization=options.authorization_mode,
+        users=users,
     )

@@ -9,12 +9,15 @@ import time
 from collections.abc import Callable
 
 from clientgo.apiserver.admission.chain import AdmissionChain
+from clientgo.apiserver.auth.access import Access
 from clientgo.apiserver.controllers.api_services import ApiServices
 from clientgo.apiserver.controllers.background import BackgroundWork
+from clientgo.apiserver.controllers.bootstrap_roles import create_bootstrap_roles
 from clientgo.apiserver.controllers.definitions import DefinitionController
 from clientgo.apiserver.controllers.garbage_collector import GarbageCollector
 from clientgo.apiserver.controllers.initial_objects import create_initial
 from clientgo.apiserver.controllers.namespaces import NamespaceController
+from clientgo.apiserver.controllers.role_aggregation import RoleAggregationController
 from clientgo.apiserver.kinds.builtin_resources import builtin_resources, builtin_versions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter
@@ -28,7 +31,10 @@ class Cluster:
     """The state of a cluster, the writer, and the controllers that follow the writes."""
 
     def __init__(
-        self, now: Callable[[], float] = time.time, journal: Journal | None = None
+        self,
+        now: Callable[[], float] = time.time,
+        journal: Journal | None = None,
+        access: Access | None = None,
     ) -> None:
         """Load what a journal has kept; without one, the cluster is in memory only.
 
@@ -39,8 +45,16 @@ class Cluster:
         namespaces = _builtin(registry, "", "v1", "namespaces")
         definitions = _builtin(registry, "apiextensions.k8s.io", "v1", "customresourcedefinitions")
         api_services = _builtin(registry, "apiregistration.k8s.io", "v1", "apiservices")
-        self.state = State(Storage(journal), registry, now)
-        self._admission = AdmissionChain(self.state.storage, registry, namespaces)
+        access = access or Access()
+        storage = Storage(journal)
+        self.state = State(
+            storage,
+            registry,
+            now,
+            access.authenticator(storage, now),
+            access.authorizer(storage),
+        )
+        self._admission = AdmissionChain(storage, registry, namespaces, self.state.authorizer)
         self.writer = ObjectWriter(self.state, self._admission)
         self._work = BackgroundWork(self.state.storage)
         parts = (self.state, self.writer, self._work)
@@ -48,6 +62,8 @@ class Cluster:
         self._api_services = ApiServices(self.state, self.writer, api_services)
         self._definitions = DefinitionController(*parts, definitions, self._api_services)
         GarbageCollector(*parts)
+        cluster_roles = _builtin(registry, "rbac.authorization.k8s.io", "v1", "clusterroles")
+        RoleAggregationController(*parts, cluster_roles)
 
     async def begin(self, address: str, port: int) -> None:
         """Continue with what was restored; create what every cluster has from the start.
@@ -65,6 +81,7 @@ class Cluster:
         self._api_services.create_initial(
             {item.name: item.priorities for item in builtin_versions() if item.priorities}
         )
+        create_bootstrap_roles(self.writer)
 
     async def settle(self) -> None:
         """Wait until the work that earlier writes have started is done."""

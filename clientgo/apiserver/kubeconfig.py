@@ -7,19 +7,26 @@ import json
 from pathlib import Path
 from typing import Any
 
-from clientgo.certificates import write_private
+from clientgo.certificates import KeyPair, write_private
 
 CONTEXT = "clientgo"
 
 
 def make_kubeconfig(
-    url: str, *, token: str | None = None, authority: bytes | None = None
+    url: str,
+    *,
+    token: str | None = None,
+    client: KeyPair | None = None,
+    authority: bytes | None = None,
 ) -> dict[str, Any]:
-    """Return the kubeconfig of a server, with its token and certificate authority (in PEM)."""
+    """Return the kubeconfig of a server: what the client shows, and what it trusts (in PEM)."""
     cluster = {"server": url}
     if authority is not None:
         cluster["certificate-authority-data"] = base64.b64encode(authority).decode()
     user = {} if token is None else {"token": token}
+    if client is not None:
+        user["client-certificate-data"] = base64.b64encode(client.certificate).decode()
+        user["client-key-data"] = base64.b64encode(client.private_key).decode()
     return {
         "apiVersion": "v1",
         "kind": "Config",

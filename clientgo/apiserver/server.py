@@ -19,18 +19,21 @@ import socket
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from clientgo.apiserver.application import Application
+from clientgo.apiserver.auth.access import Access, AuthorizationMode
 from clientgo.apiserver.auth.authentication.shared_token import (
-    Authenticator,
+    SharedToken,
     check_exposure,
     keep_token,
 )
-from clientgo.apiserver.certificates import keep_self_signed
+from clientgo.apiserver.auth.authorization.authorizer import Attributes
+from clientgo.apiserver.auth.users import User
+from clientgo.apiserver.certificates import ClientAuthority, keep_self_signed
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.faults.control import FaultControl
 from clientgo.apiserver.faults.declarations import (
@@ -46,9 +49,9 @@ from clientgo.apiserver.http.browser_check import BrowserCheck
 from clientgo.apiserver.http.server import HttpServer
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
-from clientgo.apiserver.storage.journal import JournalError
+from clientgo.apiserver.storage.journal import Journal, JournalError
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
-from clientgo.certificates import ServingCertificate
+from clientgo.certificates import KeyPair, ServingCertificate, SigningKey
 from clientgo.process import SupervisedThread
 
 T = TypeVar("T")
@@ -81,6 +84,10 @@ class EmbeddedAPIServer:
 
     Web pages can't use the server, except those of ``allow_origins`` (``http://localhost:3000``).
     ``allow_hosts`` are further names of this machine by which clients reach it.
+
+    With ``authorization="RBAC"``, roles and bindings decide what a client may do, and the server is
+    secure. The kubeconfig is that of an administrator; ``kubeconfig_of`` makes one for another
+    user. ``users`` are further users by their token.
     """
 
     def __init__(
@@ -95,13 +102,18 @@ class EmbeddedAPIServer:
         data_dir: Path | str | None = None,
         allow_hosts: Collection[str] = (),
         allow_origins: Collection[str] = (),
+        authorization: str = AuthorizationMode.ALWAYS_ALLOW,
+        users: Mapping[str, User] | None = None,
     ) -> None:
         """Check the settings; nothing is served before ``start``.
 
         Raises:
             ValueError: other machines reach ``host``, and a token or TLS is missing; or the token,
-                the certificate, a host or an origin can't be used.
+                the certificate, a host or an origin can't be used; or there is no such
+                authorization mode.
         """
+        mode = AuthorizationMode(authorization)
+        secure = secure or mode is AuthorizationMode.RBAC
         check_exposure(
             host,
             has_token=secure or token is not None,
@@ -112,14 +124,16 @@ class EmbeddedAPIServer:
         self.host = host
         self.port = port
         self._secure = secure
-        self._authenticator = Authenticator(token)
+        self._token = SharedToken(token)
+        self._access = Access(mode, self._token, users or {}, self._signing_key)
         self._certificate = certificate
         self._allow_hosts = allow_hosts
         self._browser_check = BrowserCheck(host, allow_hosts, allow_origins)
         self._fault_control = fault_control
         self._data_dir = None if data_dir is None else Path(data_dir)
-        self._faults = FaultInjector(self._authenticator)
-        self._cluster = Cluster(self._faults.now)
+        self._faults = FaultInjector(self._token)
+        self._cluster = self._new_cluster()
+        self._application: Application | None = None
         self._life = threading.RLock()
         """Held while the server starts, stops, or restarts."""
         self._thread: threading.Thread | None = None
@@ -128,6 +142,7 @@ class EmbeddedAPIServer:
         self._ready = threading.Event()
         self._failures: list[BaseException] = []
         self._directory: Path | None = None
+        self._client_authority: ClientAuthority | None = None
 
     # -- life cycle
 
@@ -149,13 +164,16 @@ class EmbeddedAPIServer:
         self._cluster = self._kept_cluster()
         self._serve_on_thread()
 
+    def _new_cluster(self, journal: Journal | None = None) -> Cluster:
+        return Cluster(self._faults.now, journal, self._access)
+
     def _kept_cluster(self) -> Cluster:
         """Return the stopped cluster; load it again if it is kept in a directory."""
         if self._data_dir is None:
             return self._cluster
         directory = DataDirectory(self._data_dir)
         try:
-            return Cluster(self._faults.now, SqliteJournal(directory))
+            return self._new_cluster(SqliteJournal(directory))
         except BaseException:
             directory.close()
             raise
@@ -201,7 +219,7 @@ class EmbeddedAPIServer:
         with self._life:
             self.stop()
             if not keep_objects:
-                self._cluster = Cluster(self._faults.now)
+                self._cluster = self._new_cluster()
                 if self._data_dir is not None:
                     erase_data(self._data_dir)
             self._cluster = self._kept_cluster()
@@ -245,12 +263,36 @@ class EmbeddedAPIServer:
     @property
     def kubeconfig_data(self) -> dict[str, Any]:
         """Return the content of the kubeconfig: URL, token, certificate authority."""
+        return self._kubeconfig(token=self._token.token)
+
+    def _kubeconfig(
+        self, *, token: str | None = None, client: KeyPair | None = None
+    ) -> dict[str, Any]:
         trusted = self._certificate.authority if self._certificate else None
         return make_kubeconfig(
             self.url,
-            token=self._authenticator.token,
+            token=token,
+            client=client,
             authority=trusted.read_bytes() if trusted else None,
         )
+
+    def kubeconfig_of(self, user: str, groups: Iterable[str] = ()) -> dict[str, Any]:
+        """Return the kubeconfig of a user, with a client certificate that is valid for a day.
+
+        Raises:
+            RuntimeError: the server was never started, or has no RBAC.
+        """
+        if self._client_authority is None:
+            raise RuntimeError(
+                "the API server issues no client certificates; start it with authorization='RBAC'"
+            )
+        pair = self._client_authority.issue(user, groups)
+        return self._kubeconfig(client=pair)
+
+    def refused(self) -> list[Attributes]:
+        """Return what users wanted to do since the start and may not, each once, in order."""
+        application = self._application
+        return [] if application is None else self._call(lambda: list(application.refused))
 
     # -- faults
 
@@ -322,11 +364,24 @@ class EmbeddedAPIServer:
         if self._directory is None:
             self._directory = Path(tempfile.mkdtemp(prefix="clientgo-apiserver-"))
             weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-        secrets = self._data_dir or self._directory
+        secrets = self._secrets
         if self._secure and self._certificate is None:
             self._certificate = keep_self_signed(secrets, self.host, self._allow_hosts)
-        if self._secure and self._authenticator.token is None:
-            self._authenticator.token = keep_token(secrets / "token")
+        if self._secure and self._token.token is None:
+            self._token.token = keep_token(secrets / "token")
+        if self._access.mode is AuthorizationMode.RBAC:
+            self._client_authority = ClientAuthority.keep(secrets)
+
+    @property
+    def _secrets(self) -> Path:
+        """Return the directory of keys and tokens."""
+        directory = self._data_dir or self._directory
+        if directory is None:
+            raise RuntimeError("the API server has no keys yet; start it first")
+        return directory
+
+    def _signing_key(self) -> SigningKey:
+        return SigningKey.keep(self._secrets / "service-account.key")
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET
@@ -356,13 +411,12 @@ class EmbeddedAPIServer:
     async def _serve(self, listener: socket.socket) -> None:
         certificate = self._certificate
         control = FaultControl(self._faults, self._inject_soon) if self._fault_control else None
-        application = Application(
-            self._cluster, self._authenticator, self._faults, control, self._browser_check
-        )
+        self._application = Application(self._cluster, self._faults, control, self._browser_check)
         self._http = HttpServer(
-            application,
+            self._application,
             certificate.certificate if certificate else None,
             certificate.key if certificate else None,
+            self._client_authority.certificate if self._client_authority else None,
         )
         self._loop = asyncio.get_running_loop()
         bound = listener.getsockname()[0]

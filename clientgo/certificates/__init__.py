@@ -1,4 +1,4 @@
-"""TLS certificates of servers: making them, keeping them in files, and using new ones.
+"""TLS certificates and signing keys: making them, keeping them in files, and using new ones.
 
 ::
 
@@ -14,6 +14,7 @@ from clientgo.certificates.authority import (
     belong_together,
     covers,
     make_authority,
+    make_client_pair,
     make_self_signed_pair,
     make_serving_pair,
     make_throw_away_pair,
@@ -30,6 +31,7 @@ from clientgo.certificates.serving_certificate import (
     ServingCertificate,
     write_pair,
 )
+from clientgo.certificates.signing_key import SigningKey
 
 __all__ = [
     # serving
@@ -40,8 +42,10 @@ __all__ = [
     "KeyPair",
     "make_authority",
     "make_serving_pair",
+    "make_client_pair",
     "make_self_signed_pair",
     "make_throw_away_pair",
+    "SigningKey",
     # reading
     "Validity",
     "validity_of",

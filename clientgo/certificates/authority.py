@@ -92,24 +92,33 @@ def make_serving_pair(
 
     Raises ``ValueError`` for a bad authority, or without names.
     """
-    from cryptography import x509
 
     names = list(names)
     if not names:
         raise ValueError("a serving certificate needs a name or address to be valid for")
-    issuer = _certificate(authority.certificate)
     key = _new_key()
-    builder = (
-        _builder(names[0][:64], key, now, lifetime, is_authority=False)
-        .issuer_name(issuer.subject)
-        .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(
-                issuer.public_key()  # type: ignore[arg-type]
-            ),
-            critical=False,
-        )
-    )
-    return _signed(_serving(builder, names), key, by=_private_key(authority.private_key))
+    builder = _builder(names[0][:64], key, now, lifetime, is_authority=False)
+    return _issued(_serving(builder, names), key, authority)
+
+
+@needing_extra("operator", "making a certificate")
+def make_client_pair(
+    authority: KeyPair, user: str, groups: Iterable[str] = (), *, now: float, lifetime: float
+) -> KeyPair:
+    """Make the certificate of a client, whose names are those of a user and of its groups.
+
+    An API server that trusts the authority takes the client for this user. Raises ``ValueError``
+    for a bad authority, or names longer than 64 characters.
+    """
+    from cryptography import x509
+    from cryptography.x509.oid import ExtendedKeyUsageOID
+
+    key = _new_key()
+    usage = x509.ExtendedKeyUsage([ExtendedKeyUsageOID.CLIENT_AUTH])
+    builder = _builder(
+        user, key, now, lifetime, is_authority=False, organizations=groups
+    ).add_extension(usage, critical=False)
+    return _issued(builder, key, authority)
 
 
 def validity_of(certificate: bytes) -> Validity:
@@ -165,6 +174,22 @@ def split_certificates(bundle: bytes) -> list[bytes]:
     return [_pem(certificate) for certificate in x509.load_pem_x509_certificates(bundle)]
 
 
+def _issued(
+    builder: x509.CertificateBuilder, key: ec.EllipticCurvePrivateKey, authority: KeyPair
+) -> KeyPair:
+    """Return a certificate that an authority signs."""
+    from cryptography import x509
+
+    issuer = _certificate(authority.certificate)
+    builder = builder.issuer_name(issuer.subject).add_extension(
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(
+            issuer.public_key()  # type: ignore[arg-type]
+        ),
+        critical=False,
+    )
+    return _signed(builder, key, by=_private_key(authority.private_key))
+
+
 def _new_key() -> ec.EllipticCurvePrivateKey:
     from cryptography.hazmat.primitives.asymmetric import ec
 
@@ -187,12 +212,13 @@ def _builder(
     lifetime: float,
     *,
     is_authority: bool,
+    organizations: Iterable[str] = (),
 ) -> x509.CertificateBuilder:
     from cryptography import x509
 
     return (
         x509.CertificateBuilder()
-        .subject_name(_named(name))
+        .subject_name(_named(name, organizations))
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(_instant(now - _CLOCK_SKEW))
@@ -235,11 +261,13 @@ def _key_usage(*, signs_certificates: bool) -> x509.KeyUsage:
     )
 
 
-def _named(name: str) -> x509.Name:
+def _named(name: str, organizations: Iterable[str] = ()) -> x509.Name:
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 
-    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    names = [(NameOID.ORGANIZATION_NAME, organization) for organization in organizations]
+    names.append((NameOID.COMMON_NAME, name))
+    return x509.Name([x509.NameAttribute(kind, value) for kind, value in names])
 
 
 def _general_name(name: str) -> x509.GeneralName:

@@ -17,7 +17,7 @@ import pytest
 import urllib3
 
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.apiserver.auth.authentication.shared_token import Authenticator
+from clientgo.apiserver.auth.authentication.shared_token import SharedToken
 from clientgo.apiserver.faults import (
     CloseWatches,
     CutAnswers,
@@ -427,7 +427,7 @@ def test_history_expires(server: EmbeddedAPIServer, api: Api) -> None:
 
 def test_history_expires_again_and_again_at_an_interval() -> None:
     time = [0.0]
-    injector, storage = FaultInjector(Authenticator(None), elapsed=lambda: time[0]), Storage()
+    injector, storage = FaultInjector(SharedToken(), elapsed=lambda: time[0]), Storage()
     fault = ExpireHistory(every=10)
     injector.inject(fault, storage)
 

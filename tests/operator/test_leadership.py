@@ -113,9 +113,9 @@ def test_permissions_that_are_missing_are_told_at_the_start(
 
     def granting(*rules: dict[str, Any], incomplete: bool = False) -> None:
         status = {"resourceRules": list(rules), "nonResourceRules": [], "incomplete": incomplete}
-        monkeypatch.setitem(
-            reviews._STATUS, ("authorization.k8s.io", "selfsubjectrulesreviews"), status
-        )
+        answer = reviews.review_verb(lambda _call, _spec: status)
+        name = ("authorization.k8s.io", "selfsubjectrulesreviews")
+        monkeypatch.setitem(reviews.ANSWERED, name, answer)
 
     leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]}
     granting({**leases, "verbs": ["get", "create"], "resourceNames": ["replicas"]})

@@ -18,19 +18,24 @@ from tests.operator.pages import ask
 from tests.operator.world import World
 
 
+def constant(status: dict[str, Any]) -> Callable[[Any, Any], dict[str, Any]]:
+    return lambda _call, _spec: status
+
+
 @pytest.fixture
 def decided(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     """Says what the API server answers from now on."""
 
     def decide(*, known: bool, allowed: bool) -> None:
-        for name, status in {
+        statuses: dict[tuple[str, str], dict[str, Any]] = {
             ("authentication.k8s.io", "tokenreviews"): {
                 "authenticated": known,
                 "user": {"username": "me"} if known else {},
             },
             ("authorization.k8s.io", "subjectaccessreviews"): {"allowed": allowed},
-        }.items():
-            monkeypatch.setitem(reviews._STATUS, name, status)
+        }
+        for name, status in statuses.items():
+            monkeypatch.setitem(reviews.ANSWERED, name, reviews.review_verb(constant(status)))
 
     return decide
 

@@ -1,4 +1,4 @@
-"""The order in which a write is admitted: namespace life cycle, definitions, webhooks.
+"""The order in which a write is admitted: namespace life cycle, definitions, webhooks, roles.
 
 Built-in plugins that change or refuse objects (priority, service accounts, quotas) belong here,
 before the webhooks.
@@ -9,7 +9,10 @@ Upstream: apiserver ``admission.chainAdmissionHandler``; ``kubeapiserver/options
 from __future__ import annotations
 
 from clientgo.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from clientgo.apiserver.admission.role_escalation import RoleEscalation
 from clientgo.apiserver.admission.webhooks import Webhooks
+from clientgo.apiserver.auth.authorization.authorizer import Authorizer
+from clientgo.apiserver.auth.authorization.rbac import RBAC
 from clientgo.apiserver.objects.admission import Operation, Review
 from clientgo.apiserver.resources.errors import forbidden
 from clientgo.apiserver.resources.registry import ResourceRegistry
@@ -20,10 +23,17 @@ from clientgo.apiserver.storage.storage import Storage
 class AdmissionChain:
     """All admission of one server. Without matching webhooks nothing is awaited."""
 
-    def __init__(self, storage: Storage, registry: ResourceRegistry, namespaces: Resource) -> None:
+    def __init__(
+        self,
+        storage: Storage,
+        registry: ResourceRegistry,
+        namespaces: Resource,
+        authorizer: Authorizer,
+    ) -> None:
         self._registry = registry
         self._namespaces = NamespaceLifecycle(storage, namespaces)
         self._webhooks = Webhooks(storage, registry, self._namespaces.labels)
+        self._escalation = RoleEscalation(authorizer) if isinstance(authorizer, RBAC) else None
 
     def check(self, operation: Operation, resource: Resource, namespace: str, name: str) -> None:
         """Decide by what the request names, before the object is looked at.
@@ -40,12 +50,15 @@ class AdmissionChain:
             self._namespaces.check_delete(resource, name)
 
     async def mutate(self, review: Review) -> None:
-        """Let the mutating webhooks change ``review.obj``.
+        """Let the mutating webhooks change ``review.obj``; refuse what would grant too much.
 
         Raises:
-            RequestError: one denies the write, or a call fails and failurePolicy is Fail.
+            RequestError: one denies the write, or a call fails and failurePolicy is Fail; or a
+                role or binding grants what its writer does not have.
         """
         await self._webhooks.mutate(review)
+        if self._escalation is not None:
+            self._escalation.check(review)
 
     async def validate(self, review: Review) -> None:
         """Let the validating webhooks refuse the write.

@@ -19,7 +19,7 @@ from http import HTTPStatus
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from clientgo.apiserver.auth.authentication.shared_token import Authenticator
+from clientgo.apiserver.auth.authentication.shared_token import SharedToken
 from clientgo.apiserver.faults.declarations import (
     ChoosingFault,
     CloseWatches,
@@ -120,7 +120,7 @@ class _Rule:
 class FaultInjector:
     """The active faults of one server; they survive its restarts."""
 
-    authenticator: Authenticator
+    shared_token: SharedToken
     clock: Callable[[], float] = time.time
     elapsed: Callable[[], float] = time.monotonic
     _rules: list[_Rule] = field(default_factory=list)
@@ -149,7 +149,7 @@ class FaultInjector:
             storage.expire_history()
             self.count(fault)
         elif isinstance(fault, RotateToken):
-            self.authenticator.token = fault.token
+            self.shared_token.token = fault.token
             self._close(list(self._watches), abruptly=False)
             self.count(fault)
         elif isinstance(fault, CloseWatches):

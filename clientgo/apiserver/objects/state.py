@@ -1,4 +1,4 @@
-"""What the parts of one API server share: storage, resources, authorizer, watches, the clock.
+"""What the parts of one API server share: storage, resources, users, watches, the clock.
 
 Promises: everything here is used on the server's event loop only. A request handler or controller
 runs without interruption until it awaits, so a write needs no lock.
@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from clientgo.apiserver.auth.authorization.authorizer import AlwaysAllow, Authorizer
+from clientgo.apiserver.auth.authentication.authenticator import Authenticator
+from clientgo.apiserver.auth.authorization.authorizer import Authorizer
 from clientgo.apiserver.objects.ownership import Ownership
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
@@ -62,11 +63,13 @@ class State:
         storage: Storage,
         registry: ResourceRegistry,
         now: Callable[[], float],
-        authorizer: Authorizer | None = None,
+        authenticator: Authenticator,
+        authorizer: Authorizer,
     ) -> None:
         self.storage = storage
         self.registry = registry
-        self.authorizer = authorizer or AlwaysAllow()
+        self.authenticator = authenticator
+        self.authorizer = authorizer
         self.ownership = Ownership(now, self.timestamp)
         self.watches = OpenWatches()
         self._now = now

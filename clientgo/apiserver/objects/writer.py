@@ -16,6 +16,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from clientgo.apiserver.auth.authorization.authorizer import Attributes
+from clientgo.apiserver.auth.authorization.refusals import AccessDeniedError
+from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.objects import metadata as object_meta
 from clientgo.apiserver.objects.admission import Admission, Operation, Review
 from clientgo.apiserver.objects.decoding import read_object
@@ -255,10 +258,27 @@ class ObjectWriter:
                     f"uid mismatch: the provided object specified uid {uid}, "
                     "and no existing object was found",
                 )
+            self._check_may_create(target, options.user)
             obj = merge(None)
             obj["metadata"].pop("resourceVersion", None)
             result = await self.create(resource, target.namespace, obj, options, applied=True)
         return result
+
+    def _check_may_create(self, target: Target, user: User) -> None:
+        """Refuse an apply that creates, if its user may not create."""
+        resource = target.resource
+        wanted = Attributes(
+            user,
+            "create",
+            resource.group,
+            resource.version,
+            resource.plural,
+            namespace=target.namespace,
+            name=target.name,
+        )
+        decision = self._state.authorizer.authorize(wanted)
+        if not decision.allowed:
+            raise AccessDeniedError(wanted, decision.reason)
 
     # -- delete
 

@@ -8,16 +8,16 @@ Upstream: the ``rest`` storages of each resource and of custom resources.
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import replace
 
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.options import DeleteOptions
+from clientgo.apiserver.requests.account_tokens import create_token
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.request_info import RequestInfo
 from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
-from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Verb, VerbCall, existing
+from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Verb, VerbCall
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -31,11 +31,6 @@ from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object
 
 _METHODS = {"GET": "get", "PUT": "update", "PATCH": "patch", "POST": "create", "DELETE": "delete"}
-
-_DEFAULT_TOKEN_SECONDS = 3600
-
-_AUDIENCE = "https://kubernetes.default.svc"
-"""Audience of service account tokens, if the request names none."""
 
 
 def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb:
@@ -53,31 +48,6 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
         raise method_not_supported(resource, verb) if resource.is_custom else method_not_allowed()
     own = _HANDLERS.get((subresource.name, verb))
     return own or OBJECT_VERBS[method][1]
-
-
-async def _create_token(call: VerbCall) -> AnyResponse:
-    """Answer a token for a service account; it is not checked."""
-    existing(call)
-    review, _ = decode_object(call.request, "TokenRequest")
-    spec = review.get("spec") or {}
-    seconds = spec.get("expirationSeconds") or _DEFAULT_TOKEN_SECONDS
-    if not isinstance(seconds, int):
-        raise bad_request("spec.expirationSeconds must be a number")
-    answer = {
-        "kind": "TokenRequest",
-        "apiVersion": "authentication.k8s.io/v1",
-        "metadata": {"name": call.name, "namespace": call.namespace},
-        "spec": {
-            **spec,
-            "audiences": spec.get("audiences") or [_AUDIENCE],
-            "expirationSeconds": seconds,
-        },
-        "status": {
-            "token": secrets.token_urlsafe(32),
-            "expirationTimestamp": call.state.timestamp(seconds),
-        },
-    }
-    return json_response(answer, 201)
 
 
 async def create_binding(call: VerbCall) -> AnyResponse:
@@ -137,7 +107,7 @@ _HANDLERS: dict[tuple[str, str], Verb] = {
     ("scale", "get"): get_scale,
     ("scale", "update"): update_scale,
     ("scale", "patch"): patch_scale,
-    ("token", "create"): _create_token,
+    ("token", "create"): create_token,
     ("binding", "create"): _bind,
     ("eviction", "create"): _evict,
     **{(name, verb): _refuse for name in _OF_RUNNING_PODS for verb in _METHODS.values()},

@@ -1,12 +1,9 @@
-"""Authentication: every client of this machine, or a client that shows the token.
+"""The server's own token: a client that shows it is the administrator.
 
 Promises: a server that other machines can reach requires a token, over TLS. A token is compared in
-constant time; a request without it gets a 401. Health checks need no token, as on a real API
-server.
+constant time.
 
-Does not promise authorization: a client that has the token may do everything.
-
-Upstream: apiserver ``authentication/token/tokenfile`` and ``endpoints/filters``.
+Differs from upstream, where the administrator has a client certificate.
 """
 
 from __future__ import annotations
@@ -16,20 +13,17 @@ import ipaddress
 import secrets
 from pathlib import Path
 
-from clientgo.apiserver.resources.errors import unauthorized
 from clientgo.certificates import write_private
-
-_SCHEME = "bearer"
 
 _TOKEN_BYTES = 32
 """Random bytes of a generated token."""
 
 
-class Authenticator:
-    """Admits clients that show the token; without a token, every client."""
+class SharedToken:
+    """The token, or None if the server has none."""
 
-    def __init__(self, token: str | None) -> None:
-        """Admit clients that show ``token``.
+    def __init__(self, token: str | None = None) -> None:
+        """Begin with ``token``.
 
         Raises:
             ValueError: no header could carry the token.
@@ -47,18 +41,11 @@ class Authenticator:
             _check_token(token)
         self._token = token
 
-    def check(self, authorization: str) -> None:
-        """Check the Authorization header of a request.
-
-        Raises:
-            RequestError: 401, it does not hold the token.
-        """
+    def is_shown(self, token: str) -> bool:
+        """Return True if this is the token."""
         if self._token is None:
-            return
-        scheme, _, shown = authorization.partition(" ")
-        known = hmac.compare_digest(shown.strip().encode(), self._token.encode())
-        if scheme.lower() != _SCHEME or not known:
-            raise unauthorized()
+            return False
+        return hmac.compare_digest(token.encode(), self._token.encode())
 
 
 def check_exposure(host: str, *, has_token: bool, has_certificate: bool) -> None:

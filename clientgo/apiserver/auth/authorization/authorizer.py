@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from clientgo.apiserver.auth.authorization.rules import EVERYTHING, Rule
 from clientgo.apiserver.auth.users import User
 
 
@@ -18,7 +19,7 @@ from clientgo.apiserver.auth.users import User
 class Attributes:
     """What a user wants to do: a verb of a resource, or of a path that is none.
 
-    ``resource`` is empty for a path (``/healthz``), whose verb is the method in lower case.
+    ``path`` is empty for a resource. The verb of a path (``/healthz``) is the method in lower case.
     """
 
     user: User
@@ -46,6 +47,9 @@ class Authorizer(Protocol):
     def authorize(self, attributes: Attributes) -> Decision:
         """Return whether the user may do what the attributes say; never raises."""
 
+    def rules_of(self, user: User, namespace: str) -> tuple[list[Rule], list[str]]:
+        """Return what a user may do in a namespace, and why that may be incomplete."""
+
 
 class AlwaysAllow:
     """Every user may do everything."""
@@ -53,3 +57,7 @@ class AlwaysAllow:
     def authorize(self, attributes: Attributes) -> Decision:
         """Allow it."""
         return Decision(True)
+
+    def rules_of(self, user: User, namespace: str) -> tuple[list[Rule], list[str]]:
+        """Return the rules that allow everything."""
+        return list(EVERYTHING), []

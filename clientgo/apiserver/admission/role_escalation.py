@@ -1,0 +1,113 @@
+"""No privilege escalation: a user grants only what it may do itself.
+
+Promises: a role or binding is written by a user that holds everything that the role allows, or has
+the verb ``escalate`` of the role (``bind`` of the role, for bindings), or is in ``system:masters``.
+
+Differs from upstream (``pkg/registry/rbac/*/policybased``), where this wraps the storage of each
+kind: here it is a step of admission, after the webhooks that change the object.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from clientgo.apiserver.auth.authorization.authorizer import Attributes
+from clientgo.apiserver.auth.authorization.rbac import RBAC, RBAC_GROUP, RoleNotFoundError
+from clientgo.apiserver.auth.authorization.rules import EVERYTHING, Rule, missing_rules, quoted
+from clientgo.apiserver.auth.users import MASTERS, User
+from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.resources.errors import RequestError, forbidden
+from clientgo.apiserver.storage.storage import Object
+
+_ROLES: Final = frozenset({"roles", "clusterroles"})
+_BINDINGS: Final = frozenset({"rolebindings", "clusterrolebindings"})
+
+_PLURALS: Final = {"Role": "roles", "ClusterRole": "clusterroles"}
+
+
+class RoleEscalation:
+    """Checks the writes of roles and bindings."""
+
+    def __init__(self, rbac: RBAC) -> None:
+        self._rbac = rbac
+
+    def check(self, review: Review) -> None:
+        """Refuse a write that grants what its user does not have.
+
+        Raises:
+            RequestError: 403; 404, the role of a binding does not exist.
+        """
+        obj = review.obj
+        if review.resource.group != RBAC_GROUP or obj is None or MASTERS in review.user.groups:
+            return
+        if review.resource.plural in _ROLES:
+            self._check_role(review, obj)
+        elif review.resource.plural in _BINDINGS:
+            self._check_binding(review, obj)
+
+    def _check_role(self, review: Review, role: Object) -> None:
+        if _grants(role) == _grants(review.old) or self._may(
+            review, "escalate", review.resource.plural, review.name
+        ):
+            return
+        self._check_held(review, map(Rule.parse, role.get("rules") or ()))
+        if "aggregationRule" in role or "aggregationRule" in (review.old or {}):
+            held, _ = self._rbac.rules_of(review.user, "")
+            if missing_rules(held, EVERYTHING):
+                why = "must have cluster-admin privileges to use an aggregationRule"
+                raise forbidden(review.resource, review.name, why)
+
+    def _check_binding(self, review: Review, binding: Object) -> None:
+        if review.old is not None and _without_metadata(binding) == _without_metadata(review.old):
+            return
+        ref = binding["roleRef"]
+        kind, name = ref.get("kind", ""), ref.get("name", "")
+        plural = _PLURALS.get(kind)
+        if plural is None or self._may(review, "bind", plural, name):
+            return  # validation refuses another kind
+        try:
+            rules = self._rbac.rules_of_role(kind, review.namespace, name)
+        except RoleNotFoundError as error:
+            details = {"name": name, "group": RBAC_GROUP, "kind": kind.lower()}
+            raise RequestError(404, "NotFound", str(error), details) from error
+        self._check_held(review, rules)
+
+    def _may(self, review: Review, verb: str, plural: str, name: str) -> bool:
+        wanted = Attributes(
+            review.user,
+            verb,
+            RBAC_GROUP,
+            review.resource.version,
+            plural,
+            namespace=review.namespace,
+            name=name,
+        )
+        return self._rbac.authorize(wanted).allowed
+
+    def _check_held(self, review: Review, wanted: Iterable[Rule]) -> None:
+        held, errors = self._rbac.rules_of(review.user, review.namespace)
+        missing = missing_rules(held, wanted)
+        if missing:
+            why = _escalation(review.user, missing)
+            if errors:
+                why += f"; resolution errors: [{', '.join(errors)}]"
+            raise forbidden(review.resource, review.name, why)
+
+
+def _escalation(user: User, missing: list[Rule]) -> str:
+    lines = "\n".join(sorted(map(str, missing)))
+    return (
+        f"user {quoted([user.name])[1:-1]} (groups={quoted(user.groups)}) is attempting to grant "
+        f"RBAC permissions not currently held:\n{lines}"
+    )
+
+
+def _grants(role: Object | None) -> tuple[object, object] | None:
+    if role is None:
+        return None
+    return role.get("rules") or [], role.get("aggregationRule")
+
+
+def _without_metadata(obj: Object) -> Object:
+    return {key: value for key, value in obj.items() if key != "metadata"}

@@ -1,0 +1,51 @@
+"""How a refusal is answered: 403, in the words of a real API server.
+
+Upstream: apiserver ``endpoints/handlers/responsewriters/errors.go``.
+"""
+
+from __future__ import annotations
+
+import json
+
+from clientgo.apiserver.auth.authorization.authorizer import Attributes
+from clientgo.apiserver.resources.errors import RequestError
+
+
+class AccessDeniedError(RequestError):
+    """A 403: a user may not do what the attributes say."""
+
+    def __init__(self, attributes: Attributes, reason: str = "") -> None:
+        self.attributes = attributes
+        subject = attributes.resource
+        if subject and attributes.group:
+            subject = f"{subject}.{attributes.group}"
+        if subject and attributes.name:
+            subject = f"{subject} {_quoted(attributes.name)}"
+        message = f"{subject} is forbidden: " if subject else "forbidden: "
+        message += _sentence(attributes)
+        if reason:
+            message += f": {reason}"
+        details = {
+            "name": attributes.name,
+            "group": attributes.group,
+            "kind": attributes.resource,
+        }
+        shown = {key: value for key, value in details.items() if value}
+        super().__init__(403, "Forbidden", message, shown)
+
+
+def _sentence(wanted: Attributes) -> str:
+    user = f"User {_quoted(wanted.user.name)} cannot {wanted.verb}"
+    if wanted.path:
+        return f"{user} path {_quoted(wanted.path)}"
+    resource = wanted.resource
+    if wanted.subresource:
+        resource = f"{resource}/{wanted.subresource}"
+    what = f"{user} resource {_quoted(resource)} in API group {_quoted(wanted.group)}"
+    if wanted.namespace:
+        return f"{what} in the namespace {_quoted(wanted.namespace)}"
+    return f"{what} at the cluster scope"
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,102 @@
+"""The controller of aggregated cluster roles: their rules are those of the roles that they select.
+
+Promises: soon after a cluster role was written, every role whose aggregationRule selects it has its
+rules.
+
+Upstream: ``pkg/controller/clusterroleaggregation``.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from clientgo.apiserver.controllers.background import BackgroundWork
+from clientgo.apiserver.objects.options import FieldValidation, WriteOptions
+from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.writer import ObjectWriter, Target
+from clientgo.apiserver.resources.errors import RequestError
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.storage import Change, Collection, Object
+from clientgo.meta.selectors import Selector, SelectorError, selector_from_object
+from clientgo.meta.watch_event import EventType
+
+LOG = logging.getLogger("clientgo.apiserver")
+
+_OPTIONS = WriteOptions(
+    field_manager="clusterrole-aggregation-controller", field_validation=FieldValidation.IGNORE
+)
+
+
+class RoleAggregationController:
+    """Follows the cluster roles."""
+
+    def __init__(
+        self, state: State, writer: ObjectWriter, work: BackgroundWork, resource: Resource
+    ) -> None:
+        """Follow the cluster roles, which are served as ``resource``."""
+        self._resource = resource
+        self._writer = writer
+        self._work = work
+        self._collection = state.storage.collection(resource.collection_key)
+        self._aggregated: dict[str, list[Selector]] = {}
+        """What each role with an aggregationRule selects."""
+        self._is_due = False
+        state.storage.observe(self._observe)
+
+    def _observe(self, collection: Collection, change: Change) -> None:
+        if collection is not self._collection:
+            return
+        name = change.current.key
+        self._aggregated.pop(name, None)
+        if change.type is not EventType.DELETED and b'"aggregationRule"' in change.current.raw:
+            selectors = _selectors(change.current.decode())
+            if selectors:
+                self._aggregated[name] = selectors
+        if self._aggregated and not self._is_due:
+            self._is_due = True
+            self._work.start(self._sync())
+
+    async def _sync(self) -> None:
+        """Write the rules of every aggregated role that has others; one write starts the next."""
+        self._is_due = False
+        for name, selectors in list(self._aggregated.items()):
+            rules = self._rules(name, selectors)
+            stored = self._collection.get(name)
+            if stored is None or (stored.decode().get("rules") or []) == rules:
+                continue
+            try:
+                await self._writer.update(
+                    Target(self._resource, "", name), _with_rules(rules), _OPTIONS
+                )
+            except RequestError as error:
+                LOG.info("cluster role %s keeps its rules: %s", name, error)
+
+    def _rules(self, name: str, selectors: list[Selector]) -> list[Any]:
+        """Return the rules of the selected roles, by name, each once."""
+        rules: list[Any] = []
+        for selector in selectors:
+            for stored in self._collection.scan():
+                if stored.key == name or not selector.matches(stored.labels):
+                    continue
+                found = stored.decode().get("rules") or ()
+                rules += [rule for rule in found if rule not in rules]
+        return rules
+
+
+def _with_rules(rules: list[Any]) -> Any:
+    def change(role: Object) -> Object:
+        role["rules"] = rules
+        return role
+
+    return change
+
+
+def _selectors(role: Object) -> list[Selector]:
+    found = []
+    for selector in (role.get("aggregationRule") or {}).get("clusterRoleSelectors") or ():
+        try:
+            found.append(selector_from_object(selector))
+        except SelectorError:
+            continue  # validation lets none of these through
+    return found
