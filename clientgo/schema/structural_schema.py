@@ -120,13 +120,39 @@ class StructuralSchema:
         before = MISSING if old is None else old
         errors = [error.below(path) for error in validate_value(value, self._root, before)]
         errors.extend(validate_embedded_resources(value, self._root, path))
-        if old is None or not validate_list_types(old, self._root, path):
-            errors.extend(validate_list_types(value, self._root, path))
+        return self._with_rules(errors, value, before, path, warn)
+
+    def validate_status(
+        self, value: Any, old: Any, *, warn: Callable[[str], None] = _ignore
+    ) -> list[FieldError]:
+        """Return what is wrong with the status of `value`, which alone differs from `old`.
+
+        The schema is checked for the status only; rules are those of the whole object.
+        """
+        errors: list[FieldError] = []
+        schema = self._root.properties.get("status")
+        if schema is not None and "status" in value:
+            before = old.get("status", MISSING)
+            found = validate_value(value["status"], schema, before)
+            errors += [error.below("status") for error in found]
+        return self._with_rules(errors, value, old, "", warn)
+
+    def _with_rules(
+        self,
+        errors: list[FieldError],
+        value: Any,
+        old: Any,
+        path: str,
+        warn: Callable[[str], None],
+    ) -> list[FieldError]:
+        """Return the errors with those of list types and of rules; `old` may be MISSING."""
+        if old is MISSING or not validate_list_types(old, self._root, path):
+            errors = [*errors, *validate_list_types(value, self._root, path)]
         if self._rules is None:
             return errors
         if any(error.reason in _BLOCKING for error in errors):
             return [*errors, FieldError.invalid(path, None, _RULES_NOT_CHECKED)]
-        return [*errors, *self._rules.validate(value, before, path, warn)]
+        return [*errors, *self._rules.validate(value, old, path, warn)]
 
     def embedded_resources(self, value: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the path and content of each resource embedded anywhere in `value`."""

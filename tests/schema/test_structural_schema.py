@@ -287,3 +287,33 @@ def test_the_status_subresource_restricts_the_root() -> None:
     StructuralSchema.parse(schema)
     with pytest.raises(SchemaError, match="if the status subresource is enabled"):
         StructuralSchema.parse(schema, has_status=True)
+
+
+def test_a_status_is_validated_alone_and_the_rules_of_the_object_with_it() -> None:
+    status = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    limit = "!has(self.status) || !has(self.status.n) || self.status.n < 10"
+    rule = {"rule": limit, "message": "too many"}
+    schema = StructuralSchema.parse(
+        {
+            "type": "object",
+            "required": ["spec"],
+            "properties": {"status": status, "l": {**SET_OF_TEXTS}},
+            "x-kubernetes-validations": [rule],
+        }
+    )
+    old = {"status": {"n": 1}}
+
+    def fields(value: dict[str, Any], before: dict[str, Any] = old) -> list[str]:
+        return [str(error) for error in schema.validate_status(value, before)]
+
+    assert fields({"status": {"n": 2}}) == []
+    assert fields({}) == []
+    assert fields({"status": {}})[0] == "status.n: Required value"
+    assert fields({"status": {"n": 11}}) == ["<nil>: Invalid value: too many"]
+    assert fields({"status": {}}, {"status": {}}) == []
+    twice = {"l": ["a", "a"], "status": {"n": 1}}
+    assert fields(twice) == ['l[1]: Duplicate value: "a"']
+    assert fields(twice, twice) == []
+
+
+SET_OF_TEXTS = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}

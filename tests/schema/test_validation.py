@@ -58,6 +58,11 @@ VALID: dict[str, tuple[dict[str, Any], Any]] = {
         ["x", "y"],
     ),
     "a keyed list with different keys": (KEYED, [{"k": "a"}, {"k": "b"}]),
+    "an integer at a fractional limit, which is cut off": (
+        {"type": "number", "minimum": 0.5, "maximum": 0.5},
+        0,
+    ),
+    "an array for a format of strings": ({"type": "string", "format": "date"}, [1]),
     "the second alternative": (
         {"type": "object", "properties": {"a": INTEGER}, "anyOf": [{"required": ["x"]}, {}]},
         {},
@@ -268,6 +273,55 @@ INVALID: dict[str, tuple[dict[str, Any], Any, list[tuple[str, str, str]]]] = {
                 "spec.v",
             ),
         ],
+    ),
+    "an integer at an exclusive fractional limit": (
+        {"type": "number", "maximum": 9.5, "exclusiveMaximum": True},
+        9,
+        [("spec.v", "Invalid", "Invalid value: 9: spec.v in body should be less than 9")],
+    ),
+    "limits that do not fit the type": (
+        {"type": "integer", "format": "int32", "maximum": 1.5, "minimum": 1e10},
+        2,
+        [
+            (
+                "<nil>",
+                "Invalid",
+                'Invalid value: "": Minimum boundary value must be of type integer with format '
+                "int32 in spec.v",
+            ),
+            (
+                "spec.v",
+                "Invalid",
+                "Invalid value: 2: spec.v in body should be greater than or equal to 1e+10",
+            ),
+            (
+                "<nil>",
+                "Invalid",
+                'Invalid value: "": Maximum boundary value must be of type integer with format '
+                "int32 in spec.v",
+            ),
+            (
+                "spec.v",
+                "Invalid",
+                "Invalid value: 2: spec.v in body should be less than or equal to 1.5",
+            ),
+        ],
+    ),
+    "a text of another format for an int or string": (
+        {"x-kubernetes-int-or-string": True, "format": "date"},
+        "x",
+        [
+            (
+                "spec.v",
+                "TypeInvalid",
+                'Invalid value: "x": spec.v in body must be of type date: "x"',
+            )
+        ],
+    ),
+    "null in an enumeration": (
+        {"type": "string", "nullable": True, "enum": ["a", None]},
+        None,
+        [("spec.v", "NotSupported", 'Unsupported value: null: supported values: "a", "null"')],
     ),
     "no multiple of anything": (
         {"type": "number", "multipleOf": 1e-300},

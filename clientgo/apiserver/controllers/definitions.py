@@ -11,11 +11,13 @@ Upstream: apiextensions-apiserver ``pkg/controller`` (status, establish, finaliz
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from clientgo.apiserver.controllers.api_services import ApiServices
 from clientgo.apiserver.controllers.background import BackgroundWork
 from clientgo.apiserver.crds.custom_resources import resources_of
+from clientgo.apiserver.crds.naming import Names, TakenNames, accept_names
 from clientgo.apiserver.crds.validation import CLEANUP_FINALIZER, is_condition_true
 from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.objects.state import State
@@ -23,9 +25,19 @@ from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Change, Collection, Object, StoredObject
+from clientgo.meta.json_values import copy_json
 from clientgo.meta.watch_event import EventType
 
 LOG = logging.getLogger("clientgo.apiserver")
+
+
+@dataclass(frozen=True, slots=True)
+class _Served:
+    """The parts of a definition that what is served depends on."""
+
+    versions: Any
+    names: Any
+    conversion: Any
 
 
 class DefinitionController:
@@ -47,14 +59,20 @@ class DefinitionController:
         self._registry = state.registry
         self._writer = writer
         self._work = work
-        self._schemas: dict[str, tuple[Any, int]] = {}
-        """The versions of each CRD as last served, and the resource version of that change."""
+        self._served: dict[str, tuple[_Served | None, int]] = {}
+        """Each CRD as last served, and the resource version when its versions changed."""
+        self._group_names: dict[str, tuple[str, Names]] = {}
+        """Group and accepted names of each CRD."""
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
         if collection is self.collection:
+            name = change.current.key
             if change.type is not EventType.DELETED:
-                self._work.start(self._sync(change.current.key))
+                crd = change.current.decode()
+                names = crd["status"].get("acceptedNames", {})
+                self._group_names[name] = crd["spec"]["group"], names
+            self._work.start(self._sync(name))
         elif change.type is EventType.DELETED and not len(collection):
             key = (collection.group, collection.plural)
             if key in self._registry.terminating:
@@ -63,6 +81,7 @@ class DefinitionController:
     async def _sync(self, name: str) -> None:
         stored = self.collection.get(name)
         if stored is None:
+            self._free_names(name)
             return
         crd = stored.decode()
         if "deletionTimestamp" in crd["metadata"]:
@@ -70,44 +89,82 @@ class DefinitionController:
         else:
             self._establish(name, stored, crd)
 
+    # -- names
+
+    def _free_names(self, name: str) -> None:
+        """Forget the names of a deleted definition; others of its group may want them."""
+        group, _ = self._group_names.pop(name, ("", {}))
+        self._check_others(name, group)
+
+    def _check_others(self, name: str, group: str) -> None:
+        for other, (other_group, _) in self._group_names.items():
+            if other != name and other_group == group:
+                self._work.start(self._sync(other))
+
+    def _taken_names(self, name: str, group: str) -> TakenNames:
+        """Return the names that the other resources of a group have."""
+        taken = TakenNames()
+        for other, (other_group, names) in self._group_names.items():
+            if other != name and other_group == group:
+                taken.add(names)
+        for resource in self._registry:
+            if resource.group == group and not resource.is_custom:
+                taken.add(
+                    {
+                        "plural": resource.plural,
+                        "singular": resource.singular,
+                        "shortNames": resource.short_names,
+                        "kind": resource.kind,
+                        "listKind": resource.list_kind,
+                    }
+                )
+        return taken
+
     # -- serving
 
     def _establish(self, name: str, stored: StoredObject, crd: Object) -> None:
-        conflict = self._name_conflict(crd)
-        status = crd["status"]
-        before = dict(status)
-        if conflict:
-            self._set_condition(crd, "NamesAccepted", "False", *conflict)
+        status, group = crd["status"], crd["spec"]["group"]
+        before = copy_json(status)
+        taken = self._taken_names(name, group)
+        acceptance = accept_names(crd["spec"]["names"], status.get("acceptedNames", {}), taken)
+        status["acceptedNames"] = acceptance.names
+        if acceptance.reason:
+            self._set_condition(
+                crd, "NamesAccepted", "False", acceptance.reason, acceptance.message
+            )
             if not is_condition_true(crd, "Established"):
                 message = "not all names are accepted"
                 self._set_condition(crd, "Established", "False", "NotAccepted", message)
         else:
-            status["acceptedNames"] = crd["spec"]["names"]
             message = "no conflicts found"
             self._set_condition(crd, "NamesAccepted", "True", "NoConflicts", message)
             message = "the initial names have been accepted"
             self._set_condition(crd, "Established", "True", "InitialNamesAccepted", message)
         if status != before:
             self._storage.put(self.collection, name, crd, stored.fields)
+            if acceptance.names != before.get("acceptedNames"):
+                self._check_others(name, group)
             return
         if is_condition_true(crd, "Established"):
             self._serve(name, crd)
 
     def _serve(self, name: str, crd: Object) -> None:
-        versions, since = self._schemas.get(name, (None, self._changed_before(crd)))
-        wanted = crd["spec"]["versions"]
-        if versions == wanted and self._is_served(crd):
+        served, since = self._served.get(name, (None, self._changed_before(crd)))
+        wanted = _Served(
+            crd["spec"]["versions"], crd["status"]["acceptedNames"], crd["spec"].get("conversion")
+        )
+        if served == wanted and self._is_served(crd):
             return
-        if versions is not None and versions != wanted:
+        if served is not None and served.versions != wanted.versions:
             since = self._storage.version
-        self._schemas[name] = (wanted, since)
+        self._served[name] = (wanted, since)
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         self._registry.remove(group, plural)
         self._state.ownership.forget(group, plural)
         for resource in resources_of(crd, since):
             self._registry.add(resource)
         self._api_services.sync(group)
-        if versions is not None:
+        if served is not None:
             self._state.watches.end_of(group, plural)
 
     def _changed_before(self, crd: Object) -> int:
@@ -122,42 +179,17 @@ class DefinitionController:
             self._registry.find(group, item["name"], plural) for item in crd["spec"]["versions"]
         )
 
-    def _name_conflict(self, crd: Object) -> tuple[str, str] | None:
-        """Return reason and message if another resource of the group has one of the names."""
-        spec = crd["spec"]
-        names = spec["names"]
-        wanted_kinds = {names["kind"], names["listKind"]}
-        for other in self._registry:
-            if other.group != spec["group"] or other.plural == names["plural"]:
-                continue
-            taken = {other.plural, other.singular, *other.short_names}
-            for reason, wanted in (
-                ("PluralConflict", {names["plural"]}),
-                ("SingularConflict", {names["singular"]}),
-                ("ShortNamesConflict", set(names.get("shortNames", ()))),
-            ):
-                if clash := taken & wanted:
-                    return reason, f"{sorted(clash)} is already in use"
-            if clash := {other.kind, other.list_kind} & wanted_kinds:
-                return "KindConflict", f"{sorted(clash)} is already in use"
-        return None
-
     def _set_condition(
         self, crd: Object, kind: str, status: str, reason: str, message: str
     ) -> None:
         conditions = crd["status"].get("conditions") or []
         current = next((item for item in conditions if item["type"] == kind), None)
-        if current and (current["status"], current["reason"]) == (status, reason):
-            return
-        condition = {
-            "type": kind,
-            "status": status,
-            "lastTransitionTime": self._state.timestamp(),
-            "reason": reason,
-            "message": message,
-        }
-        rest = [item for item in conditions if item["type"] != kind]
-        crd["status"]["conditions"] = [*rest, condition]
+        if current is None:
+            current = {"type": kind}
+            crd["status"]["conditions"] = [*conditions, current]
+        if current.get("status") != status:
+            current |= {"status": status, "lastTransitionTime": self._state.timestamp()}
+        current |= {"reason": reason, "message": message}
 
     # -- removing
 
@@ -197,7 +229,7 @@ class DefinitionController:
                 self._storage.put(self.collection, name, crd, stored.fields)
             return
         self._registry.terminating.discard((group, plural))
-        self._schemas.pop(name, None)
+        self._served.pop(name, None)
         self._registry.remove(group, plural)
         self._state.ownership.forget(group, plural)
         self._state.watches.end_of(group, plural)

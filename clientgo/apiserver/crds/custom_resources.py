@@ -215,7 +215,8 @@ class CustomStrategy(Strategy):
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors that the schema and the paths of the scale find in a status."""
-        return self._causes(new, old) + self._scale_causes(new, with_spec=False)
+        causes = self.schema.validate_status(new, old) if self.schema else []
+        return causes + self._scale_causes(new, with_spec=False)
 
 
 def _replicas_causes(obj: Object, names: tuple[str, ...]) -> list[FieldError]:

@@ -184,9 +184,11 @@ def _aggregated(registry: ResourceRegistry, groups: list[ApiGroup]) -> Response:
 
 
 def _aggregated_resource(resource: Resource) -> dict[str, Any]:
+    # Built-in resources leave group and version out where they are those of the document.
+    group, version = (resource.group, resource.version) if resource.is_custom else ("", "")
     entry: dict[str, Any] = {
         "resource": resource.plural,
-        "responseKind": {"group": "", "version": "", "kind": resource.kind},
+        "responseKind": {"group": group, "version": version, "kind": resource.kind},
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": resource.verbs,
@@ -204,7 +206,8 @@ def _aggregated_resource(resource: Resource) -> dict[str, Any]:
 
 def _aggregated_subresource(resource: Resource, subresource: Subresource) -> dict[str, Any]:
     kind = subresource.kind
-    same = (kind.group, kind.version) == (resource.group, resource.version)
+    own = (kind.group, kind.version) == (resource.group, resource.version)
+    same = own and not resource.is_custom
     return {
         "subresource": subresource.name,
         "responseKind": {

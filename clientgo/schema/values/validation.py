@@ -34,6 +34,7 @@ from clientgo.text.formats import format_check
 from clientgo.text.go_regexp import compile_go_regexp
 
 _MAX_FLOAT32 = 3.4028235677973366e38
+_CHECKS = {dict: 5, list: 6, str: 5, int: 6, float: 6, bool: 4}
 _VALUE_FORMATS = {bool: "", int: "int64", float: "float64", dict: ""}
 
 
@@ -47,14 +48,14 @@ def validate_value(value: Any, schema: JSONSchema, old: Any = MISSING) -> list[F
 def _validate(
     value: Any, schema: JSONSchema, path: str, errors: list[FieldError], old: Any = MISSING
 ) -> int:
-    """Append the errors of `value` and return how many schema nodes applied to it.
+    """Append the errors of `value` and return how many checks applied to it, as upstream counts.
 
     The count tells which alternative of a junctor fits best, if none fits.
     """
     if type(value) is WholeFloat:
         value = float(value)
     before = len(errors)
-    applied = 1
+    applied = _CHECKS.get(type(value), 1)
     _check_type(value, schema, path, errors)
     if schema.enum and not any(_is_choice(value, choice) for choice in schema.enum):
         errors.append(FieldError.not_supported(path, value, schema.enum))
@@ -78,6 +79,8 @@ def _check_type(value: Any, schema: JSONSchema, path: str, errors: list[FieldErr
     types = schema.types
     if not types or (value is None and schema.nullable):
         return
+    if isinstance(value, list) and types == ("string",) and _enforced_format(schema):
+        return  # upstream takes it for an array of bytes
     actual = type_name(value)
     if actual in types or (actual == "integer" and "number" in types):
         return
@@ -92,7 +95,12 @@ def _check_type(value: Any, schema: JSONSchema, path: str, errors: list[FieldErr
 
 
 def _is_choice(value: Any, choice: Any) -> bool:
-    """Compare with a member of an enumeration as upstream does: converted to its type."""
+    """Compare with a member of an enumeration as upstream does: converted to its type.
+
+    Null is never a member.
+    """
+    if choice is None:
+        return False
     if type(choice) is int and type(value) is float:
         value = math.trunc(value)
     elif type(choice) is str and type(value) is int:
@@ -105,12 +113,12 @@ def _enforced_format(schema: JSONSchema) -> bool:
     if not schema.format:
         return False
     match schema.types:
-        case () | ("string",):
-            return format_check(schema.format) is not None
         case ("integer",):
             return schema.format in ("int32", "int64")
         case ("number",):
             return schema.format in ("float", "double")
+        case () | ("string",) | ("integer", "string"):
+            return format_check(schema.format) is not None
     return False
 
 
@@ -127,67 +135,80 @@ def _check_text(value: str, schema: JSONSchema, path: str, errors: list[FieldErr
 
 
 def _check_format(value: str, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:
-    if not schema.format or schema.types not in ((), ("string",)):
-        return
-    check = format_check(schema.format)
+    check = format_check(schema.format or "") if _enforced_format(schema) else None
     if check is not None and not check(value):
         detail = f"{path} in body must be of type {schema.format}: {go_format.quote(value)}"
         errors.append(FieldError.type_invalid(path, value, detail))
 
 
 def _check_number(value: float, schema: JSONSchema, path: str, errors: list[FieldError]) -> None:
-    if not _fits_range(value, schema):
-        kind = f"format {schema.format}" if _enforced_format(schema) else "(default format)"
-        separator = " with " if _enforced_format(schema) else " "
-        detail = f"Checked value must be of type {schema.type}{separator}{kind} in {path}"
-        errors.append(FieldError.invalid("", "", detail))
-    if schema.multiple_of is not None:
-        _check_multiple(value, schema.multiple_of, path, errors)
-    if schema.maximum is not None and (
-        value > schema.maximum or (schema.exclusive_maximum and value == schema.maximum)
+    if (misfit := _misfit(value, schema, "Checked", path)) is not None:
+        errors.append(misfit)
+    for name, limit, check in (
+        ("MultipleOf", schema.multiple_of, _multiple_problem),
+        ("Minimum boundary", schema.minimum, _minimum_problem),
+        ("Maximum boundary", schema.maximum, _maximum_problem),
     ):
-        bound = "less than" if schema.exclusive_maximum else "less than or equal to"
-        detail = f"{path} in body should be {bound} {_limit_text(schema.maximum, value)}"
-        errors.append(FieldError.invalid(path, value, detail))
-    if schema.minimum is not None and (
-        value < schema.minimum or (schema.exclusive_minimum and value == schema.minimum)
-    ):
-        bound = "greater than" if schema.exclusive_minimum else "greater than or equal to"
-        detail = f"{path} in body should be {bound} {_limit_text(schema.minimum, value)}"
-        errors.append(FieldError.invalid(path, value, detail))
+        if limit is None:
+            continue
+        number: float = value
+        if (misfit := _misfit(limit, schema, name, path)) is not None:
+            errors.append(misfit)
+            number, limit = float(value), float(limit)
+        else:
+            # Upstream compares integers with the limit cut off: 0.1 is 0.
+            limit = int(limit) if isinstance(value, int) else float(limit)
+        shown, problem = check(path, number, limit, schema)
+        if problem:
+            errors.append(FieldError.invalid(path, shown, problem))
 
 
-def _limit_text(limit: float, value: float) -> str:
-    """Return a limit as a number of the kind of `value`, which is what it is compared with."""
-    whole = is_whole(limit) and isinstance(value, int)
-    return go_format.number(int(limit) if whole else float(limit))
-
-
-def _fits_range(value: float, schema: JSONSchema) -> bool:
+def _misfit(value: float, schema: JSONSchema, name: str, path: str) -> FieldError | None:
+    """Return the error of a number that is out of the range of the schema's type and format."""
     match schema.types:
         case ("integer",):
             limit = 2**31 if schema.format == "int32" else 2**63
-            return is_whole(value) and -limit <= value < limit
+            fits = is_whole(value) and -limit <= value < limit
         case ("number",):
-            return schema.format != "float" or abs(value) <= _MAX_FLOAT32
-    return True
+            fits = schema.format != "float" or abs(value) <= _MAX_FLOAT32
+        case _:
+            fits = True
+    if fits:
+        return None
+    kind = f"with format {schema.format}" if _enforced_format(schema) else "(default format)"
+    detail = f"{name} value must be of type {schema.type} {kind} in {path}"
+    return FieldError.invalid("", "", detail)
 
 
-def _check_multiple(value: float, factor: float, path: str, errors: list[FieldError]) -> None:
-    if isinstance(value, int):
-        factor = int(factor)  # as upstream, which makes 0.1 a 0
-    if factor < 0 or (factor == 0 and isinstance(value, int)):
-        shown = go_format.number(factor)
-        detail = f"factor MultipleOf declared for {path} must be positive: {shown}"
-        errors.append(FieldError.invalid(path, factor, detail))
-        return
-    if isinstance(value, int):
-        fits = value % int(factor) == 0
+_Problem = tuple[float, str]
+"""The number that the error shows, and what is wrong; empty if nothing is."""
+
+
+def _multiple_problem(path: str, value: float, factor: float, _: JSONSchema) -> _Problem:
+    shown = go_format.number(factor)
+    if factor <= 0:
+        return factor, f"factor MultipleOf declared for {path} must be positive: {shown}"
+    if isinstance(value, int) and isinstance(factor, int):
+        fits = value % factor == 0
     else:
-        fits = factor > 0 and is_json_integer(1 / factor * value if factor < 1 else value / factor)
-    if not fits:
-        detail = f"{path} in body should be a multiple of {_limit_text(factor, value)}"
-        errors.append(FieldError.invalid(path, value, detail))
+        fits = is_json_integer(float(1 / factor * value if factor < 1 else value / factor))
+    return value, "" if fits else f"{path} in body should be a multiple of {shown}"
+
+
+def _minimum_problem(path: str, value: float, limit: float, schema: JSONSchema) -> _Problem:
+    exclusive = schema.exclusive_minimum
+    if value > limit or (value == limit and not exclusive):
+        return value, ""
+    bound = "greater than" if exclusive else "greater than or equal to"
+    return value, f"{path} in body should be {bound} {go_format.number(limit)}"
+
+
+def _maximum_problem(path: str, value: float, limit: float, schema: JSONSchema) -> _Problem:
+    exclusive = schema.exclusive_maximum
+    if value < limit or (value == limit and not exclusive):
+        return value, ""
+    bound = "less than" if exclusive else "less than or equal to"
+    return value, f"{path} in body should be {bound} {go_format.number(limit)}"
 
 
 def _check_object(
