@@ -305,3 +305,18 @@ def wait_until_served(server: EmbeddedAPIServer, request: bytes) -> None:
             if connection.recv(1 << 16).startswith(b"HTTP/1.1 200"):
                 return
     pytest.fail("the place that became free was not given to another")
+
+
+@pytest.mark.parametrize("length", [66_000, 900_000])
+def test_a_long_query_is_read(api: Api, length: int) -> None:
+    """The parser of HTTP takes URLs of 64 KiB."""
+    values = ",".join(["b"] * (length // 2))
+    answer = api.call("GET", f"{CONFIGMAPS}?limit=1&labelSelector=a in ({values})")
+
+    assert (answer.status, answer.body["kind"]) == (200, "ConfigMapList")
+
+
+def test_a_path_that_is_too_long_is_refused(server: EmbeddedAPIServer) -> None:
+    request = b"GET /api/v1/" + b"x" * 66_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+    assert answer_to(server, request).startswith(b"HTTP/1.1 400 ")

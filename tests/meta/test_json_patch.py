@@ -82,3 +82,10 @@ def test_negative_indices_count_from_the_end() -> None:
     assert patched("remove", -1) == {"a": [1]}
     with pytest.raises(InapplicablePatchError):
         patched("remove", -3)
+
+
+@pytest.mark.parametrize("index", ["9" * 5000, "-" + "9" * 5000, "0" * 5000 + "1"])
+def test_an_index_of_thousands_of_digits_is_outside(index: str) -> None:
+    """Python does not read numbers of more than 4,300 digits."""
+    with pytest.raises(InapplicablePatchError, match="outside a list of 2"):
+        apply_json_patch([1, 2], [{"op": "replace", "path": f"/{index}", "value": 3}])

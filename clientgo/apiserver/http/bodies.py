@@ -12,18 +12,18 @@ from __future__ import annotations
 import contextlib
 import functools
 import json
-import math
 import re
-from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from clientgo.apiserver.http.messages import Request
+from clientgo.apiserver.http.numbers import parse_float, parse_int
 from clientgo.apiserver.http.protobuf import (
     PROTOBUF_TYPE,
     ProtobufError,
     UnknownKindError,
     decode_protobuf,
 )
+from clientgo.apiserver.http.yaml_bodies import YamlError, read_yaml
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -35,20 +35,6 @@ JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
 _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 """A number that may need more than 64 bits."""
-
-_LEAST_INTEGER, _GREATEST_INTEGER = -(2**63), 2**63 - 1
-
-_EXPANSION = 10
-"""Values for each byte of YAML; aliases of aliases could make billions from a few bytes."""
-
-_DEPTH = 1000
-"""Maximum nesting of YAML: Python's own limit, which the C parser of YAML does not have."""
-
-_VALUES = 100_000
-"""Maximum number of values in a YAML body: a second of parsing, which blocks the server."""
-
-_SMALL = 4096
-"""Bytes of YAML up to which depth and number of values are not checked first."""
 
 _ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
 
@@ -138,8 +124,8 @@ def parse_json(
         value = json.loads(
             body,
             object_pairs_hook=finder,
-            parse_int=_parse_int if _LONG_NUMBER.search(body) else None,
-            parse_float=functools.partial(_parse_float, whole=whole),
+            parse_int=parse_int if _LONG_NUMBER.search(body) else None,
+            parse_float=functools.partial(parse_float, whole=whole),
             parse_constant=_refuse_constant,
         )
         if b"\\ud" in body.lower():
@@ -160,26 +146,6 @@ def _whole_characters(value: Any) -> Any:
     if isinstance(value, dict):
         return {_whole_characters(key): _whole_characters(item) for key, item in value.items()}
     return value
-
-
-def _parse_int(text: str) -> int | float:
-    """Return an integer, or a float beyond 64 bits, as Go reads it."""
-    number = int(text)
-    return number if _LEAST_INTEGER <= number <= _GREATEST_INTEGER else _parse_float(text)
-
-
-def _parse_float(text: str, whole: type[int] = WholeFloat) -> int | float:
-    """Return a number as Go writes it back: as an integer if it has no fraction.
-
-    Raises:
-        ValueError: it is beyond what a float holds.
-    """
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"cannot unmarshal number {text[:30]} into a float64")
-    if number.is_integer() and _LEAST_INTEGER <= number <= _GREATEST_INTEGER:
-        return whole(Decimal(repr(number)))  # with the digits that Go writes
-    return number
 
 
 def _refuse_constant(text: str) -> Any:
@@ -223,70 +189,9 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     if body.lstrip().startswith(b"{"):  # most clients write JSON, which is YAML
         with contextlib.suppress(RequestError):
             return parse_json(body, whole=int)[0], ()
-    import yaml  # slow to import, and rarely needed
-
     try:
-        if len(body) > _SMALL:
-            _check_shape(body)
-        value = yaml.load(body, Loader=_yaml_loader())
-        _check_expansion(value, limit=_EXPANSION * len(body))
-        # dates and sets become text, as in the API
-        return parse_json(json.dumps(value, default=str).encode(), problem, whole=int)
-    except (yaml.YAMLError, ValueError, TypeError, RecursionError) as error:
-        raise bad_request(f"{problem}error converting YAML to JSON: {error}") from error
-
-
-def _check_shape(body: bytes) -> None:
-    """Check the depth of a document and its number of values without building it.
-
-    Raises:
-        ValueError: too deep or too much.
-        yaml.YAMLError: it is not YAML.
-    """
-    import yaml
-
-    depth = 0
-    for count, event in enumerate(yaml.parse(body, Loader=_yaml_loader())):
-        if isinstance(event, yaml.CollectionStartEvent):
-            depth += 1
-        elif isinstance(event, yaml.CollectionEndEvent):
-            depth -= 1
-        if depth > _DEPTH:
-            raise ValueError("document is nested too deep")
-        if count > _VALUES:
-            raise ValueError(f"document holds more than {_VALUES} values; send it as JSON")
-
-
-def _check_expansion(value: Any, limit: int) -> None:
-    """Count the values of a document, each alias as often as it occurs.
-
-    Raises:
-        ValueError: there are more than ``limit``.
-    """
-    left = limit
-    rest = [value]
-    while rest:
-        left -= 1
-        if left < 0:
-            raise ValueError("document contains excessive aliasing")
-        item = rest.pop()
-        if isinstance(item, dict):
-            rest += item.values()
-        elif isinstance(item, list):
-            rest += item
-
-
-@functools.cache
-def _yaml_loader() -> Any:
-    """Return a loader with the booleans of YAML 1.1 that PyYAML leaves out: y and n."""
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        bool_values: ClassVar[dict[str, bool]] = {
-            **yaml.SafeLoader.bool_values,
-            "y": True,
-            "n": False,
-        }
-
-    Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^[yYnN]$"), list("yYnN"))
-    return Loader
+        return read_yaml(body), ()
+    except YamlError as error:
+        raise bad_request(f"{problem}{error}") from error
+    except RecursionError as error:
+        raise bad_request(f"{problem}yaml: document is nested too deep") from error

@@ -40,6 +40,9 @@ STALL_TIMEOUT = 60.0
 KEEP_ALIVE_TIMEOUT = 90
 """Seconds that a connection is kept between requests."""
 
+_PARSED_URL = 2**16 - 1
+"""Bytes of the longest URL that the parser takes apart."""
+
 _KEEP_ALIVE_PROBES = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 """A dead peer is noticed after two minutes."""
 
@@ -156,7 +159,10 @@ class HttpProtocol(HttpToolsProtocol):
         self._in_head = False
         self._check_head()
         self._expect_within(BODY_TIMEOUT)
+        query = self._cut_long_query()
         super().on_headers_complete()
+        if query:
+            self.scope["query_string"] = query
 
     def on_body(self, body: bytes) -> None:
         """Read more of a body."""
@@ -187,6 +193,13 @@ class HttpProtocol(HttpToolsProtocol):
             raise ValueError(f"{hosts} Host headers")
         if _BAD_ESCAPE.search(self.url.partition(b"?")[0]):
             raise ValueError("bad percent-encoding")
+
+    def _cut_long_query(self) -> bytes:
+        """Return the query and cut it off, if the URL is longer than the parser takes."""
+        if len(self.url) <= _PARSED_URL:
+            return b""
+        self.url, _, query = self.url.partition(b"?")
+        return query
 
     def _refuse(self, status: int, message: str) -> None:
         """Answer in plain text and close; only close if another response is due."""

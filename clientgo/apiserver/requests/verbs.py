@@ -185,7 +185,8 @@ async def apply(call: VerbCall) -> AnyResponse:
     if not call.request.parameter("fieldManager"):
         error = FieldError.required("fieldManager", "is required for apply patch")
         raise invalid_options("PatchOptions", [error])
-    config, _ = parse_yaml(call.request.body, "error decoding YAML: ")
+    problem = "error decoding YAML: error converting YAML to JSON: "
+    config, _ = parse_yaml(call.request.body, problem)
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the body is not an object")
     _check_names(call, config)

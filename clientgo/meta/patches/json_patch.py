@@ -189,13 +189,16 @@ def _existing_index(container: list[JSONValue], key: str) -> int:
 def _index(key: str, length: int) -> int:
     if not _INTEGER.fullmatch(key):
         raise InapplicablePatchError(f"{key!r} is not an index of a list")
-    index = int(key)
+    index = int(key) if len(key) <= _LONGEST_INDEX else length
     if not -length <= index < length:
-        raise InapplicablePatchError(f"index {key} is outside a list of {length}")
+        shown = key[:_LONGEST_INDEX]
+        raise InapplicablePatchError(f"index {shown} is outside a list of {length}")
     return index % length
 
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_LONGEST_INDEX = 20
+"""Characters; no list is longer."""
 
 
 def _kind(value: JSONValue) -> str:
