@@ -8,6 +8,7 @@ import pytest
 
 from clientgo.apiserver import EmbeddedAPIServer
 from tests.apiserver.http_api import CRDS, WIDGETS, Api, widget_crd
+from tests.apiserver.users import Users
 
 
 @pytest.fixture
@@ -33,3 +34,10 @@ def widgets(api: Api) -> Api:
     watch.close()
     assert api.call("GET", WIDGETS).status == 200
     return api
+
+
+@pytest.fixture
+def users() -> Iterator[Users]:
+    """A client, as several users, of a server with RBAC."""
+    with EmbeddedAPIServer(authorization="RBAC") as server:
+        yield Users(server)

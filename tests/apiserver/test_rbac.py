@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -22,12 +21,6 @@ from tests.apiserver.users import (
 SECRETS = "/api/v1/namespaces/default/secrets"
 DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
 APPLY = "application/apply-patch+yaml"
-
-
-@pytest.fixture
-def users() -> Iterator[Users]:
-    with EmbeddedAPIServer(authorization="RBAC") as server:
-        yield Users(server)
 
 
 def deployment(name: str) -> dict[str, Any]:
