@@ -8,12 +8,11 @@ Source: controller-runtime pkg/client, the delegating client.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import Any, Unpack
 
 from clientgo.meta import NotFoundError, ObjectName
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.client.live_client import LiveClient, Selection
+from clientgo.operator.client.live_client import LiveClient, Selecting
 
 
 class CachedClient(LiveClient):
@@ -23,11 +22,6 @@ class CachedClient(LiveClient):
     ``IndexNotFoundError``. What is read belongs to the caller. Lists are ordered by namespace and
     name; ``fields`` selects by declared indexes, ``metadata.name`` and ``metadata.namespace``.
     """
-
-    @property
-    def live(self) -> LiveClient:
-        """The same client, reading at the API server."""
-        return LiveClient(self.base, self._cache, self._options)
 
     def _get(self, kind: Any, name: str, namespace: str) -> Any:
         namespace = self._namespace(namespace)
@@ -43,18 +37,6 @@ class CachedClient(LiveClient):
             )
         return found
 
-    def _list(
-        self,
-        kind: Any,
-        namespace: str,
-        labels: Selection | None,
-        fields: Mapping[str, str] | None,
-        limit: int | None,
-    ) -> list[Any]:
-        return self._cache.select(
-            kind,
-            namespace=self._namespace(namespace),
-            labels=labels,
-            fields=fields,
-            limit=limit,
-        )
+    def _list(self, kind: Any, **selecting: Unpack[Selecting]) -> list[Any]:
+        selecting["namespace"] = self._namespace(selecting.get("namespace", ""))
+        return self._cache.select(kind, **selecting)

@@ -115,15 +115,6 @@ class ConfiguredClient:
             )
         return namespace or own
 
-    def _write_options(self) -> dict[str, Any]:
-        options = self._options
-        return {
-            "field_manager": options.field_manager,
-            "field_validation": options.field_validation,
-            "dry_run": options.dry_run,
-            "stop": options.stop,
-        }
-
     def _intercepted(self, verb: str, subject: Any) -> None:
         if self._options.intercept is not None:
             self._options.intercept(verb, subject)
@@ -138,21 +129,27 @@ class ConfiguredClient:
             self._options.guard()
         self._intercepted(verb, subject)
 
-    @contextmanager
-    def _writing(self, verb: str, obj: Any, subresource: str = "") -> Iterator[Callable[[S], S]]:
-        """The frame of one write: gives what the answer is to be passed through."""
+    def _write(
+        self, verb: str, obj: S, subresource: str, send: Callable[[dict[str, Any]], Any]
+    ) -> S:
+        """Make one write: ``send`` is given the options of the request, and returns its answer."""
         self._before_write(verb, obj)
-        remembers = not self._options.dry_run and subresource in ("", "status")
-        writer = self._options.writer() if remembers and self._options.writer else None
+        options = self._options
+        remembers = not options.dry_run and subresource in ("", "status")
+        writer = options.writer() if remembers and options.writer else None
         kind = kind_of(obj)
-
-        def acknowledge(answer: S) -> S:
+        with self._cache.writing(kind, writer), self._until_stopped() as stop:
+            answer: S = send(
+                {
+                    "field_manager": options.field_manager,
+                    "field_validation": options.field_validation,
+                    "dry_run": options.dry_run,
+                    "stop": stop,
+                }
+            )
             if remembers:
                 self._cache.wrote(kind, answer, writer)
             return answer
-
-        with self._cache.writing(kind, writer), self._until_stopped():
-            yield acknowledge
 
     @contextmanager
     def _until_stopped(self) -> Iterator[threading.Event | None]:

@@ -9,11 +9,11 @@ Source: controller-runtime pkg/client.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, TypeAlias, TypeVar, overload
+from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from clientgo.cache import WatchStream
 from clientgo.client import PatchKind, ResourceClient
@@ -41,6 +41,17 @@ S = TypeVar("S")
 
 Propagation: TypeAlias = Literal["Background", "Foreground", "Orphan"]
 Selection: TypeAlias = str | Mapping[str, str]
+NamedKind: TypeAlias = APIResource | GroupVersionKind
+
+
+class Selecting(TypedDict, total=False):
+    """The arguments of :meth:`LiveClient.list`. ``fields`` are what the API server can select by
+    or, in a cache, what is indexed."""
+
+    namespace: str
+    labels: Selection | None
+    fields: Mapping[str, str] | None
+    limit: int | None
 
 
 class Change(Enum):
@@ -61,18 +72,21 @@ class LiveClient(ConfiguredClient):
     unstructured objects.
     """
 
+    @property
+    def live(self) -> LiveClient:
+        """The same client, reading at the API server."""
+        return LiveClient(self.base, self._cache, self._options)
+
     # Reading
 
     @overload
     def get(self, kind: type[S], name: str, namespace: str = "") -> S: ...
 
     @overload
-    def get(
-        self, kind: APIResource | GroupVersionKind, name: str, namespace: str = ""
-    ) -> Unstructured: ...
+    def get(self, kind: NamedKind, name: str, namespace: str = "") -> Unstructured: ...
 
     def get(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
-        """One object. Raises :class:`~clientgo.meta.NotFoundError`."""
+        """Return one object. Raises ``NotFoundError``."""
         self._intercepted("get", kind)
         return self._get(self._known(kind), name, namespace)
 
@@ -80,9 +94,7 @@ class LiveClient(ConfiguredClient):
     def find(self, kind: type[S], name: str, namespace: str = "") -> S | None: ...
 
     @overload
-    def find(
-        self, kind: APIResource | GroupVersionKind, name: str, namespace: str = ""
-    ) -> Unstructured | None: ...
+    def find(self, kind: NamedKind, name: str, namespace: str = "") -> Unstructured | None: ...
 
     def find(self, kind: AnyKind, name: str, namespace: str = "") -> Any:
         """Like :meth:`get`, with None for what is not there."""
@@ -92,42 +104,17 @@ class LiveClient(ConfiguredClient):
             return None
 
     @overload
-    def list(
-        self,
-        kind: type[S],
-        *,
-        namespace: str = "",
-        labels: Selection | None = None,
-        fields: Mapping[str, str] | None = None,
-        limit: int | None = None,
-    ) -> builtins.list[S]: ...
+    def list(self, kind: type[S], **options: Unpack[Selecting]) -> builtins.list[S]: ...
 
     @overload
     def list(
-        self,
-        kind: APIResource | GroupVersionKind,
-        *,
-        namespace: str = "",
-        labels: Selection | None = None,
-        fields: Mapping[str, str] | None = None,
-        limit: int | None = None,
+        self, kind: NamedKind, **options: Unpack[Selecting]
     ) -> builtins.list[Unstructured]: ...
 
-    def list(
-        self,
-        kind: AnyKind,
-        *,
-        namespace: str = "",
-        labels: Selection | None = None,
-        fields: Mapping[str, str] | None = None,
-        limit: int | None = None,
-    ) -> builtins.list[Any]:
-        """Return objects of a namespace, or of all.
-
-        ``fields`` are what the API server can select by or, in a cache, what is indexed.
-        """
+    def list(self, kind: AnyKind, **options: Unpack[Selecting]) -> builtins.list[Any]:
+        """Return objects of a namespace, or of all."""
         self._intercepted("list", kind)
-        return self._list(self._known(kind), namespace, labels, fields, limit)
+        return self._list(self._known(kind), **options)
 
     def watch(
         self, kind: AnyKind, *, namespace: str = "", options: ListOptions | None = None
@@ -144,14 +131,13 @@ class LiveClient(ConfiguredClient):
 
         Raises ``NamespaceTerminatingError`` where nothing can be created any more.
         """
-        with self._writing("create", obj) as acknowledge:
-            try:
-                created: S = self._for(obj).create(obj, **self._write_options())
-            except ForbiddenError as error:
-                if any(cause.reason == "NamespaceTerminating" for cause in _causes(error)):
-                    raise NamespaceTerminatingError(obj) from error
-                raise
-            return acknowledge(created)
+        try:
+            return self._write("create", obj, "", lambda o: self._for(obj).create(obj, **o))
+        except ForbiddenError as error:
+            causes: Iterable[Any] = error.status.details.causes
+            if any(cause.reason == "NamespaceTerminating" for cause in causes):
+                raise NamespaceTerminatingError(obj) from error
+            raise
 
     def update(self, obj: S, *, subresource: str = "") -> S:
         """Replace an object, which must not have changed since it was read.
@@ -162,30 +148,23 @@ class LiveClient(ConfiguredClient):
         if partial is not None:
             changes = merge_from(partial, obj, optimistic=True)
             return self.patch(obj, changes, subresource=subresource)
-        with self._writing("update", obj, subresource) as acknowledge:
-            updated: S = self._for(obj).update(
-                obj, name=metadata_of(obj).name, subresource=subresource, **self._write_options()
-            )
-            return acknowledge(updated)
+        name = metadata_of(obj).name
+
+        def send(options: dict[str, Any]) -> Any:
+            return self._for(obj).update(obj, name=name, subresource=subresource, **options)
+
+        return self._write("update", obj, subresource, send)
 
     def patch(
-        self,
-        obj: S,
-        patch: Any,
-        kind: PatchKind = PatchKind.MERGE,
-        *,
-        subresource: str = "",
+        self, obj: S, patch: Any, kind: PatchKind = PatchKind.MERGE, *, subresource: str = ""
     ) -> S:
         """Change an object by a patch, as :func:`merge_from` makes one."""
-        with self._writing("patch", obj, subresource) as acknowledge:
-            patched: S = self._for(obj).patch(
-                metadata_of(obj).name,
-                patch,
-                kind,
-                subresource=subresource,
-                **self._write_options(),
-            )
-            return acknowledge(patched)
+        name = metadata_of(obj).name
+
+        def send(options: dict[str, Any]) -> Any:
+            return self._for(obj).patch(name, patch, kind, subresource=subresource, **options)
+
+        return self._write("patch", obj, subresource, send)
 
     def apply(
         self, obj: S, *, force: bool = True, optimistic: bool = False, subresource: str = ""
@@ -195,14 +174,12 @@ class LiveClient(ConfiguredClient):
         What only a server can know is left out; the version too, unless ``optimistic``: then it is
         a conflict if the object has changed.
         """
-        with self._writing("apply", obj, subresource) as acknowledge:
-            applied: S = self._for(obj).apply(
-                to_apply(obj, optimistic=optimistic),
-                force=force,
-                subresource=subresource,
-                **self._write_options(),
-            )
-            return acknowledge(applied)
+        wanted = to_apply(obj, optimistic=optimistic)
+
+        def send(options: dict[str, Any]) -> Any:
+            return self._for(obj).apply(wanted, force=force, subresource=subresource, **options)
+
+        return self._write("apply", obj, subresource, send)
 
     def delete(
         self,
@@ -251,9 +228,7 @@ class LiveClient(ConfiguredClient):
     ) -> None:
         """Delete the objects of a kind in a namespace, those that are selected."""
         self._before_write("delete_all_of", kind)
-        selected = ListOptions(
-            label_selector=selector_text(labels), field_selector=selector_text(fields)
-        )
+        selected = _list_options(labels, fields)
         with self._until_stopped() as stop:
             self._of(kind, namespace).delete_collection(
                 selected,
@@ -315,21 +290,11 @@ class LiveClient(ConfiguredClient):
         with self._until_stopped() as stop:
             return self._of(kind, namespace).get(name, stop=stop)
 
-    def _list(
-        self,
-        kind: Any,
-        namespace: str,
-        labels: Selection | None,
-        fields: Mapping[str, str] | None,
-        limit: int | None,
-    ) -> builtins.list[Any]:
-        options = ListOptions(
-            label_selector=selector_text(labels),
-            field_selector=selector_text(fields),
-            limit=limit or 0,
-        )
+    def _list(self, kind: Any, **selecting: Unpack[Selecting]) -> builtins.list[Any]:
+        labels, fields = selecting.get("labels"), selecting.get("fields")
+        options = _list_options(labels, fields, selecting.get("limit") or 0)
         with self._until_stopped() as stop:
-            return self._of(kind, namespace).list(options, stop=stop).items
+            return self._of(kind, selecting.get("namespace", "")).list(options, stop=stop).items
 
     # Inside
 
@@ -371,14 +336,15 @@ def ignore(*refusals: type[StatusError]) -> AbstractContextManager[None]:
     return suppress(*refusals)
 
 
-def selector_text(selection: Selection | None) -> str:
-    """A selector as the API takes it."""
-    if not selection:
-        return ""
+def _list_options(
+    labels: Selection | None, fields: Selection | None, limit: int = 0
+) -> ListOptions:
+    return ListOptions(
+        label_selector=_text_of(labels), field_selector=_text_of(fields), limit=limit
+    )
+
+
+def _text_of(selection: Selection | None) -> str:
     if isinstance(selection, str):
         return selection
-    return ",".join(f"{name}={value}" for name, value in sorted(selection.items()))
-
-
-def _causes(error: ForbiddenError) -> list[Any]:
-    return list(error.status.details.causes)
+    return ",".join(f"{name}={value}" for name, value in sorted((selection or {}).items()))

@@ -26,19 +26,17 @@ _REMOVAL_ATTEMPTS = 10
 
 
 def write_result(client: LiveClient, before: Any, result: Result) -> Any:
-    """Write what a result says; returns the object as it is stored now.
+    """Write what a result says; return the object as it is stored now.
 
     ``before`` is the object as it was read.
     """
-    if result.write is Write.NOTHING:
-        return before
-    current = before
+    current, mode, optimistic = before, result.mode, result.optimistic
     if result.write in (Write.RESOURCE, Write.BOTH):
-        current = _write_resource(client, current, result)
+        there, wanted = (_without(to_plain(obj), "status") for obj in (before, result.obj))
+        patch: Any = create_merge_patch(there, wanted)
+        current = _write(client, before, result.obj, patch, mode, optimistic)
     if result.write in (Write.STATUS, Write.BOTH):
-        current = write_status(
-            client, current, result.obj, mode=result.mode, optimistic=result.optimistic
-        )
+        current = write_status(client, current, result.obj, mode=mode, optimistic=optimistic)
     return current
 
 
@@ -46,20 +44,35 @@ def write_status(
     client: LiveClient, current: Any, wanted: Any, *, mode: str = "patch", optimistic: bool = True
 ) -> Any:
     """Make the status of ``current`` that of ``wanted``; no request if it is."""
-    status = to_plain(wanted).get("status")
-    patch = create_merge_patch(
-        {"status": to_plain(current).get("status") or {}}, {"status": status or {}}
-    )
+    there, new = ({"status": to_plain(obj).get("status") or {}} for obj in (current, wanted))
+    patch: Any = create_merge_patch(there, new)
+    return _write(client, current, wanted, patch, mode, optimistic, "status")
+
+
+def _write(
+    client: LiveClient,
+    current: Any,
+    wanted: Any,
+    patch: dict[str, Any],
+    mode: str,
+    optimistic: bool,
+    subresource: str = "",
+) -> Any:
+    """Write ``patch``, by which ``wanted`` differs from ``current``, in a mode."""
+    version = metadata_of(current).resource_version if optimistic else ""
     if not patch:
         return current
+    if mode == "patch":
+        metadata = {**patch.get("metadata", {}), "resourceVersion": version}
+        if not optimistic:
+            del metadata["resourceVersion"]
+        patch = {**patch, "metadata": metadata} if metadata else _without(patch, "metadata")
+        return client.patch(current, patch, subresource=subresource)
+    copied = deep_copy(wanted)
+    metadata_of(copied).resource_version = version
     if mode == "apply":
-        versioned = _versioned(wanted, current, optimistic=optimistic)
-        return client.apply(versioned, optimistic=optimistic, subresource="status")
-    if mode == "update":
-        versioned = _versioned(wanted, current, optimistic=optimistic)
-        return client.update(versioned, subresource="status")
-    assert isinstance(patch, dict)
-    return client.patch(current, _guarded(patch, current, optimistic), subresource="status")
+        return client.apply(copied, optimistic=optimistic, subresource=subresource)
+    return client.update(copied, subresource=subresource)
 
 
 def add_finalizers_now(client: LiveClient, obj: Any, names: Sequence[str]) -> Any:
@@ -94,8 +107,7 @@ def remove_finalizers_now(client: LiveClient, obj: Any, names: Collection[str]) 
         except (ConflictError, InvalidError):
             if attempt == _REMOVAL_ATTEMPTS:
                 raise
-            live = client.live if hasattr(client, "live") else client
-            found = live.find(type(obj), metadata.name, metadata.namespace or "")
+            found = client.live.find(type(obj), metadata.name, metadata.namespace or "")
             if found is None or metadata_of(found).uid != metadata.uid:
                 return
             obj = found
@@ -103,40 +115,5 @@ def remove_finalizers_now(client: LiveClient, obj: Any, names: Collection[str]) 
             return
 
 
-def _write_resource(client: LiveClient, current: Any, result: Result) -> Any:
-    wanted = to_plain(result.obj)
-    there = to_plain(current)
-    patch = create_merge_patch(_without_status(there), _without_status(wanted))
-    if not patch:
-        return current
-    if result.mode == "apply":
-        versioned = _versioned(result.obj, current, optimistic=result.optimistic)
-        return client.apply(versioned, optimistic=result.optimistic)
-    if result.mode == "update":
-        return client.update(_versioned(result.obj, current, optimistic=result.optimistic))
-    assert isinstance(patch, dict)
-    return client.patch(current, _guarded(patch, current, result.optimistic))
-
-
-def _versioned(wanted: Any, current: Any, *, optimistic: bool) -> Any:
-    """What is wanted, as a change of the version that is there now, or of whichever is."""
-    copied = deep_copy(wanted)
-    metadata = metadata_of(copied)
-    metadata.resource_version = metadata_of(current).resource_version if optimistic else ""
-    return copied
-
-
-def _guarded(patch: dict[str, Any], current: Any, optimistic: bool) -> dict[str, Any]:
-    metadata = dict(patch.get("metadata") or {})
-    metadata.pop("resourceVersion", None)
-    if optimistic:
-        metadata["resourceVersion"] = metadata_of(current).resource_version
-    return (
-        {**patch, "metadata": metadata}
-        if metadata
-        else {name: value for name, value in patch.items() if name != "metadata"}
-    )
-
-
-def _without_status(plain: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in plain.items() if name != "status"}
+def _without(plain: dict[str, Any], name: str) -> dict[str, Any]:
+    return {key: value for key, value in plain.items() if key != name}
