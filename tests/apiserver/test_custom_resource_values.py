@@ -13,6 +13,7 @@ from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.storage.storage import encode
 from clientgo.meta.json_values import WholeFloat
+from tests.apiserver.http_api import CRDS, WIDGETS, Api
 
 WIDGET = ResourceType("example.com", "v1", "Widget", "widgets")
 TEMPLATE = {
@@ -180,3 +181,20 @@ def test_a_finalizer_that_others_may_use_gives_a_warning() -> None:
     assert dotted.startswith('metadata.finalizers: "plain": prefer a domain-qualified')
     assert warnings(["plain"], "plain") == []
     assert strategy().qualified_finalizers is False
+
+
+def test_another_version_is_refused_after_its_fields_have_been_checked(widgets: Api) -> None:
+    crd = widgets.get(f"{CRDS}/widgets.example.com")
+    [version] = crd["spec"]["versions"]
+    other = json.loads(json.dumps(version))
+    other |= {"name": "v2", "storage": False}
+    other["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"] = {}
+    widgets.patch(f"{CRDS}/widgets.example.com", {"spec": {"versions": [version, other]}})
+    body = widget(size=1) | {"apiVersion": "example.com/v2", "metadata": {"name": "a"}}
+
+    answer = widgets.call("POST", WIDGETS, body)
+    assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+    assert "does not match the expected API version" in answer.body["message"]
+    assert [text for text in answer.warnings if "spec.size" in text] != []
+    strict = widgets.call("POST", WIDGETS, body, fieldValidation="Strict")
+    assert 'unknown field "spec.size"' in strict.body["message"]

@@ -73,10 +73,10 @@ class CustomStrategy(Strategy):
         }
 
     def check_type(self, resource: ResourceType, obj: Object) -> None:
-        """Refuse an object whose apiVersion or kind is missing or different.
+        """Refuse an object whose kind is missing or different.
 
         Raises:
-            RequestError: 400 for another version, 422 for another kind.
+            RequestError: 400 for no kind, 422 for another kind of the version of the request.
         """
         api_version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
         if not isinstance(api_version, str) or not isinstance(kind, str):
@@ -86,16 +86,24 @@ class CustomStrategy(Strategy):
                 f"the object provided is unrecognized (must be of type {resource.kind}): "
                 "Object 'Kind' is missing"
             )
+        if kind != resource.kind:
+            self.check_version(resource, api_version)
+            metadata = obj.get("metadata")
+            name = metadata.get("name", "") if isinstance(metadata, dict) else ""
+            error = FieldError.invalid("kind", kind, f"must be {resource.kind}")
+            raise invalid(resource.as_kind(kind), name, [error])
+
+    def check_version(self, resource: ResourceType, api_version: str) -> None:
+        """Refuse another version than that of the request.
+
+        Raises:
+            RequestError: 400.
+        """
         if api_version != resource.api_version:
             raise bad_request(
                 f"the API version in the data ({api_version}) does not match the expected API "
                 f"version ({resource.api_version})"
             )
-        if kind != resource.kind:
-            metadata = obj.get("metadata")
-            name = metadata.get("name", "") if isinstance(metadata, dict) else ""
-            error = FieldError.invalid("kind", kind, f"must be {resource.kind}")
-            raise invalid(resource.as_kind(kind), name, [error])
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Prune unknown fields, read embedded resources, set the defaults of the schema.
@@ -103,12 +111,20 @@ class CustomStrategy(Strategy):
         Raises:
             RequestError: 400, the header of an embedded resource has the wrong type.
         """
-        if self.schema is None:
+        schema = self._schema_of(resource, obj["apiVersion"])
+        if schema is None:
             return Decoded(obj)
-        pruned, unknown = self.schema.prune(obj)
-        for path, embedded in self.schema.embedded_resources(pruned):
+        pruned, unknown = schema.prune(obj)
+        for path, embedded in schema.embedded_resources(pruned):
             unknown += _read_embedded(resource, embedded, path)
-        return Decoded(self.schema.default(pruned), tuple(unknown))
+        return Decoded(schema.default(pruned), tuple(unknown))
+
+    def _schema_of(self, resource: ResourceType, api_version: str) -> StructuralSchema | None:
+        """Return the schema of a version; one that is not known is read as this one."""
+        if api_version == resource.api_version or api_version not in self._schemas:
+            return self.schema
+        other = self._schemas[api_version]
+        return StructuralSchema.parse(other) if other else None
 
     def decode_applied(self, resource: ResourceType, obj: Object) -> Decoded:
         """Set the defaults; the merge has refused unknown fields, and nulls stay for validation."""

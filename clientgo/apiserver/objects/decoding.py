@@ -31,7 +31,7 @@ def read_object(
     resource.strategy.check_type(resource, obj)
     unknown_metadata = read_metadata(obj)
     ordered = {
-        "apiVersion": resource.api_version,
+        "apiVersion": obj.get("apiVersion") or resource.api_version,
         "kind": resource.kind,
         "metadata": obj["metadata"],
     } | {key: value for key, value in obj.items() if key not in _HEADER}

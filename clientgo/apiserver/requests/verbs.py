@@ -261,6 +261,7 @@ def _read(
     if owners := drop_duplicate_owners(read["metadata"]):
         warnings.append(_duplicate_owners_warning(call, owners))
     call.warnings[:] = warnings
+    call.resource.strategy.check_version(call.resource, obj.get("apiVersion", ""))
     return read
 
 

@@ -103,6 +103,13 @@ class Strategy:
                 f'{kind} in version "{api_version}" cannot be handled as a {resource.kind}'
             )
 
+    def check_version(self, resource: ResourceType, api_version: str) -> None:
+        """Refuse a version of the kind, after the fields of the object have been checked.
+
+        Raises:
+            RequestError: 400, it is not the version of the request.
+        """
+
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Check types, drop unknown fields, set defaults.
 
