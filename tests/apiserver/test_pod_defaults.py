@@ -74,9 +74,9 @@ def test_a_toleration_of_the_pod_replaces_the_default_it_covers(
 
 
 def test_what_the_pod_says_is_kept(api: Api) -> None:
-    pod = _pod(api, _spec(enableServiceLinks=False, preemptionPolicy="Never"))
+    pod = _pod(api, _spec(enableServiceLinks=False))
 
-    assert (pod["enableServiceLinks"], pod["preemptionPolicy"]) == (False, "Never")
+    assert pod["enableServiceLinks"] is False
 
 
 def test_an_update_without_the_fields_of_admission_keeps_them(api: Api) -> None:

@@ -1,7 +1,4 @@
-"""The order in which a write is admitted: namespace life cycle, definitions, webhooks, roles.
-
-Built-in plugins that change or refuse objects (priority, service accounts, quotas) belong here,
-before the webhooks.
+"""The order of admission: namespace life cycle, definitions, plugins, webhooks, roles.
 
 Upstream: apiserver ``admission.chainAdmissionHandler``; ``kubeapiserver/options/plugins.go``.
 """
@@ -9,6 +6,7 @@ Upstream: apiserver ``admission.chainAdmissionHandler``; ``kubeapiserver/options
 from __future__ import annotations
 
 from clientgo.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from clientgo.apiserver.admission.plugins.table import Plugins
 from clientgo.apiserver.admission.role_escalation import RoleEscalation
 from clientgo.apiserver.admission.webhooks import Webhooks
 from clientgo.apiserver.auth.authorization.authorizer import Authorizer
@@ -32,6 +30,7 @@ class AdmissionChain:
     ) -> None:
         self._registry = registry
         self._namespaces = NamespaceLifecycle(storage, namespaces)
+        self._plugins = Plugins(storage)
         self._webhooks = Webhooks(storage, registry, self._namespaces.labels)
         self._escalation = RoleEscalation(authorizer) if isinstance(authorizer, RBAC) else None
 
@@ -50,15 +49,17 @@ class AdmissionChain:
             self._namespaces.check_delete(resource, name)
 
     async def mutate(self, review: Review) -> None:
-        """Let the mutating webhooks change ``review.obj``; refuse what would grant too much.
+        """Let plugins and webhooks change ``review.obj``; refuse what would grant too much.
 
         Raises:
             RequestError: one denies the write, or a call fails and failurePolicy is Fail; or a
                 role or binding grants what its writer does not have.
         """
+        self._plugins.admit(review)
         await self._webhooks.mutate(review)
         if self._escalation is not None:
             self._escalation.check(review)
+        self._plugins.allocate(review)
 
     async def validate(self, review: Review) -> None:
         """Let the validating webhooks refuse the write.

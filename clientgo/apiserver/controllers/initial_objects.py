@@ -12,13 +12,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import ip_address
 
+from clientgo.apiserver.admission.plugins.services import ADDRESSES
 from clientgo.apiserver.objects.writer import ObjectWriter
 from clientgo.apiserver.storage.storage import Object
 
-SERVICE_RANGE = "10.96.0.0/12"
-"""Addresses of Services, as kubeadm chooses them."""
-
-API_SERVICE_ADDRESS = "10.96.0.1"
+_SERVICE_ADDRESS = str(ADDRESSES[1])
 """The first address of the range, which the Service ``default/kubernetes`` has."""
 
 INITIAL_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -61,15 +59,15 @@ def _priorities() -> Iterator[tuple[str, str, Object]]:
 
 
 def _service_range() -> tuple[str, str, Object]:
-    body = {"spec": {"cidrs": [SERVICE_RANGE]}, "status": {}}
+    body = {"spec": {"cidrs": [str(ADDRESSES)]}, "status": {}}
     return "networking.k8s.io/v1", "servicecidrs", {"metadata": {"name": "kubernetes"}, **body}
 
 
 def _service(port: int) -> Object:
     labels = {"component": "apiserver", "provider": "kubernetes"}
     spec = {
-        "clusterIP": API_SERVICE_ADDRESS,
-        "clusterIPs": [API_SERVICE_ADDRESS],
+        "clusterIP": _SERVICE_ADDRESS,
+        "clusterIPs": [_SERVICE_ADDRESS],
         "internalTrafficPolicy": "Cluster",
         "ipFamilies": ["IPv4"],
         "ipFamilyPolicy": "SingleStack",

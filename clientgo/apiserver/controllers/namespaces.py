@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import logging
 
+from clientgo.apiserver.admission.plugins.cluster import CLAIM_PROTECTION
 from clientgo.apiserver.controllers.background import BackgroundWork
-from clientgo.apiserver.objects.options import DeleteOptions
+from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Change, Collection
+from clientgo.apiserver.storage.storage import Change, Collection, Object
 from clientgo.meta.watch_event import EventType
+
+_CLAIMS = ("", "persistentvolumeclaims")
 
 LOG = logging.getLogger("clientgo.apiserver")
 
@@ -65,9 +68,23 @@ class NamespaceController:
                 target = Target(resource, namespace, item.key.partition("/")[2])
                 try:
                     await self._writer.delete(target, DeleteOptions(grace_period=0))
+                    await self._unprotect(target)
                 except RequestError as error:
                     LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
         await self._finish_if_empty(namespace)
+
+    async def _unprotect(self, target: Target) -> None:
+        """Let a claim go: the pods that could use it go with the namespace too."""
+        if target.resource.collection_key != _CLAIMS:
+            return
+
+        def unprotected(claim: Object) -> Object:
+            finalizers = claim["metadata"].get("finalizers", ())
+            kept = [item for item in finalizers if item != CLAIM_PROTECTION]
+            claim["metadata"]["finalizers"] = kept
+            return claim
+
+        await self._writer.update(target, unprotected, SERVER_OPTIONS)
 
     async def _finish_if_empty(self, namespace: str) -> None:
         storage = self._state.storage

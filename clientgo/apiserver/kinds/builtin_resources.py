@@ -34,11 +34,11 @@ from clientgo.apiserver.kinds.core import (
     PodStrategy,
     PodTemplateStrategy,
     SecretStrategy,
-    ServiceStrategy,
 )
 from clientgo.apiserver.kinds.definitions import CrdStrategy
 from clientgo.apiserver.kinds.leases import LeaseStrategy
-from clientgo.apiserver.kinds.network_policies import NetworkPolicyStrategy
+from clientgo.apiserver.kinds.network.network_policies import NetworkPolicyStrategy
+from clientgo.apiserver.kinds.network.services import ServiceStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
 from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
 from clientgo.apiserver.kinds.workloads import (

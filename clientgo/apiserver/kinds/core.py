@@ -1,4 +1,4 @@
-"""ConfigMaps, Secrets, namespaces, service accounts, services, pods and pod templates.
+"""ConfigMaps, Secrets, namespaces, pods and pod templates.
 
 Upstream: ``pkg/registry/core``, ``pkg/apis/core/validation`` and ``pkg/apis/core/v1/defaults.go``.
 """
@@ -16,8 +16,8 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     take,
     text_fields,
 )
-from clientgo.apiserver.kinds.pod_defaults import admit_pod, default_pod, default_pod_spec
-from clientgo.apiserver.resources.names import DNS_1035_LABEL, DNS_LABEL
+from clientgo.apiserver.kinds.pod_defaults import default_pod, default_pod_spec
+from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
 
@@ -123,7 +123,7 @@ class SecretStrategy(_DataStrategy):
         return errors
 
 
-# -- namespaces, service accounts, services
+# -- namespaces
 
 
 class NamespaceStrategy(StatusStrategy):
@@ -179,93 +179,6 @@ def _label_with_name(metadata: dict[str, Any]) -> None:
         }
 
 
-class ServiceStrategy(StatusStrategy):
-    """Services. No addresses are allocated; those that a client sets are kept."""
-
-    name_rule = DNS_1035_LABEL
-
-    selectable_fields = text_fields("spec.clusterIP", "spec.type")
-
-    def default(self, obj: Object) -> None:
-        """Set type, affinity, IP family, and the target of each port."""
-        spec = obj["spec"]
-        spec.setdefault("sessionAffinity", "None")
-        spec.setdefault("type", "ClusterIP")
-        if spec["type"] != "ExternalName":
-            spec.setdefault("internalTrafficPolicy", "Cluster")
-            spec.setdefault("ipFamilyPolicy", "SingleStack")
-            spec.setdefault("ipFamilies", ["IPv4"])
-        if spec["type"] in ("NodePort", "LoadBalancer"):
-            spec.setdefault("externalTrafficPolicy", "Cluster")
-        if spec["type"] == "LoadBalancer":
-            spec.setdefault("allocateLoadBalancerNodePorts", True)
-        if spec["sessionAffinity"] == "ClientIP":
-            client = spec.setdefault("sessionAffinityConfig", {}).setdefault("clientIP", {})
-            client.setdefault("timeoutSeconds", _AFFINITY_SECONDS)
-        else:
-            spec.pop("sessionAffinityConfig", None)
-        for port in spec.get("ports", ()):
-            port.setdefault("targetPort", port["port"])
-
-    def prepare_for_create(self, obj: Object) -> None:
-        """Set the status, and the list of addresses from the one address."""
-        super().prepare_for_create(obj)
-        _complete_cluster_ips(obj["spec"])
-
-    def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Keep the status, and the addresses that the client left out."""
-        super().prepare_for_update(new, old)
-        if old["spec"]["type"] != "ExternalName":
-            _keep_cluster_ips(new["spec"], old["spec"])
-        _complete_cluster_ips(new["spec"])
-
-    def initial_status(self, obj: Object) -> Object:
-        """Return an empty load balancer status."""
-        return {"loadBalancer": {}}
-
-    def validate(self, obj: Object) -> list[FieldError]:
-        """Return the errors of ports."""
-        errors = super().validate(obj)
-        spec = obj["spec"]
-        ports = spec.get("ports", [])
-        if not ports and spec.get("clusterIP") != "None" and spec["type"] != "ExternalName":
-            errors.append(FieldError.required("spec.ports"))
-        for index, port in enumerate(ports):
-            path = f"spec.ports[{index}]"
-            if len(ports) > 1 and not port.get("name"):
-                errors.append(FieldError.required(f"{path}.name"))
-            if port["port"] not in range(1, 65536):
-                detail = "must be between 1 and 65535, inclusive"
-                errors.append(FieldError.invalid(f"{path}.port", port["port"], detail))
-        return errors
-
-
-_AFFINITY_SECONDS = 10_800
-_ADDRESSES = ("clusterIP", "clusterIPs")
-
-
-def _keep_cluster_ips(spec: Object, old: Object) -> None:
-    """Keep the addresses that an update leaves out; an external name has none."""
-    if spec["type"] == "ExternalName":
-        if all(spec.get(field) in (None, old.get(field)) for field in _ADDRESSES):
-            for field in _ADDRESSES:
-                spec.pop(field, None)
-        return
-    if not spec.get("clusterIP"):
-        take(spec, old, "clusterIP")
-    same = spec.get("clusterIP") == old.get("clusterIP")
-    if same and not spec.get("clusterIPs"):
-        take(spec, old, "clusterIPs")
-    elif not same and spec.get("clusterIPs") == old.get("clusterIPs"):
-        spec.pop("clusterIPs", None)
-
-
-def _complete_cluster_ips(spec: Object) -> None:
-    """Set the list of addresses from the one address."""
-    if spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
-
-
 # -- pods
 
 
@@ -293,19 +206,6 @@ class PodStrategy(StatusStrategy):
     def default(self, obj: Object) -> None:
         """Set the defaults of the spec and its containers."""
         default_pod(obj["spec"])
-
-    def prepare_for_create(self, obj: Object) -> None:
-        """Set the status, the priority and the default tolerations."""
-        super().prepare_for_create(obj)
-        admit_pod(obj["spec"])
-
-    def prepare_for_update(self, new: Object, old: Object) -> None:
-        """Keep the status and the priority; set the default tolerations."""
-        super().prepare_for_update(new, old)
-        for field in ("priority", "preemptionPolicy"):
-            if field in old["spec"]:
-                new["spec"].setdefault(field, old["spec"][field])
-        admit_pod(new["spec"])
 
     def row_conditions(self, obj: Object) -> list[dict[str, str]]:
         """Return that the pod is completed, if it is."""

@@ -9,9 +9,6 @@ from typing import Any
 
 from clientgo.apiserver.storage.storage import Object
 
-_NODE_FAILURES = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
-_NODE_FAILURE_SECONDS = 300
-
 
 def default_pod(spec: Object) -> None:
     """Set the defaults of the spec of a pod, in place: those of a template, and some more."""
@@ -21,37 +18,6 @@ def default_pod(spec: Object) -> None:
         resources = container["resources"]
         if "limits" in resources:
             resources["requests"] = {**resources["limits"], **resources.get("requests", {})}
-
-
-def admit_pod(spec: Object) -> None:
-    """Set what admission sets in the spec of a pod, in place: priority and tolerations.
-
-    The priority of a class is not looked up.
-
-    Upstream: ``plugin/pkg/admission/priority`` and ``defaulttolerationseconds``.
-    """
-    if not spec.get("priorityClassName"):
-        spec.setdefault("priority", 0)
-        spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-    tolerations = spec.get("tolerations", [])
-    missing = [key for key in _NODE_FAILURES if not any(_tolerates(t, key) for t in tolerations)]
-    if missing:
-        spec["tolerations"] = [*tolerations, *map(_node_failure_toleration, missing)]
-
-
-def _tolerates(toleration: Object, key: str) -> bool:
-    """Return True if a toleration is about the eviction of pods for a taint."""
-    keys, effects = ("", key), ("", "NoExecute")
-    return toleration.get("key", "") in keys and toleration.get("effect", "") in effects
-
-
-def _node_failure_toleration(key: str) -> Object:
-    return {
-        "key": key,
-        "operator": "Exists",
-        "effect": "NoExecute",
-        "tolerationSeconds": _NODE_FAILURE_SECONDS,
-    }
 
 
 def _containers(spec: Object) -> tuple[Object, ...]:

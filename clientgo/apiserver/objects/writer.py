@@ -197,6 +197,7 @@ class ObjectWriter:
                 options.user,
             )
             new = await self._mutate(review, new)
+            _count_generation(resource, new, old)
             if not applied:
                 new = self._state.ownership.update(
                     resource, subresource, old, new, options.field_manager
@@ -422,6 +423,10 @@ def _prepare_update(resource: Resource, new: Object, old: Object, subresource: s
         strategy.prepare_for_subresource(subresource, new, old)
     else:
         strategy.prepare_for_update(new, old)
+
+
+def _count_generation(resource: Resource, new: Object, old: Object) -> None:
+    strategy = resource.strategy
     if strategy.counts_generations and strategy.spec_changed(new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 

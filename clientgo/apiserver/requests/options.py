@@ -131,6 +131,15 @@ def delete_options(request: Request) -> DeleteOptions:
         RequestError: 400 or 422, the options can't be read or contradict each other.
     """
     given = decode_options(request) if request.body else _delete_query(request)
+    return read_delete_options(given, request)
+
+
+def read_delete_options(given: dict[str, Any], request: Request) -> DeleteOptions:
+    """Read ``DeleteOptions`` that a request holds.
+
+    Raises:
+        RequestError: 400 or 422, the options can't be read or contradict each other.
+    """
     try:
         sent = convert(given, _SentDeleteOptions)
     except msgspec.ValidationError as error:

@@ -12,8 +12,8 @@ from dataclasses import replace
 
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response
-from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.requests.account_tokens import create_token
+from clientgo.apiserver.requests.eviction import evict
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.request_info import RequestInfo
 from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
@@ -80,19 +80,6 @@ async def _bind(call: VerbCall) -> AnyResponse:
     return json_response(_SUCCESS, 201)
 
 
-async def _evict(call: VerbCall) -> AnyResponse:
-    """Delete a pod; disruption budgets are ignored."""
-    eviction, _ = decode_object(call.request, "Eviction")
-    if (eviction.get("metadata") or {}).get("name") != call.name:
-        raise bad_request("name in URL does not match name in Eviction object")
-    options = eviction.get("deleteOptions") or {}
-    await call.writer.delete(
-        call.target,
-        DeleteOptions(grace_period=options.get("gracePeriodSeconds"), user=call.request.user),
-    )
-    return json_response(_SUCCESS, 201)
-
-
 async def _refuse(call: VerbCall) -> AnyResponse:
     """Refuse: pods don't run here."""
     message = f"{call.subresource} is not available: the embedded API server runs no pods"
@@ -109,6 +96,6 @@ _HANDLERS: dict[tuple[str, str], Verb] = {
     ("scale", "patch"): patch_scale,
     ("token", "create"): create_token,
     ("binding", "create"): _bind,
-    ("eviction", "create"): _evict,
+    ("eviction", "create"): evict,
     **{(name, verb): _refuse for name in _OF_RUNNING_PODS for verb in _METHODS.values()},
 }

@@ -1,0 +1,1 @@
+"""The admission plugins that a real API server has on by default."""

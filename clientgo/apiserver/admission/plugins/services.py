@@ -1,0 +1,301 @@
+"""Addresses and node ports of Services: which are used, and which a Service gets.
+
+Promises: a Service gets addresses and ports that no other has, and keeps them as long as it needs
+them. What is used is read from the stored Services, so that a refused write, a dry run or a deleted
+Service leaves nothing behind.
+
+Differs from upstream (``pkg/registry/core/service/storage/alloc.go``): numbers are given in order,
+not at random, from the part of each range that upstream gives too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address, ip_network
+from itertools import chain
+from typing import ClassVar
+
+from clientgo.apiserver.admission.plugins.plugin import Plugin
+from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.resources.errors import internal_error, invalid
+from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
+from clientgo.meta.watch_event import EventType
+from clientgo.schema.field_errors import FieldError
+
+ADDRESSES = ip_network("10.96.0.0/12")
+"""The range of the addresses, as kubeadm chooses it; there is none for IPv6."""
+
+_FIRST_ADDRESS = int(ADDRESSES.network_address) + 257
+_LAST_ADDRESS = int(ADDRESSES.broadcast_address) - 1
+
+NODE_PORTS = range(30_000, 32_768)
+_FIRST_PORT = 30_086
+"""Addresses and ports below the first are left to Services that ask for a certain one."""
+
+_FAMILIES = ("IPv4", "IPv6")
+_POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
+_HEADLESS = "None"
+
+
+class _Pool:
+    """Numbers of a range, each used by one Service."""
+
+    def __init__(self, first: int, last: int) -> None:
+        self._first, self._last = first, last
+        self._next = first
+        self._users: dict[int, str] = {}
+
+    def use(self, number: int, user: str) -> None:
+        self._users[number] = user
+
+    def release(self, number: int, user: str) -> None:
+        if self._users.get(number) == user:
+            del self._users[number]
+
+    def is_free(self, number: int, user: str) -> bool:
+        return self._users.get(number, user) == user
+
+    def take(self, also_used: set[int]) -> int | None:
+        """Return a free number, later ones first; None if all are used."""
+        later, earlier = range(self._next, self._last + 1), range(self._first, self._next)
+        for number in chain(later, earlier):
+            if number not in self._users and number not in also_used:
+                self._next = number + 1
+                return number
+        return None
+
+
+class ServiceAllocation(Plugin):
+    """Gives Services their addresses and node ports."""
+
+    resources: ClassVar = (("", "services"),)
+
+    def __init__(self, storage: Storage) -> None:
+        self._services = storage.collection(("", "services"))
+        self._addresses = _Pool(_FIRST_ADDRESS, _LAST_ADDRESS)
+        self._ports = _Pool(_FIRST_PORT, NODE_PORTS[-1])
+        storage.observe(self._observe)
+
+    def _observe(self, collection: Collection, change: Change) -> None:
+        if collection is not self._services:
+            return
+        key = change.current.key
+        if change.previous is not None:
+            for pool, number in self._numbers(change.previous.decode()["spec"]):
+                pool.release(number, key)
+        if change.type is not EventType.DELETED:
+            for pool, number in self._numbers(change.current.decode()["spec"]):
+                pool.use(number, key)
+
+    def _numbers(self, spec: Object) -> Iterator[tuple[_Pool, int]]:
+        for address in spec.get("clusterIPs", ()):
+            if address != _HEADLESS and (number := _number(address)) is not None:
+                yield self._addresses, number
+        for port in _used_ports(spec):
+            yield self._ports, port
+
+    def admit(self, review: Review, obj: Object) -> None:
+        """Set families, addresses and ports of a Service.
+
+        Raises:
+            RequestError: 422, what the Service asks for is used, or does not fit.
+        """
+        spec = obj["spec"]
+        old = review.old["spec"] if review.old is not None else None
+        user = f"{review.namespace}/{review.name}"
+        errors: list[FieldError] = []
+        if spec.get("type") != "ExternalName":
+            _set_families(spec, old)
+            errors = _family_errors(spec) or _address_errors(spec)
+            if not errors and spec.get("clusterIP") != _HEADLESS:
+                errors = self._set_addresses(spec, user)
+        if not errors:
+            errors = self._set_ports(spec, user)
+        if errors:
+            raise invalid(review.resource, review.name, errors)
+
+    # -- addresses
+
+    def _set_addresses(self, spec: Object, user: str) -> list[FieldError]:
+        for address in spec.get("clusterIPs", ()):
+            number = _number(address)
+            if number is None:
+                why = f"the address is not in the range {ADDRESSES}"
+            elif not self._addresses.is_free(number, user):
+                why = "provided IP is already allocated"
+            else:
+                continue
+            detail = f"failed to allocate IP {address}: {why}"
+            return [FieldError.invalid("spec.clusterIPs", spec["clusterIPs"], detail)]
+        if not spec.get("clusterIPs"):
+            number = self._addresses.take(set())
+            if number is None:
+                raise internal_error("failed to allocate a serviceIP: range is full")
+            spec["clusterIP"] = str(ip_address(number))
+            spec["clusterIPs"] = [spec["clusterIP"]]
+        return []
+
+    # -- ports
+
+    def _set_ports(self, spec: Object, user: str) -> list[FieldError]:
+        given: dict[int, int] = {}
+        """Node ports by port: the protocols of one port share a node port."""
+        ports = spec.get("ports", ())
+        for index, port in enumerate(ports):
+            if node_port := port.get("nodePort"):
+                if why := self._why_refused(node_port, user):
+                    path = f"spec.ports[{index}].nodePort"
+                    return [FieldError.invalid(path, node_port, why)]
+                given.setdefault(port["port"], node_port)
+        if spec.get("type") in ("NodePort", "LoadBalancer"):
+            for port in ports:
+                if not port.get("nodePort") and spec.get("allocateLoadBalancerNodePorts", True):
+                    node_port = given.get(port["port"]) or self._take_port(given)
+                    port["nodePort"] = given[port["port"]] = node_port
+        if needs_health_check(spec):
+            wanted = spec.get("healthCheckNodePort")
+            if not wanted:
+                spec["healthCheckNodePort"] = self._take_port(given)
+            elif why := self._why_refused(wanted, user):
+                number = f"failed to allocate requested HealthCheck NodePort {wanted}: {why}"
+                raise internal_error(number)
+        return []
+
+    def _why_refused(self, node_port: int, user: str) -> str:
+        if node_port not in NODE_PORTS:
+            ports = f"{NODE_PORTS[0]}-{NODE_PORTS[-1]}"
+            return f"provided port is not in the valid range. The range of valid ports is {ports}"
+        return "" if self._ports.is_free(node_port, user) else "provided port is already allocated"
+
+    def _take_port(self, given: dict[int, int]) -> int:
+        port = self._ports.take(set(given.values()))
+        if port is None:
+            raise internal_error("failed to allocate a nodePort: range is full")
+        return port
+
+
+def needs_health_check(spec: Object) -> bool:
+    """Return True if nodes answer whether they have endpoints of a Service."""
+    local = spec.get("externalTrafficPolicy") == "Local"
+    return spec.get("type") == "LoadBalancer" and local
+
+
+def _used_ports(spec: Object) -> Iterator[int]:
+    for port in spec.get("ports", ()):
+        if node_port := port.get("nodePort"):
+            yield node_port
+    if health_check := spec.get("healthCheckNodePort"):
+        yield health_check
+
+
+def _number(address: str) -> int | None:
+    """Return an address of the range as a number; None for another."""
+    try:
+        parsed = ip_address(address)
+    except ValueError:
+        return None
+    return int(parsed) if parsed in ADDRESSES else None
+
+
+# -- families
+
+
+def _set_families(spec: Object, old: Object | None) -> None:
+    """Set the policy and the families that a Service leaves out."""
+    any_family = spec.get("clusterIP") == _HEADLESS and not spec.get("selector")
+    if not spec.get("ipFamilyPolicy"):
+        before = old and old.get("ipFamilyPolicy")
+        usual = "RequireDualStack" if any_family else "SingleStack"
+        spec["ipFamilyPolicy"] = before or usual
+    addresses = spec.get("clusterIPs", ())
+    if not spec.get("ipFamilies"):
+        families = [_family(item) for item in addresses if item != _HEADLESS]
+        spec["ipFamilies"] = families or ["IPv4"]
+    families = spec["ipFamilies"]
+    if any_family and len(families) == 1 and spec["ipFamilyPolicy"] != "SingleStack":
+        spec["ipFamilies"] = [*families, *(item for item in _FAMILIES if item not in families)]
+
+
+def _family(address: str) -> str:
+    return "IPv6" if ":" in address else "IPv4"
+
+
+def _family_errors(spec: Object) -> list[FieldError]:
+    """Return the errors of families that are unknown or that the cluster does not have."""
+    errors = [
+        FieldError.not_supported(f"spec.ipFamilies[{index}]", family, _FAMILIES)
+        for index, family in enumerate(spec["ipFamilies"])
+        if family not in _FAMILIES
+    ]
+    errors += [
+        FieldError.duplicate(f"spec.ipFamilies[{index}]", family)
+        for index, family in enumerate(spec["ipFamilies"])
+        if family in spec["ipFamilies"][:index]
+    ]
+    policy = spec["ipFamilyPolicy"]
+    if policy not in _POLICIES:
+        errors.append(FieldError.not_supported("spec.ipFamilyPolicy", policy, _POLICIES))
+    return errors
+
+
+def _address_errors(spec: Object) -> list[FieldError]:
+    """Return the errors of addresses that are malformed or do not fit the families."""
+    path = "spec.clusterIPs"
+    address, addresses = spec.get("clusterIP"), spec.get("clusterIPs", [])
+    errors = []
+    if address and not addresses:
+        errors.append(FieldError.required(path))
+    elif address and addresses[0] != address:
+        detail = "first value must match `clusterIP`"
+        errors.append(FieldError.invalid(path, addresses, detail))
+    elif addresses and not address:
+        detail = "must be empty when `clusterIP` is not specified"
+        errors.append(FieldError.invalid(path, addresses, detail))
+    malformed = list(_malformed_addresses(addresses))
+    if len(addresses) > 2:
+        malformed.append(FieldError.invalid(path, addresses, "may only hold up to 2 values"))
+    errors += malformed
+    if errors:
+        return errors
+    if len(addresses) == 2 and _family(addresses[0]) == _family(addresses[1]):
+        detail = "may specify no more than one IP for each IP family"
+        return [FieldError.invalid(path, addresses, detail)]
+    return list(_misfits(spec, addresses))
+
+
+def _malformed_addresses(addresses: list[str]) -> Iterator[FieldError]:
+    for index, address in enumerate(addresses):
+        if index == 0 and address == _HEADLESS:
+            if len(addresses) > 1:
+                detail = "'None' must be the first and only value"
+                yield FieldError.invalid("spec.clusterIPs", addresses, detail)
+            continue
+        try:
+            ip_address(address)
+        except ValueError:
+            detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
+            yield FieldError.invalid(f"spec.clusterIPs[{index}]", address, detail)
+
+
+def _misfits(spec: Object, addresses: list[str]) -> Iterator[FieldError]:
+    """Yield the errors of policy and families that do not fit the addresses or the cluster."""
+    policy, families = spec["ipFamilyPolicy"], spec["ipFamilies"]
+    path = "spec.ipFamilyPolicy"
+    dual = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
+    if policy == "SingleStack" and len(addresses) == 2:
+        yield FieldError.invalid(path, policy, dual.format("cluster IPs"))
+    if policy == "SingleStack" and len(families) == 2:
+        yield FieldError.invalid(path, policy, dual.format("IP families"))
+    if spec.get("clusterIP") == _HEADLESS and not spec.get("selector"):
+        return
+    for index, (address, family) in enumerate(zip(addresses, families, strict=False)):
+        if address != _HEADLESS and _family(address) != family:
+            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            yield FieldError.invalid(f"spec.clusterIPs[{index}]", address, detail)
+    if policy == "RequireDualStack":
+        detail = "this cluster is not configured for dual-stack services"
+        yield FieldError.invalid(path, policy, detail)
+    for index, family in enumerate(families):
+        if family == "IPv6":
+            detail = "not configured on this cluster"
+            yield FieldError.invalid(f"spec.ipFamilies[{index}]", family, detail)

@@ -1,0 +1,74 @@
+"""The plugins of one server, in their order.
+
+Upstream: ``pkg/kubeapiserver/options/plugins.go``.
+"""
+
+from __future__ import annotations
+
+from clientgo.apiserver.admission.plugins.cluster import (
+    CertificateRequester,
+    DefaultIngressClass,
+    DefaultStorageClass,
+    NotReadyTaint,
+    VolumeProtection,
+)
+from clientgo.apiserver.admission.plugins.plugin import CollectionKey, Plugin
+from clientgo.apiserver.admission.plugins.pods import (
+    NodeFailureTolerations,
+    Priority,
+    RuntimeClasses,
+)
+from clientgo.apiserver.admission.plugins.services import ServiceAllocation
+from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.storage.storage import Storage
+
+
+class Plugins:
+    """Plugins by the collections whose writes they review."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._before_webhooks = _by_resource(
+            Priority(storage),
+            NodeFailureTolerations(),
+            RuntimeClasses(storage),
+            VolumeProtection(),
+            DefaultStorageClass(storage),
+            DefaultIngressClass(storage),
+            NotReadyTaint(),
+            CertificateRequester(),
+        )
+        self._after_webhooks = _by_resource(ServiceAllocation(storage))
+
+    def admit(self, review: Review) -> None:
+        """Change the new state of an object, as the webhooks and validation see it.
+
+        Raises:
+            RequestError: a plugin refuses the write.
+        """
+        _admit(self._before_webhooks, review)
+
+    def allocate(self, review: Review) -> None:
+        """Give an object what only one object can have, after webhooks have changed it.
+
+        Raises:
+            RequestError: there is no such thing left, or another object has it.
+        """
+        _admit(self._after_webhooks, review)
+
+
+_Table = dict[CollectionKey, list[Plugin]]
+
+
+def _by_resource(*plugins: Plugin) -> _Table:
+    table: _Table = {}
+    for plugin in plugins:
+        for key in plugin.resources:
+            table.setdefault(key, []).append(plugin)
+    return table
+
+
+def _admit(table: _Table, review: Review) -> None:
+    plugins = table.get(review.resource.collection_key)
+    if plugins and review.obj is not None and not review.subresource:
+        for plugin in plugins:
+            plugin.admit(review, review.obj)

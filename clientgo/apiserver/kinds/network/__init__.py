@@ -1,0 +1,1 @@
+"""Services and network policies."""

@@ -1,0 +1,254 @@
+"""What a real API server sets and refuses by default."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.apiserver.http_api import Answer, Api
+
+DEFAULT = "/api/v1/namespaces/default"
+PODS = f"{DEFAULT}/pods"
+CLAIMS = f"{DEFAULT}/persistentvolumeclaims"
+PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
+RUNTIMES = "/apis/node.k8s.io/v1/runtimeclasses"
+STORAGE = "/apis/storage.k8s.io/v1/storageclasses"
+INGRESSES = "/apis/networking.k8s.io/v1/namespaces/default/ingresses"
+INGRESS_CLASSES = "/apis/networking.k8s.io/v1/ingressclasses"
+
+
+def named(name: str, **body: Any) -> dict[str, Any]:
+    return {"metadata": {"name": name}, **body}
+
+
+def post_pod(api: Api, name: str = "a", **spec: Any) -> Answer:
+    containers = [{"name": "c", "image": "i"}]
+    return api.call("POST", PODS, named(name, spec={"containers": containers, **spec}))
+
+
+def message(answer: Answer) -> str:
+    assert answer.status == 403, answer.body
+    return str(answer.body["message"])
+
+
+# -- priority
+
+
+def test_a_pod_has_the_priority_of_its_class(api: Api) -> None:
+    api.create(PRIORITIES, named("high", value=7, preemptionPolicy="Never"))
+
+    spec = post_pod(api, priorityClassName="high").body["spec"]
+
+    assert (spec["priority"], spec["preemptionPolicy"]) == (7, "Never")
+
+
+def test_a_pod_without_class_has_the_default_class(api: Api) -> None:
+    before = post_pod(api, "before").body["spec"]
+    api.create(PRIORITIES, named("usual", value=3, globalDefault=True))
+    after = post_pod(api, "after").body["spec"]
+
+    assert "priorityClassName" not in before
+    assert before["priority"] == 0
+    assert (after["priorityClassName"], after["priority"]) == ("usual", 3)
+
+
+def test_a_priority_class_that_does_not_exist_is_refused(api: Api) -> None:
+    refusal = message(post_pod(api, priorityClassName="none"))
+
+    assert refusal == 'pods "a" is forbidden: no PriorityClass with name none was found'
+
+
+def test_a_priority_that_is_not_of_the_class_is_refused(api: Api) -> None:
+    assert "must not be provided" in message(post_pod(api, priority=5))
+
+
+def test_there_is_one_default_priority_class(api: Api) -> None:
+    api.create(PRIORITIES, named("usual", value=3, globalDefault=True))
+    second = api.call("POST", PRIORITIES, named("second", value=4, globalDefault=True))
+
+    assert "usual is already marked as default" in message(second)
+    api.delete(f"{PRIORITIES}/usual")
+    api.create(PRIORITIES, named("second", value=4, globalDefault=True))
+
+
+# -- runtime classes
+
+
+def test_a_runtime_class_adds_what_its_pods_need(api: Api) -> None:
+    scheduling = {"nodeSelector": {"arch": "x"}}
+    overhead = {"podFixed": {"cpu": "250m"}}
+    runtime = named("gv", handler="gv", overhead=overhead, scheduling=scheduling)
+    api.create(RUNTIMES, runtime)
+
+    spec = post_pod(api, runtimeClassName="gv", nodeSelector={"disk": "ssd"}).body["spec"]
+
+    assert spec["overhead"] == {"cpu": "250m"}
+    assert spec["nodeSelector"] == {"arch": "x", "disk": "ssd"}
+    conflict = post_pod(api, "b", runtimeClassName="gv", nodeSelector={"arch": "y"})
+    assert "nodeSelector[arch]" in message(conflict)
+
+
+def test_a_runtime_class_that_does_not_exist_is_refused(api: Api) -> None:
+    refusal = message(post_pod(api, runtimeClassName="none"))
+
+    assert refusal.endswith('pod rejected: RuntimeClass "none" not found')
+
+
+# -- volumes
+
+CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+DEFAULT_STORAGE = {"storageclass.kubernetes.io/is-default-class": "true"}
+
+
+def storage_class(name: str, annotations: dict[str, str]) -> dict[str, Any]:
+    return {"metadata": {"name": name, "annotations": annotations}, "provisioner": "example.com/p"}
+
+
+def test_a_claim_without_class_gets_the_default_class(api: Api) -> None:
+    before = api.create(CLAIMS, named("before", spec=CLAIM))
+    api.create(STORAGE, storage_class("other", {}))
+    api.create(STORAGE, storage_class("usual", DEFAULT_STORAGE))
+    after = api.create(CLAIMS, named("after", spec=CLAIM))
+    none = api.create(CLAIMS, named("none", spec={**CLAIM, "storageClassName": ""}))
+
+    assert "storageClassName" not in before["spec"]
+    assert after["spec"]["storageClassName"] == "usual"
+    assert none["spec"]["storageClassName"] == ""
+
+
+def test_a_claim_stays_until_nobody_protects_it(api: Api) -> None:
+    claim = api.create(CLAIMS, named("a", spec=CLAIM))
+    deleted = api.delete(f"{CLAIMS}/a")
+
+    assert claim["metadata"]["finalizers"] == ["kubernetes.io/pvc-protection"]
+    assert deleted["metadata"]["deletionTimestamp"]
+    api.patch(f"{CLAIMS}/a", {"metadata": {"finalizers": None}})
+    assert api.call("GET", f"{CLAIMS}/a").status == 404
+
+
+def test_a_namespace_takes_its_claims_along(api: Api) -> None:
+    api.create("/api/v1/namespaces", named("n"))
+    claims = CLAIMS.replace("default", "n")
+    api.create(claims, named("a", spec=CLAIM))
+    watch = api.watch("/api/v1/namespaces", fieldSelector="metadata.name=n")
+    api.delete("/api/v1/namespaces/n")
+    ended = next(event for event in watch if event["type"] == "DELETED")
+    watch.close()
+
+    assert ended["object"]["metadata"]["name"] == "n"
+
+
+# -- ingresses, nodes, certificate requests
+
+
+def test_an_ingress_without_class_gets_the_default_class(api: Api) -> None:
+    annotations = {"ingressclass.kubernetes.io/is-default-class": "true"}
+    body = {"metadata": {"name": "usual", "annotations": annotations}}
+    api.create(INGRESS_CLASSES, {**body, "spec": {"controller": "example.com/c"}})
+    backend = {"service": {"name": "s", "port": {"number": 80}}}
+
+    ingress = api.create(INGRESSES, named("a", spec={"defaultBackend": backend}))
+
+    assert ingress["spec"]["ingressClassName"] == "usual"
+
+
+def test_a_new_node_is_not_ready(api: Api) -> None:
+    taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
+    node = api.create("/api/v1/nodes", named("a"))
+    freed = api.patch("/api/v1/nodes/a", {"spec": {"taints": None}})
+
+    assert node["spec"]["taints"] == [taint]
+    assert "taints" not in freed["spec"]
+
+
+def test_a_certificate_request_says_who_made_it(api: Api) -> None:
+    spec = {"request": "eA==", "signerName": "example.com/s", "usages": ["client auth"]}
+    path = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+
+    created = api.create(path, named("a", spec={**spec, "username": "mallory"}))
+
+    assert created["spec"]["username"] == "clientgo"
+
+
+# -- evictions
+
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+
+def evict(api: Api, name: str, **options: Any) -> Answer:
+    body = named(name, apiVersion="policy/v1", kind="Eviction", deleteOptions=options)
+    return api.call("POST", f"{PODS}/{name}/eviction", body)
+
+
+def guarded_pods(api: Api, allowed: int, *names: str, observed: int = 1) -> None:
+    """Create running pods, and a budget that allows some disruptions."""
+    for name in names:
+        pod = {"containers": [{"name": "c", "image": "i"}]}
+        labels = {"app": "x"}
+        api.create(PODS, {"metadata": {"name": name, "labels": labels}, "spec": pod})
+        ready = {"type": "Ready", "status": "True"}
+        api.patch(f"{PODS}/{name}/status", {"status": {"phase": "Running", "conditions": [ready]}})
+    spec = {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}}
+    api.create(BUDGETS, named("b", spec=spec))
+    status = {
+        "observedGeneration": observed,
+        "disruptionsAllowed": allowed,
+        "currentHealthy": len(names),
+        "desiredHealthy": 1,
+        "expectedPods": len(names),
+    }
+    api.patch(f"{BUDGETS}/b/status", {"status": status})
+
+
+def test_a_budget_allows_as_many_evictions_as_it_says(api: Api) -> None:
+    guarded_pods(api, 1, "a", "b")
+
+    assert evict(api, "a").status == 201
+    refused = evict(api, "b")
+
+    assert (refused.status, refused.body["reason"]) == (429, "TooManyRequests")
+    assert refused.body["details"]["causes"][0]["reason"] == "DisruptionBudget"
+    assert [item["metadata"]["name"] for item in api.get(PODS)["items"]] == ["b"]
+    status = api.get(f"{BUDGETS}/b")["status"]
+    assert status["disruptionsAllowed"] == 0
+    assert list(status["disruptedPods"]) == ["a"]
+
+
+def test_a_budget_that_no_controller_has_seen_says_when_to_retry(api: Api) -> None:
+    guarded_pods(api, 5, "a", observed=0)
+
+    refused = evict(api, "a")
+
+    assert refused.status == 429
+    assert refused.body["details"]["retryAfterSeconds"] == 10
+
+
+def test_a_dry_run_uses_no_disruption(api: Api) -> None:
+    guarded_pods(api, 1, "a")
+
+    assert evict(api, "a", dryRun=["All"]).status == 201
+    assert api.get(f"{BUDGETS}/b")["status"]["disruptionsAllowed"] == 1
+    assert api.get(f"{PODS}/a")
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Succeeded", "Failed"])
+def test_a_pod_that_does_not_run_needs_no_budget(api: Api, phase: str) -> None:
+    guarded_pods(api, 0, "a")
+    api.patch(f"{PODS}/a/status", {"status": {"phase": phase}})
+
+    assert evict(api, "a").status == 201
+
+
+def test_a_pod_that_is_not_ready_needs_no_budget_while_enough_are(api: Api) -> None:
+    guarded_pods(api, 0, "a", "b")
+    api.patch(f"{PODS}/a/status", {"status": {"conditions": None}})
+
+    assert evict(api, "a").status == 201
+    assert evict(api, "b").status == 429
+
+
+def test_the_eviction_must_name_its_pod(api: Api) -> None:
+    post_pod(api)
+
+    assert api.call("POST", f"{PODS}/a/eviction", {}).status == 400
