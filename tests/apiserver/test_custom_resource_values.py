@@ -180,7 +180,7 @@ def test_a_finalizer_that_others_may_use_gives_a_warning() -> None:
     assert "including a path (/)" in plain
     assert dotted.startswith('metadata.finalizers: "plain": prefer a domain-qualified')
     assert warnings(["plain"], "plain") == []
-    assert strategy().qualified_finalizers is False
+    assert strategy().metadata_checks.qualified_finalizers is False
 
 
 def test_another_version_is_refused_after_its_fields_have_been_checked(widgets: Api) -> None:

@@ -19,13 +19,15 @@ class BackgroundWork:
         self._storage = storage
         self._tasks: set[asyncio.Task[None]] = set()
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run ``work`` soon; an error is logged."""
-        task = asyncio.get_running_loop().create_task(self._run(work))
+    def start(self, work: Coroutine[Any, Any, None], after: float = 0) -> None:
+        """Run ``work`` soon, or some seconds later; an error is logged."""
+        task = asyncio.get_running_loop().create_task(self._run(work, after))
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    async def _run(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _run(self, work: Coroutine[Any, Any, None], after: float) -> None:
+        if after:
+            await asyncio.sleep(after)
         await work
         await self._storage.durable()
 

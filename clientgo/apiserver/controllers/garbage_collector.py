@@ -26,6 +26,12 @@ from clientgo.meta.watch_event import EventType
 
 LOG = logging.getLogger("clientgo.apiserver")
 
+_OWNER_TIMEOUT = 0.5
+"""Seconds until an object goes whose owners have never existed.
+
+A real collector asks the API for an owner that it does not know, and may ask again.
+"""
+
 Node = tuple[Collection, str]
 """An object: its collection and its key there."""
 
@@ -59,7 +65,7 @@ class GarbageCollector:
         for owner in current.owners:
             self._dependents.setdefault(owner, set()).add(node)
         if any(owner not in self._by_uid for owner in current.owners):
-            self._work.start(self._collect(node))
+            self._work.start(self._collect(node), after=_OWNER_TIMEOUT)
         if b'"finalizers"' in current.raw and b'"deletionTimestamp"' in current.raw:
             self._work.start(self._finish_owner(node))
         if previous is not None and previous.owners:

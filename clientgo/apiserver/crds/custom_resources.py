@@ -53,7 +53,6 @@ class CustomStrategy(Strategy):
 
     allow_unconditional_update = False
     counts_generations = True
-    qualified_finalizers = False
 
     def __init__(self, version: Mapping[str, Any], schemas: Mapping[str, Any]) -> None:
         """Read a version in ``spec.versions`` of a validated CRD.

@@ -125,6 +125,9 @@ _RETURNED_WHEN_DELETED = frozenset(
 )
 """Resources whose deletion answers the object; that of the others answers a Status."""
 
+_ORPHANING = frozenset({"jobs", "replicationcontrollers"})
+"""Resources whose deletion leaves dependents by default."""
+
 _DEPRECATIONS: Mapping[str, str] = {
     "componentstatuses": "v1 ComponentStatus is deprecated in v1.19+",
     "endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
@@ -246,6 +249,7 @@ def _strategy(api_version: str, row: Row, conversion: _Conversion | None) -> Bui
     strategy = chosen(api_version, row.kind)
     strategy.columns = columns_for(api_version, row.plural)
     strategy.returns_deleted_object = row.plural in _RETURNED_WHEN_DELETED
+    strategy.orphans_dependents = row.plural in _ORPHANING
     return strategy
 
 

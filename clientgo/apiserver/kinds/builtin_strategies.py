@@ -17,6 +17,7 @@ from typing import Any
 
 from clientgo.apiserver.kinds.defaults import set_defaults
 from clientgo.apiserver.kinds.generations import GENERATION_FIELDS, raises_generation
+from clientgo.apiserver.kinds.metadata_checks import metadata_checks
 from clientgo.apiserver.kinds.typed_objects import (
     TypeMismatchError,
     read_typed,
@@ -45,6 +46,7 @@ class BuiltinStrategy(Strategy):
         self.api_version = api_version
         self.kind = kind
         self.counts_generations = kind in GENERATION_FIELDS
+        self.metadata_checks = metadata_checks(kind)
 
     @functools.cached_property
     def openapi_type(self) -> OpenAPIType | None:

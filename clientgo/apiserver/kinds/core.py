@@ -6,6 +6,7 @@ Upstream: ``pkg/registry/core``, ``pkg/apis/core/validation`` and ``pkg/apis/cor
 from __future__ import annotations
 
 import base64
+import itertools
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -35,7 +36,6 @@ class _DataStrategy(BuiltinStrategy):
     """Maps of data that may be immutable."""
 
     data_fields: tuple[str, ...] = ()
-    metadata_checks = 4
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors of keys and of the total size."""
@@ -121,6 +121,67 @@ class SecretStrategy(_DataStrategy):
         if new["type"] != old["type"]:
             errors.append(FieldError.invalid("type", new["type"], "field is immutable"))
         return errors
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of a certificate or key that can't be read."""
+        if new["type"] != "kubernetes.io/tls":
+            return []
+        data = {key: base64.b64decode(value) for key, value in new.get("data", {}).items()}
+        problem = _certificate_problem(data.get("tls.crt", b"")) or _key_problem(
+            data.get("tls.key", b"")
+        )
+        return [problem] if problem else []
+
+
+_PEM_BEGIN = re.compile(rb"-----BEGIN ([^-\r\n]{0,64})-----\s")
+_PEM_BLOCKS = 100
+"""Maximum blocks of a text that are looked at."""
+
+
+def _pem_types(text: bytes) -> list[str]:
+    """Return the types of the blocks of a PEM text."""
+    begins = itertools.islice(_PEM_BEGIN.finditer(text), _PEM_BLOCKS)
+    return [
+        match[1].decode("utf-8", "replace")
+        for match in begins
+        if text.find(b"-----END %s-----" % match[1], match.end()) >= 0
+    ]
+
+
+def _certificate_problem(text: bytes) -> str:
+    """Return why a PEM text has no certificate, worded as Go's TLS library does; empty if it has.
+
+    What is in the blocks is not looked at.
+    """
+    types = _pem_types(text)
+    if not types:
+        return "tls: failed to find any PEM data in certificate input"
+    if "CERTIFICATE" in types:
+        return ""
+    if len(types) == 1 and types[0].endswith("PRIVATE KEY"):
+        return (
+            "tls: failed to find certificate PEM data in certificate input, but did find a "
+            "private key; PEM inputs may have been switched"
+        )
+    return (
+        'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM '
+        f"blocks of the following types: [{' '.join(types)}]"
+    )
+
+
+def _key_problem(text: bytes) -> str:
+    """Return why a PEM text has no private key; empty if it has one."""
+    types = _pem_types(text)
+    if not types:
+        return "tls: failed to find any PEM data in key input"
+    if any(name == "PRIVATE KEY" or name.endswith(" PRIVATE KEY") for name in types):
+        return ""
+    if types == ["CERTIFICATE"]:
+        return "tls: found a certificate rather than a key in the PEM for the private key"
+    return (
+        'tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after '
+        f"skipping PEM blocks of the following types: [{' '.join(types)}]"
+    )
 
 
 # -- namespaces
@@ -230,7 +291,7 @@ class PodStrategy(StatusStrategy):
         if not obj["spec"].get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
             return 0
         if requested is not None:
-            return max(requested, 0)
+            return requested
         seconds: int = obj["spec"].get("terminationGracePeriodSeconds", 30)
         return seconds
 

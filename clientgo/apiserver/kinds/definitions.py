@@ -23,7 +23,6 @@ class CrdStrategy(StatusStrategy):
 
     allow_unconditional_update = False
     deletion_finalizers = (CLEANUP_FINALIZER,)
-    qualified_finalizers = False
 
     def default(self, obj: Object) -> None:
         """Set the conversion strategy, and the names that follow from others."""

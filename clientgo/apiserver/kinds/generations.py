@@ -16,7 +16,7 @@ GENERATION_FIELDS: Mapping[str, tuple[str, ...]] = {
     "CronJob": _SPEC,
     "CustomResourceDefinition": _SPEC,
     "DaemonSet": _SPEC,
-    "Deployment": _SPEC,
+    "Deployment": ("spec", "metadata.annotations"),
     "EndpointSlice": ("addressType", "endpoints", "ports", "metadata.labels"),
     "Ingress": _SPEC,
     "IngressClass": _SPEC,

@@ -131,6 +131,11 @@ class JobStrategy(StatusStrategy):
     """Jobs. No labels or selectors are generated: no controller runs them."""
 
     selectable_fields = text_fields("status.successful")
+    orphan_warning = (
+        "child pods are preserved by default when jobs are deleted; set "
+        "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+        "this warning"
+    )
 
     def default(self, obj: Object) -> None:
         """Set one pod to completion and six retries."""

@@ -5,12 +5,14 @@ Upstream: apiserver ``registry/rest.BeforeDelete`` and ``registry/generic/regist
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from clientgo.apiserver.objects.options import DeleteOptions, Propagation
 from clientgo.apiserver.resources.errors import conflict
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.timestamps import format_time, parse_time
 
 FOREGROUND_FINALIZER = "foregroundDeletion"
 ORPHAN_FINALIZER = "orphan"
@@ -61,16 +63,54 @@ def finalizers_of_deletion(
     if "deletionTimestamp" not in metadata:
         added = resource.strategy.deletion_finalizers
         finalizers += [item for item in added if item not in finalizers]
-    if options.propagation is None:
+    if not resource.strategy.has_dependents:
         return finalizers
+    wanted = _propagation_finalizer(resource, finalizers, options)
     kept = [item for item in finalizers if item not in _PROPAGATION_FINALIZERS.values()]
-    if finalizer := _PROPAGATION_FINALIZERS.get(options.propagation):
-        kept.append(finalizer)
-    return kept
+    if wanted:
+        kept.append(wanted)
+    return finalizers if set(kept) == set(finalizers) else kept
+
+
+def _propagation_finalizer(
+    resource: Resource, finalizers: list[str], options: DeleteOptions
+) -> str | None:
+    """Return the finalizer of a propagation: the client's, the object's own or the default."""
+    if options.propagation is not None:
+        return _PROPAGATION_FINALIZERS.get(options.propagation)
+    for finalizer in finalizers:
+        if finalizer in _PROPAGATION_FINALIZERS.values():
+            return finalizer
+    return ORPHAN_FINALIZER if resource.strategy.orphans_dependents else None
+
+
+@dataclass(frozen=True, slots=True)
+class Grace:
+    """The grace period of a deletion."""
+
+    seconds: int | None
+    """None if the object has none: its kind has none, or its time is over."""
+    pending: bool = False
+    """The deletion has begun and is not shortened: nothing changes."""
+    ends_sooner: bool = False
+    """The deletion has begun and is shortened."""
+
+
+def grace_of_deletion(resource: Resource, obj: Object, options: DeleteOptions) -> Grace:
+    """Return the grace period of a deletion that begins or is shortened."""
+    metadata, requested = obj["metadata"], options.grace_period
+    if "deletionTimestamp" not in metadata:
+        return Grace(resource.strategy.grace_period(obj, requested))
+    current = metadata.get("deletionGracePeriodSeconds")
+    if not current:
+        return Grace(None)
+    if requested is None or requested >= current:
+        return Grace(current, pending=True)
+    return Grace(requested, ends_sooner=True)
 
 
 def mark_deleted(
-    resource: Resource, obj: Object, finalizers: list[str], grace: int, deleted_at: str
+    resource: Resource, obj: Object, finalizers: list[str], grace: Grace, now: float
 ) -> None:
     """Set the finalizers and the deletion's time and grace period, in place."""
     metadata = obj["metadata"]
@@ -78,15 +118,21 @@ def mark_deleted(
         metadata["finalizers"] = finalizers
     else:
         metadata.pop("finalizers", None)
-    if "deletionTimestamp" in metadata:
-        if grace < metadata.get("deletionGracePeriodSeconds", 0):
-            metadata["deletionGracePeriodSeconds"] = grace
-        return
-    metadata["deletionTimestamp"] = deleted_at
-    metadata["deletionGracePeriodSeconds"] = grace
-    if metadata.get("generation"):
-        metadata["generation"] += 1
-    resource.strategy.mark_deleted(obj)
+    seconds = grace.seconds or 0
+    if "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = format_time(now + seconds)
+        metadata["deletionGracePeriodSeconds"] = seconds
+        if metadata.get("generation"):
+            metadata["generation"] += 1
+        resource.strategy.mark_deleted(obj)
+    elif grace.ends_sooner:
+        began = parse_time(metadata["deletionTimestamp"]) - metadata["deletionGracePeriodSeconds"]
+        metadata["deletionTimestamp"] = format_time(max(began + seconds, now))
+        metadata["deletionGracePeriodSeconds"] = (
+            seconds if began + seconds >= now else min(seconds, 1)
+        )
+    elif grace.seconds is None:
+        metadata["deletionGracePeriodSeconds"] = 0
 
 
 def is_finished(resource: Resource, new: Object, old: Object) -> bool:

@@ -12,13 +12,14 @@ from __future__ import annotations
 import random
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from clientgo.apiserver.resources.errors import RequestError, bad_request
 from clientgo.apiserver.resources.names import DNS_LABEL, PATH_SEGMENT, NameRule, name_causes
+from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import convert
 from clientgo.meta.selectors import label_key_problems, label_value_problems
@@ -128,9 +129,6 @@ def generate_name(prefix: str) -> str:
     return prefix[:_MAX_GENERATED] + letters
 
 
-_CHANGE_CHECKS = 2
-"""The generic check of an update and the check of the kind; see ``update_causes``."""
-
 _SERVER_OWNED = (
     "creationTimestamp",
     "deletionTimestamp",
@@ -152,7 +150,11 @@ def prepare_for_update(new: dict[str, Any], old: Mapping[str, Any]) -> None:
 
 
 def create_causes(
-    metadata: Mapping[str, Any], rule: NameRule, *, namespaced: bool
+    metadata: Mapping[str, Any],
+    rule: NameRule,
+    *,
+    namespaced: bool,
+    qualified_finalizers: bool = False,
 ) -> list[FieldError]:
     """Return the errors of a new object's metadata."""
     causes: list[FieldError] = []
@@ -167,7 +169,9 @@ def create_causes(
         causes.append(FieldError.required("metadata.namespace"))
     elif namespaced and DNS_LABEL.problems(namespace):
         causes.append(FieldError.invalid("metadata.namespace", namespace, DNS_LABEL.reason))
-    return causes + _content_causes(metadata)
+    finalizers = metadata.get("finalizers") or ()
+    causes += _content_causes(metadata) + _finalizer_causes(finalizers)
+    return causes + (_unqualified_finalizer_causes(finalizers) if qualified_finalizers else [])
 
 
 def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
@@ -182,30 +186,31 @@ def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
 
 
 def update_causes(
-    new: Mapping[str, Any], old: Mapping[str, Any], *, checks: int
+    new: Mapping[str, Any], old: Mapping[str, Any], checks: MetadataChecks
 ) -> list[FieldError]:
-    """Return the errors of a change of metadata.
-
-    A real API server checks the content of metadata several times on an update (generically, and
-    in the rules of the kind) and reports each error each time; ``checks`` is the number.
-    """
-    causes = _content_causes(new) * checks
+    """Return the errors of a change of metadata, each as often as a real API server finds it."""
+    whole, changes = 1 + checks.whole, 1 + checks.changes
+    causes = _content_causes(new) * (whole + changes)
+    finalizers = new.get("finalizers") or ()
+    causes += _finalizer_causes(finalizers) * whole
+    if checks.qualified_finalizers:
+        causes += _unqualified_finalizer_causes(finalizers) * (whole + changes - 2)
     if new["uid"] != old["uid"]:
         error = FieldError.invalid("metadata.uid", new["uid"], "field is immutable")
-        causes += [error] * _CHANGE_CHECKS
+        causes += [error] * changes
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
-        added = [item for item in new.get("finalizers") or () if item not in before]
-        if added:
+        if added := sorted({item for item in finalizers if item not in before}):
             detail = (
                 "no new finalizers can be added if the object is being deleted, "
                 f"found new finalizers {added}"
             )
-            causes += [FieldError.forbidden("metadata.finalizers", detail)] * _CHANGE_CHECKS
+            causes += [FieldError.forbidden("metadata.finalizers", detail)] * changes
     return causes
 
 
 def _content_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Return the errors that each check of metadata finds, of a new object and of a change."""
     causes: list[FieldError] = []
     for key, value in (metadata.get("labels") or {}).items():
         causes += [FieldError.invalid("metadata.labels", key, p) for p in label_key_problems(key)]
@@ -216,8 +221,6 @@ def _content_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
         causes += _annotation_causes(annotations)
     if references := metadata.get("ownerReferences"):
         causes += _owner_causes(references)
-    if finalizers := metadata.get("finalizers"):
-        causes += _finalizer_causes(finalizers)
     return causes
 
 
@@ -272,20 +275,20 @@ def drop_duplicate_owners(metadata: dict[str, Any]) -> list[str]:
     return duplicates
 
 
-def unqualified_finalizer_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
+def _unqualified_finalizer_causes(finalizers: Sequence[str]) -> list[FieldError]:
     """Return the errors of finalizers that are neither qualified by a domain nor standard.
 
-    Built-in kinds refuse such finalizers; custom resources warn of them.
+    Most built-in kinds refuse such finalizers; custom resources warn of them.
     """
     detail = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         FieldError.invalid(f"metadata.finalizers[{index}]", finalizer, detail)
-        for index, finalizer in enumerate(metadata.get("finalizers") or ())
+        for index, finalizer in enumerate(finalizers)
         if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
     ]
 
 
-def _finalizer_causes(finalizers: list[str]) -> list[FieldError]:
+def _finalizer_causes(finalizers: Sequence[str]) -> list[FieldError]:
     causes = []
     for finalizer in finalizers:
         problems = label_key_problems(finalizer)

@@ -51,6 +51,7 @@ class DeleteOptions:
     resource_version: str | None = None
     propagation: Propagation | None = None
     grace_period: int | None = None
+    """Seconds; a negative number counts as one."""
     as_sent: Mapping[str, Any] = field(default_factory=dict)
     """What the client gave, for admission webhooks."""
     user: User = SERVER

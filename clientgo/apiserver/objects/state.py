@@ -72,13 +72,13 @@ class State:
         self.authorizer = authorizer
         self.ownership = Ownership(now, self.timestamp)
         self.watches = OpenWatches()
-        self._now = now
+        self.now = now
         self._last_timestamp = (0, "")
         """The second that was formatted last; many writes happen in the same one."""
 
     def timestamp(self, later: float = 0) -> str:
         """Return the time now, or some seconds later, as metadata has it."""
-        second = int(self._now() + later)
+        second = int(self.now() + later)
         if second != self._last_timestamp[0]:
             self._last_timestamp = (second, format_time(second))
         return self._last_timestamp[1]

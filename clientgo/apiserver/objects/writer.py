@@ -25,6 +25,7 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.deletion import (
     check_preconditions,
     finalizers_of_deletion,
+    grace_of_deletion,
     is_finished,
     mark_deleted,
 )
@@ -41,6 +42,7 @@ from clientgo.apiserver.resources.errors import (
     not_found,
 )
 from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Collection, Object, StoredObject, encode, object_key
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
@@ -123,10 +125,11 @@ class ObjectWriter:
         if not applied:
             obj = self._state.ownership.update(resource, "", None, obj, options.field_manager)
         causes = object_meta.create_causes(
-            obj["metadata"], resource.strategy.name_rule, namespaced=resource.namespaced
+            obj["metadata"],
+            resource.strategy.name_rule,
+            namespaced=resource.namespaced,
+            qualified_finalizers=resource.strategy.metadata_checks.qualified_finalizers,
         )
-        if resource.strategy.qualified_finalizers:
-            causes += object_meta.unqualified_finalizer_causes(obj["metadata"])
         causes += resource.strategy.validate(obj)
         if causes:
             raise invalid(resource.reported, target.name, causes)
@@ -310,23 +313,26 @@ class ObjectWriter:
             await self._admission.validate(review)
             if collection.get(target.key) is stored:
                 break
+        warnings = list(review.warnings)
+        if resource.strategy.orphan_warning and options.propagation is None:
+            warnings.append(resource.strategy.orphan_warning)
         marked = resource.decode(stored)
+        grace = grace_of_deletion(resource, marked, options)
+        if grace.pending:
+            return WriteResult(stored, warnings=warnings)
         finalizers = finalizers_of_deletion(resource, marked["metadata"], options)
-        grace = resource.strategy.grace_period(marked, options.grace_period)
-        if not finalizers and not grace and resource.strategy.may_go(marked):
+        mark_deleted(resource, marked, finalizers, grace, self._state.now())
+        if not finalizers and not grace.seconds and resource.strategy.may_go(marked):
             last = stored
-            if grace is not None:
-                mark_deleted(resource, marked, finalizers, grace, self._state.timestamp())
+            if grace.seconds is not None:
                 last = self._store(collection, target, marked, dry_run=options.dry_run)
             if not options.dry_run:
                 last = self._state.storage.delete(collection, target.key)
-            return WriteResult(last, deleted=True, warnings=review.warnings)
-        grace = grace or 0
-        mark_deleted(resource, marked, finalizers, grace, self._state.timestamp(grace))
+            return WriteResult(last, deleted=True, warnings=warnings)
         if marked == old:
-            return WriteResult(stored, warnings=review.warnings)
+            return WriteResult(stored, warnings=warnings)
         written = self._store(collection, target, marked, dry_run=options.dry_run)
-        return WriteResult(written, warnings=review.warnings)
+        return WriteResult(written, warnings=warnings)
 
     # -- objects of the server itself
 
@@ -433,12 +439,8 @@ def _count_generation(resource: Resource, new: Object, old: Object) -> None:
 
 def _validate_update(target: Target, new: Object, old: Object, subresource: str) -> None:
     strategy = target.resource.strategy
-    causes = object_meta.update_causes(
-        new["metadata"], old["metadata"], checks=strategy.metadata_checks
-    )
-    if strategy.qualified_finalizers:
-        problems = object_meta.unqualified_finalizer_causes(new["metadata"])
-        causes += problems * (strategy.metadata_checks - 1)
+    checks = MetadataChecks() if subresource == "status" else strategy.metadata_checks
+    causes = object_meta.update_causes(new["metadata"], old["metadata"], checks)
     if subresource == "status":
         causes += strategy.validate_status_update(new, old)
     else:

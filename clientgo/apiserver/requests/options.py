@@ -158,17 +158,18 @@ def read_delete_options(given: dict[str, Any], request: Request) -> DeleteOption
     if orphan is not None:
         policy = Propagation.ORPHAN if orphan else Propagation.BACKGROUND
     preconditions = sent.preconditions or _Preconditions()
+    grace = sent.grace_period_seconds
     return DeleteOptions(
         bool(sent.dry_run),
         preconditions.uid,
         preconditions.resource_version,
         Propagation(policy) if policy else None,
-        sent.grace_period_seconds,
+        None if grace is None else grace if grace >= 0 else 1,
         {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1"}
         | {
             key: value
             for key, value in given.items()
-            if key not in ("kind", "apiVersion") and value
+            if key not in ("kind", "apiVersion") and value not in (None, [], {}, "")
         },
         request.user,
     )

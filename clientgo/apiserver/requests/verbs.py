@@ -205,7 +205,9 @@ async def delete(call: VerbCall) -> AnyResponse:
     call.warnings.extend(result.warnings)
     if result.deleted and not call.resource.strategy.returns_deleted_object:
         return json_response(_deleted_status(call.resource, call.name, result.stored.uid))
-    return object_response(call.resource, result.stored, call.representation)
+    accepted = not result.deleted and options.as_sent.get("orphanDependents") is False
+    status = 202 if accepted else 200
+    return object_response(call.resource, result.stored, call.representation, status)
 
 
 def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
@@ -234,7 +236,8 @@ async def delete_collection(call: VerbCall) -> AnyResponse:
     for item in page.items:
         namespace, _, name = item.key.rpartition("/")
         if collection.get(item.key) is not None:
-            await call.writer.delete(Target(call.resource, namespace, name), options)
+            result = await call.writer.delete(Target(call.resource, namespace, name), options)
+            call.warnings[:] = dict.fromkeys([*call.warnings, *result.warnings])
     return list_response(call.resource, page.items, page.metadata, call.representation)
 
 

@@ -45,6 +45,21 @@ class ScaleFields:
     selector: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class MetadataChecks:
+    """How a kind checks metadata in an update, beyond what every kind does.
+
+    A real API server checks some of metadata several times and reports an error each time.
+    """
+
+    whole: int = 0
+    """How often metadata is checked as that of a new object."""
+    changes: int = 1
+    """How often the change of metadata is checked."""
+    qualified_finalizers: bool = False
+    """A finalizer without a domain is an error, unless it is a standard one."""
+
+
 class Strategy:
     """A kind without rules of its own."""
 
@@ -59,14 +74,19 @@ class Strategy:
 
     name_rule: NameRule = DNS_SUBDOMAIN
 
-    metadata_checks = 3
-    """How often an update reports an error in metadata; see ``metadata.update_causes``."""
-
-    qualified_finalizers = True
-    """A finalizer without a domain is an error, unless it is a standard one."""
+    metadata_checks = MetadataChecks()
 
     reported_group: str | None = None
     """Group in messages about invalid objects, if it is not the resource's own."""
+
+    orphans_dependents = False
+    """A deletion leaves dependents, unless the client says something else."""
+
+    orphan_warning = ""
+    """Of deletions that leave dependents because the client did not say what happens to them."""
+
+    has_dependents = True
+    """Objects of the kind can own others; a deletion has a propagation policy."""
 
     deletion_finalizers: tuple[str, ...] = ()
     """Finalizers that are added when the deletion of an object begins."""
@@ -156,7 +176,7 @@ class Strategy:
         """Copy from ``old`` what a write to the status may not change."""
 
     def grace_period(self, obj: Object, requested: int | None) -> int | None:
-        """Return the grace period of a deletion in seconds; None if the kind has none.
+        """Return the grace period in seconds of a deletion that begins; None if the kind has none.
 
         An object with a grace period is marked as deleted before it goes, even if that is 0.
         """

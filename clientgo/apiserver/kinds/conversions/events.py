@@ -49,6 +49,7 @@ class _EventStrategy(BuiltinStrategy):
     """Events of either group."""
 
     time_fields: tuple[str, ...] = ()
+    has_dependents = False
 
     def default(self, obj: Object) -> None:
         """Set unknown times to null."""
