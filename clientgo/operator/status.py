@@ -100,14 +100,12 @@ def status_type_of(kind: type[Any]) -> type[Any] | None:
 
 def has_status_fields(kind: Any, fields: type[Model]) -> bool:
     """Return True if a kind's status has all fields of a type; a struct has one base only."""
-    status_type = status_type_of(kind)
-    return status_type is not None and set(fields.__struct_fields__) <= set(
-        getattr(status_type, "__struct_fields__", ())
-    )
+    has = getattr(status_type_of(kind), "__struct_fields__", ())
+    return bool(has) and set(fields.__struct_fields__) <= set(has)
 
 
 def status_of(obj: Any) -> Any:
-    """The status of an object about to be written, made if there is none."""
+    """Return the status of an object about to be written, made if there is none."""
     if obj.status is None:
         status_type = status_type_of(type(obj))
         assert status_type is not None
@@ -116,9 +114,10 @@ def status_of(obj: Any) -> Any:
 
 
 def check_new_status(kind: type[Any], controller: str) -> None:
-    """Raise :class:`~clientgo.operator.errors.DeclarationError` if no status can be made."""
+    """Raise ``DeclarationError`` if the kind has a status, and none can be made."""
     status_type = status_type_of(kind)
-    assert status_type is not None
+    if status_type is None:
+        return
     try:
         status_type()
     except TypeError as error:
@@ -126,25 +125,6 @@ def check_new_status(kind: type[Any], controller: str) -> None:
             f"controller {controller}: the status of a new {kind.__name__} is made by "
             f"{status_type.__name__}() ({error}); give each of its fields a default"
         ) from None
-
-
-class GenerationObserver:
-    """Notes the generation in objects of a kind whose status has a place for it."""
-
-    def __init__(self, kind: Any, controller: str) -> None:
-        self.applies = has_status_fields(kind, ObservedGeneration)
-        if self.applies:
-            check_new_status(kind, controller)
-
-    def note(self, obj: Any, generation: int) -> bool:
-        """Set it in ``obj``, a private copy; tell whether that is a change."""
-        if not self.applies or not generation:
-            return False
-        status = status_of(obj)
-        if status.observed_generation == generation:
-            return False
-        status.observed_generation = generation
-        return True
 
 
 def object_reference(obj: Any) -> dict[str, str]:

@@ -21,7 +21,12 @@ from clientgo.operator.client.events import PROCESSING_ERROR, RESOURCE_EXISTS, s
 from clientgo.operator.context import Context
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import AlreadyOwnedError
-from clientgo.operator.status import has_status_fields, status_of
+from clientgo.operator.status import (
+    ObservedGeneration,
+    check_new_status,
+    has_status_fields,
+    status_of,
+)
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 
@@ -38,12 +43,14 @@ class ReconcileStatus(Model):
 
 
 class StatusReporter(Protocol):
-    """Tells how runs ended; a controller's ``reporter``. Called by its workers.
+    """Reports how runs ended; a controller's ``reporter``. Called by its workers.
 
-    ``obj`` is a copy whose status may be changed: it is written afterwards. A method
-    ``concerns(kind) -> bool``, if there is one, says when a controller is built whether statuses
-    of that kind are ever changed.
+    ``obj`` is a copy whose status may be changed: it is written afterwards.
     """
+
+    def concerns(self, kind: Any, /) -> bool:
+        """Return True if statuses of a kind are ever changed; called when a controller is built."""
+        return True
 
     def success(self, ctx: Context[Any], obj: Any, /) -> None: ...
 
@@ -51,7 +58,7 @@ class StatusReporter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class BestPracticeReporter:
+class BestPracticeReporter(StatusReporter):
     """A Warning Event for each failure; for kinds with a :class:`ReconcileStatus` a note as well.
 
     ``heartbeat``: a success that was noted so many seconds ago is noted again. Thread-safe.
@@ -64,7 +71,7 @@ class BestPracticeReporter:
         if self.heartbeat is not None:
             positive_seconds(self.heartbeat, "heartbeat")
 
-    def concerns(self, kind: Any) -> bool:
+    def concerns(self, kind: Any, /) -> bool:
         return has_status_fields(kind, ReconcileStatus)
 
     def success(self, ctx: Context[Any], obj: Any, /) -> None:
@@ -97,3 +104,44 @@ def _note(status: Any, ending: str, reason: str, now: float) -> None:
     status.status = ending
     status.reason = reason
     status.last_update = format_time(now)
+
+
+class StatusNotes:
+    """What the framework itself notes in the status of a controller's primaries. Thread-safe.
+
+    The generation that was reconciled, if ``generation_aware``, and what the reporter notes. It is
+    in the object before that is written, so one request carries all. A reporter that fails does no
+    harm to the run.
+    """
+
+    def __init__(
+        self, kind: Any, controller: str, reporter: StatusReporter | None, *, generation_aware: bool
+    ) -> None:
+        self._reporter = reporter
+        self._observes = generation_aware and has_status_fields(kind, ObservedGeneration)
+        self.reports = reporter is not None and reporter.concerns(kind)
+        """True if the reporter ever notes anything."""
+        self.applies = self._observes or self.reports
+        """True if anything is ever noted after a success."""
+        if self.applies:
+            check_new_status(kind, controller)
+
+    def succeeded(self, ctx: Context[Any], obj: Any, generation: int) -> None:
+        """Note a success in an object that is about to be written."""
+        if self._observes and generation:
+            status_of(obj).observed_generation = generation
+        if self._reporter is None or not self.reports:
+            return
+        try:
+            self._reporter.success(ctx, obj)
+        except Exception:  # noqa: BLE001 - the work itself is done
+            _log.exception("%s: the reporter failed", ctx.key)
+
+    def failed(self, ctx: Context[Any], obj: Any, error: Exception) -> None:
+        """Report a failure, and note it in an object that is about to be written."""
+        if self._reporter is None:
+            return
+        try:
+            self._reporter.failure(ctx, obj, error)
+        except Exception:  # noqa: BLE001 - the run's own error is the one that matters
+            _log.exception("%s: the reporter failed", ctx.key)

@@ -23,7 +23,7 @@ from clientgo.operator.client.events import ObjectEvents
 from clientgo.operator.errors import AlreadyOwnedError, ConfigError
 from clientgo.operator.retry import RetryState
 from clientgo.operator.status import ObservedGeneration, status_of
-from clientgo.operator.status_report import BestPracticeReporter, ReconcileStatus
+from clientgo.operator.status_report import BestPracticeReporter, ReconcileStatus, StatusReporter
 from tests.operator.world import Gadget, GadgetSpec, Recording, World, gadget
 
 A = ObjectName("default", "a")
@@ -325,11 +325,12 @@ def test_a_reporter_that_fails_does_no_harm(
 ) -> None:
     """BP-13: the work is done, or has failed, whatever the reporter does."""
 
-    class Broken:
+    class Broken(StatusReporter):
         def success(self, _ctx: Any, _obj: Any) -> None:
             raise ValueError("broken")
 
-        failure = None
+        def failure(self, _ctx: Any, _obj: Any, _error: Exception) -> None:
+            raise ValueError("broken")
 
     recording = failing(ValueError("no"))
     reports.register(recording, Report, reporter=Broken())

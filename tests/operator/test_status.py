@@ -12,12 +12,12 @@ from clientgo.operator.errors import DeclarationError, TerminalError
 from clientgo.operator.status import (
     Condition,
     Conditioned,
-    GenerationObserver,
     ObservedGeneration,
     condition,
     object_reference,
     set_condition,
 )
+from clientgo.operator.status_report import StatusNotes
 from clientgo.testing import FakeClock
 from tests.operator.world import GadgetSpec, Part, Recording, WatchedStatus, Watcher, World, part
 
@@ -84,7 +84,8 @@ def test_the_generation_goes_with_the_status_that_is_written_anyhow(world: World
 def test_a_status_with_conditions_has_the_generation_too() -> None:
     """OP-STS-01, OP-STS-07"""
     judge = Judge(metadata=ObjectMeta(name="a", namespace="default"))
-    assert GenerationObserver(Judge, "judge").note(judge, 3)
+    notes = StatusNotes(Judge, "judge", None, generation_aware=True)
+    notes.succeeded(Context.__new__(Context), judge, 3)
     assert judge.status == Judged(observed_generation=3)
 
 

@@ -22,7 +22,6 @@ from clientgo.operator.controller.declaration import AUTOMATIC, ControllerConfig
 from clientgo.operator.controller.namespace_changes import NamespaceChanges
 from clientgo.operator.controller.parts import ControllerParts, Services
 from clientgo.operator.controller.sources import ControllerSources, SourceHealth
-from clientgo.operator.controller.status_notes import StatusNotes
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.finalizers import checked_finalizer, default_finalizer
 from clientgo.operator.metrics import ControllerMetrics, queue_metrics
@@ -36,6 +35,7 @@ from clientgo.operator.runs import (
 )
 from clientgo.operator.runs.run_fields import current_run
 from clientgo.operator.sources.source import Source
+from clientgo.operator.status_report import StatusNotes
 
 P = TypeVar("P")
 
@@ -101,7 +101,12 @@ class Controller(Generic[P]):
             finalizer=finalizer,
             finalizers=_all_finalizers(shape, finalizer),
             cache=services.cache.declare(declaration.primary, declaration.projection),
-            notes=StatusNotes(declaration.primary, config),
+            notes=StatusNotes(
+                declaration.primary,
+                config.name,
+                config.reporter,
+                generation_aware=config.generation_aware,
+            ),
             metrics=self.metrics,
             deadlines=RunDeadlines(
                 self.name, config.reconcile_timeout, stopping, self._timers, services.clock

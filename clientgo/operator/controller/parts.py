@@ -15,10 +15,10 @@ from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.context import RunScope
 from clientgo.operator.controller.declaration import ControllerConfig
-from clientgo.operator.controller.status_notes import StatusNotes
 from clientgo.operator.metrics import ControllerMetrics, MetricsSink
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunDeadlines
+from clientgo.operator.status_report import StatusNotes
 from clientgo.record import SeriesRecorder
 
 
