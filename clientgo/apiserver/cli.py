@@ -83,6 +83,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="AlwaysAllow (default), or RBAC: roles and bindings decide what a client may do",
     )
     parser.add_argument(
+        "--service-accounts",
+        action="store_true",
+        help="give each namespace a default account, and run pods as accounts that exist, as a "
+        "cluster with controllers does",
+    )
+    parser.add_argument(
         "--tls-cert", metavar="PATH", type=Path, help="use TLS with this certificate, in PEM"
     )
     parser.add_argument("--tls-key", metavar="PATH", type=Path, help="its private key")
@@ -238,4 +244,5 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
         allow_origins=options.allow_origin,
         authorization=options.authorization_mode,
         users=users,
+        service_accounts=options.service_accounts,
     )

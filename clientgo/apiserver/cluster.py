@@ -18,6 +18,7 @@ from clientgo.apiserver.controllers.garbage_collector import GarbageCollector
 from clientgo.apiserver.controllers.initial_objects import create_initial
 from clientgo.apiserver.controllers.namespaces import NamespaceController
 from clientgo.apiserver.controllers.role_aggregation import RoleAggregationController
+from clientgo.apiserver.controllers.service_accounts import ServiceAccountController
 from clientgo.apiserver.kinds.builtin_resources import builtin_resources, builtin_versions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter
@@ -35,8 +36,12 @@ class Cluster:
         now: Callable[[], float] = time.time,
         journal: Journal | None = None,
         access: Access | None = None,
+        *,
+        service_accounts: bool = False,
     ) -> None:
         """Load what a journal has kept; without one, the cluster is in memory only.
+
+        With ``service_accounts``, pods need one, and each namespace has one.
 
         Raises:
             DataDirectoryError: what was kept is damaged.
@@ -54,21 +59,28 @@ class Cluster:
             access.authenticator(storage, now),
             access.authorizer(storage),
         )
-        self._admission = AdmissionChain(storage, registry, namespaces, self.state.authorizer)
+        self._admission = AdmissionChain(
+            storage,
+            registry,
+            namespaces,
+            self.state.authorizer,
+            service_accounts=service_accounts,
+        )
         self.writer = ObjectWriter(self.state, self._admission)
         self._work = BackgroundWork(self.state.storage)
         parts = (self.state, self.writer, self._work)
         NamespaceController(*parts, namespaces)
+        self._accounts = ServiceAccountController(*parts, namespaces) if service_accounts else None
         self._api_services = ApiServices(self.state, self.writer, api_services)
         self._definitions = DefinitionController(*parts, definitions, self._api_services)
         GarbageCollector(*parts)
         cluster_roles = _builtin(registry, "rbac.authorization.k8s.io", "v1", "clusterroles")
         RoleAggregationController(*parts, cluster_roles)
 
-    async def begin(self, address: str, port: int) -> None:
+    async def begin(self, address: str, port: int, authority: str = "") -> None:
         """Continue with what was restored; create what every cluster has from the start.
 
-        ``address`` and ``port`` are where the server listens.
+        ``address`` and ``port`` are where the server listens, ``authority`` what clients trust.
         """
         storage = self.state.storage
         restored = storage.take_restored()
@@ -82,6 +94,8 @@ class Cluster:
             {item.name: item.priorities for item in builtin_versions() if item.priorities}
         )
         create_bootstrap_roles(self.writer)
+        if self._accounts is not None:
+            self._accounts.create_initial(authority)
 
     async def settle(self) -> None:
         """Wait until the work that earlier writes have started is done."""

@@ -88,6 +88,9 @@ class EmbeddedAPIServer:
     With ``authorization="RBAC"``, roles and bindings decide what a client may do, and the server is
     secure. The kubeconfig is that of an administrator; ``kubeconfig_of`` makes one for another
     user. ``users`` are further users by their token.
+
+    With ``service_accounts``, each namespace has the account ``default`` and the ConfigMap
+    ``kube-root-ca.crt``, and pods run as accounts that exist, as on a cluster with controllers.
     """
 
     def __init__(
@@ -104,6 +107,7 @@ class EmbeddedAPIServer:
         allow_origins: Collection[str] = (),
         authorization: str = AuthorizationMode.ALWAYS_ALLOW,
         users: Mapping[str, User] | None = None,
+        service_accounts: bool = False,
     ) -> None:
         """Check the settings; nothing is served before ``start``.
 
@@ -126,6 +130,7 @@ class EmbeddedAPIServer:
         self._secure = secure
         self._token = SharedToken(token)
         self._access = Access(mode, self._token, users or {}, self._signing_key)
+        self._service_accounts = service_accounts
         self._certificate = certificate
         self._allow_hosts = allow_hosts
         self._browser_check = BrowserCheck(host, allow_hosts, allow_origins)
@@ -165,7 +170,9 @@ class EmbeddedAPIServer:
         self._serve_on_thread()
 
     def _new_cluster(self, journal: Journal | None = None) -> Cluster:
-        return Cluster(self._faults.now, journal, self._access)
+        return Cluster(
+            self._faults.now, journal, self._access, service_accounts=self._service_accounts
+        )
 
     def _kept_cluster(self) -> Cluster:
         """Return the stopped cluster; load it again if it is kept in a directory."""
@@ -420,7 +427,10 @@ class EmbeddedAPIServer:
         )
         self._loop = asyncio.get_running_loop()
         bound = listener.getsockname()[0]
-        await self._cluster.begin(_THIS_MACHINE.get(bound, bound), self.port)
+        address = _THIS_MACHINE.get(bound, bound)
+        trusted = certificate.authority if certificate else None
+        authority = trusted.read_text("ascii") if trusted else ""
+        await self._cluster.begin(address, self.port, authority)
         await self._http.serve(listener, self._ready.set)
         await self._cluster.settle()
         self._cluster.close()

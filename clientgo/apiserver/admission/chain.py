@@ -27,10 +27,12 @@ class AdmissionChain:
         registry: ResourceRegistry,
         namespaces: Resource,
         authorizer: Authorizer,
+        *,
+        service_accounts: bool,
     ) -> None:
         self._registry = registry
         self._namespaces = NamespaceLifecycle(storage, namespaces)
-        self._plugins = Plugins(storage)
+        self._plugins = Plugins(storage, service_accounts=service_accounts)
         self._webhooks = Webhooks(storage, registry, self._namespaces.labels)
         self._escalation = RoleEscalation(authorizer) if isinstance(authorizer, RBAC) else None
 

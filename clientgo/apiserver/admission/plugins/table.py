@@ -18,6 +18,7 @@ from clientgo.apiserver.admission.plugins.pods import (
     Priority,
     RuntimeClasses,
 )
+from clientgo.apiserver.admission.plugins.service_accounts import ServiceAccounts
 from clientgo.apiserver.admission.plugins.services import ServiceAllocation
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.storage.storage import Storage
@@ -26,8 +27,10 @@ from clientgo.apiserver.storage.storage import Storage
 class Plugins:
     """Plugins by the collections whose writes they review."""
 
-    def __init__(self, storage: Storage) -> None:
+    def __init__(self, storage: Storage, *, service_accounts: bool) -> None:
+        accounts = [ServiceAccounts(storage)] if service_accounts else []
         self._before_webhooks = _by_resource(
+            *accounts,
             Priority(storage),
             NodeFailureTolerations(),
             RuntimeClasses(storage),
