@@ -161,6 +161,24 @@ def test_what_vanished_while_nobody_watched_is_told_of(world: World) -> None:
         assert (event.obj.metadata.name, event.final_state_known) == ("p", False)
 
 
+def test_an_object_of_the_same_name_that_was_created_in_a_gap_is_a_new_one(world: World) -> None:
+    """OP-SRC-17: its generation is that of the old one, which no predicate must compare."""
+    noting = Noting()
+    world.create(part("p"))
+    watching(world, watch(Part, mapper=by_name(), predicate=noting))
+    with world.running():
+        old = noting.next().obj
+        with unobserved_state(world.server, "parts"):
+            world.delete(part("p"))
+            world.create(part("p"))
+        pass_the_pause(world)
+        deleted, created = noting.next(), noting.next()
+        assert isinstance(deleted, DeleteEvent)
+        assert (deleted.obj.metadata.uid, deleted.final_state_known) == (old.metadata.uid, False)
+        assert isinstance(created, CreateEvent)
+        assert created.obj.metadata.uid != old.metadata.uid
+
+
 def test_what_was_written_and_vanished_in_a_gap_is_no_ghost(world: World) -> None:
     """OP-SRC-17: the own write is not waited for, once the list has come that lacks it."""
     noting = Noting()

@@ -344,13 +344,17 @@ class ObjectState:
         The failures of another object of that name are forgotten.
         """
         if self._uid and self._uid != uid:
-            self._forget_failures()
-            self.timer = None
-            self._requeue = None
-            self._settling = (0, 0)
-            self.last_known = None
+            self.start_over()
         self._uid, self._seen_version = uid, version
         return self.retry_info()
+
+    def start_over(self) -> None:
+        """Forget the failures and timers: the object is gone. What is pending stays."""
+        self._forget_failures()
+        self.timer = None
+        self._requeue = None
+        self._settling = (0, 0)
+        self.last_known = None
 
     def retry_info(self) -> RetryInfo:
         limit = retry_limit(self._settings.retry)

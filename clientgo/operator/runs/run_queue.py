@@ -135,8 +135,15 @@ class RunQueue:
         """The object is gone: forget its failures and timers. A current run goes on."""
         with self._lock:
             state = self._states.get(key)
-            if state is not None and not state.pending:
+            if state is None:
+                return
+            if not state.pending:
                 self._forget_locked(key)
+                return
+            # Perhaps for an object of that name that is there again: it must not wait for the
+            # failures of the old one.
+            state.start_over()
+            self._schedule_locked(key, state, self._clock.monotonic())
 
     def forget_if(self, condition: Callable[[ObjectName], bool]) -> None:
         """Forget all objects that a condition holds for, those that are ready too."""

@@ -206,7 +206,14 @@ class _Handler(ResourceEventHandler[Any]):
         self._sink.emit(CreateEvent(obj, is_in_initial_list))
 
     def on_update(self, old: Any, new: Any) -> None:
-        same = metadata_of(old).resource_version == metadata_of(new).resource_version
+        before, after = metadata_of(old), metadata_of(new)
+        if before.uid != after.uid:
+            # Deleted and created again while no watch was open: predicates that compare the two
+            # would take the new object for the old one.
+            self._sink.emit(DeleteEvent(old, final_state_known=False))
+            self._sink.emit(CreateEvent(new))
+            return
+        same = before.resource_version == after.resource_version
         self._sink.emit(UpdateEvent(old, new, resync=same))
 
     def on_delete(self, obj: Any) -> None:

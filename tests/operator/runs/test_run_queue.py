@@ -13,6 +13,7 @@ from clientgo.meta import ObjectName
 from clientgo.operator import RateLimit, retry
 from clientgo.operator.errors import AlreadyStartedError, ConfigError
 from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
+from clientgo.operator.runs.object_state import EVENT_FAILURES_WITHOUT_WAIT
 from clientgo.testing import FakeClock
 
 START = 100.0
@@ -277,6 +278,23 @@ def test_a_limit_holds_one_object_and_no_other(engine: Callable[..., Engine]) ->
     queue.queue.trigger(B)
     queue.run_for(1)
     assert (queue.instants("a"), queue.instants("b")) == ([0], [0])
+
+
+def test_a_pending_run_does_not_wait_for_the_failures_of_a_forgotten_object(
+    engine: Callable[..., Engine],
+) -> None:
+    """OP-RTY-24: an object of the same name that was created meanwhile starts from zero."""
+    queue = engine(fail, retry=retry.generic(initial=3600.0, max_interval=3600.0)).start()
+    for _ in range(EVENT_FAILURES_WITHOUT_WAIT + 1):
+        queue.queue.trigger(A)
+        queue.settle()
+    assert len(queue.runs) == EVENT_FAILURES_WITHOUT_WAIT, "the last trigger waits for the retry"
+
+    queue.queue.forget(A)
+    queue.queue.trigger(A)
+    queue.settle()
+
+    assert len(queue.runs) == EVENT_FAILURES_WITHOUT_WAIT + 1
 
 
 def test_what_a_limit_holds_is_not_lost_when_the_object_is_forgotten(
