@@ -20,11 +20,12 @@ _COMMANDS = {
     ),
     "gen": ("clientgo.cli.gen", "generate types, manifests and clients"),
     "operator": ("clientgo.cli.operator", "begin an operator, generate for it, run and deploy it"),
+    "perturb": ("clientgo.cli.perturb", "disturb a controller at each of its writes"),
 }
 """Module and help of each command; the module has a ``configure`` for the command's parser."""
 
 
-_EXTRAS = {"gen": "schema"}
+_EXTRAS = {"gen": "schema", "perturb": "apiserver"}
 """The extra of each command that is not called like its extra."""
 
 

@@ -20,6 +20,7 @@ from clientgo.apiserver.faults.declarations import (
     StaleLists,
     WithholdBookmarks,
 )
+from clientgo.apiserver.faults.matching import ObservedRequest, RequestObserver
 
 __all__ = [
     "WRITES",
@@ -32,6 +33,8 @@ __all__ = [
     "Fault",
     "FreezeWatches",
     "HoldRequests",
+    "ObservedRequest",
+    "RequestObserver",
     "Requests",
     "RestartServer",
     "RotateToken",

@@ -1,0 +1,159 @@
+"""``clientgo perturb``: disturb a controller at each of its writes, and see how it ends.
+
+::
+
+    clientgo perturb my_project.testing:run_controller --manifest crd.yaml --manifest foo.yaml
+
+The function takes a ``RestConfig`` and returns a context manager in which the controller runs. See
+:func:`clientgo.testing.perturb.perturb`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from clientgo.testing.perturb import PERTURBATIONS, PerturbError, Report, perturb
+
+_EXAMPLES: Final = """\
+examples:
+  clientgo perturb my_project.testing:run_controller --manifest crd.yaml --manifest foo.yaml
+  clientgo perturb my_project.testing:run_controller --manifest all.yaml \\
+      --only 'crash-after: create deployments default/foo'
+
+exit status: 0, the controller ends well in every run; 1, it does not; 2, it can't be tested
+"""
+
+_BAR: Final = 30
+
+
+class UsageError(ValueError):
+    """What the user gave can't be used."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments; ``run`` is what an invocation calls."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "controller", metavar="MODULE:FUNCTION", help="runs the controller with a RestConfig"
+    )
+    parser.add_argument(
+        "--manifest",
+        metavar="FILE",
+        action="append",
+        required=True,
+        type=Path,
+        help="objects to create; definitions and namespaces are there before the controller",
+    )
+    parser.add_argument(
+        "--beside", metavar="MODULE:FUNCTION", help="runs what else a cluster has, undisturbed"
+    )
+    parser.add_argument("--only", metavar="NAME", default="", help="repeat one run by its name")
+    parser.add_argument(
+        "--perturbation",
+        metavar="NAME",
+        action="append",
+        choices=list(PERTURBATIONS),
+        help=f"one of: {', '.join(PERTURBATIONS)} (default: all)",
+    )
+    parser.add_argument(
+        "--quiet",
+        metavar="SECONDS",
+        type=float,
+        default=0.5,
+        help="a controller that writes nothing for so long has settled (default: 0.5)",
+    )
+    parser.add_argument(
+        "--timeout",
+        metavar="SECONDS",
+        type=float,
+        default=20.0,
+        help="the time of a run to reach the undisturbed state (default: 20)",
+    )
+    parser.add_argument("--jobs", metavar="N", type=int, default=4, help="runs at a time")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the controller's log")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL)
+    try:
+        report = _perturb(options)
+    except (UsageError, PerturbError) as error:
+        print(f"clientgo perturb: {error}", file=sys.stderr)
+        return 2
+    if not report.outcomes:
+        print(f"clientgo perturb: no run is called {options.only!r}", file=sys.stderr)
+        return 2
+    print(report.table())
+    for outcome in report.failures:
+        print(f"\n{outcome.described(report.command)}")
+    print(f"\n{report.summary()}")
+    return 1 if report.failures else 0
+
+
+def _perturb(options: argparse.Namespace) -> Report:
+    return perturb(
+        _load(options.controller),
+        manifests=_read(options.manifest),
+        beside=None if options.beside is None else _load(options.beside),
+        perturbations=options.perturbation or tuple(PERTURBATIONS),
+        only=options.only,
+        quiet=options.quiet,
+        timeout=options.timeout,
+        jobs=options.jobs,
+        command=_command(options),
+        progress=_show_progress if sys.stderr.isatty() else None,
+    )
+
+
+def _load(place: str) -> Callable[..., Any]:
+    module, separator, name = place.partition(":")
+    if not separator:
+        raise UsageError(f"{place!r} names no function; write it as my_project.testing:function")
+    sys.path.insert(0, "")
+    try:
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError) as error:
+        raise UsageError(f"{place} can't be used: {error}") from error
+    finally:
+        sys.path.remove("")
+    return function
+
+
+def _read(files: Sequence[Path]) -> list[dict[str, Any]]:
+    manifests = []
+    for file in files:
+        try:
+            documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise UsageError(f"{file} can't be read: {error}") from error
+        for document in filter(None, documents):
+            if not isinstance(document, dict) or "kind" not in document:
+                raise UsageError(f"{file} holds something else than manifests")
+            manifests.append(document)
+    return manifests
+
+
+def _command(options: argparse.Namespace) -> str:
+    words = ["clientgo", "perturb", options.controller]
+    for file in options.manifest:
+        words += ["--manifest", str(file)]
+    if options.beside:
+        words += ["--beside", options.beside]
+    return f"{shlex.join(words)} --only ONLY"
+
+
+def _show_progress(done: int, total: int) -> None:
+    bar = "#" * (_BAR * done // total)
+    end = "\n" if done == total else ""
+    print(f"\r[{bar:{_BAR}}] {done}/{total}", end=end, file=sys.stderr, flush=True)

@@ -1,0 +1,102 @@
+"""Every controller that this project ships, disturbed at each of its writes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+import pytest
+
+from clientgo.client import Client
+from clientgo.codegen.crd import definitions_of
+from clientgo.operator import LeaderElection, Manager
+from clientgo.rest import RestConfig
+from clientgo.testing.perturb import PERTURBATIONS, Report, perturb
+from clientgo.testing.workloads import WorkloadSimulator
+from examples.foo_operator.reconciler import FooReconciler
+from examples.webpage import WebPage, WebPageReconciler
+from examples.webpage_dependents import DescribedPageReconciler
+from sample_controller.demo import artifact, run_controller, running, scale
+
+FOO = artifact("crd-status-subresource.yaml"), artifact("example-foo.yaml")
+
+
+def disturbed(controller: Any, manifests: Any, **options: Any) -> Report:
+    report = perturb(controller, manifests=list(manifests), beside=pods, jobs=8, **options)
+    report.check()
+    return report
+
+
+def reached(report: Report) -> set[str]:
+    return {outcome.perturbation for outcome in report.outcomes if outcome.verdict == "ok"}
+
+
+@contextmanager
+def pods(config: RestConfig) -> Iterator[None]:
+    """Deployments become available."""
+    with Client(config) as client, running("workloads", WorkloadSimulator(client).run):
+        yield
+
+
+def operator(
+    *reconcilers: object, **settings: Any
+) -> Callable[[RestConfig], AbstractContextManager[Manager]]:
+    def run(config: RestConfig) -> Manager:
+        manager = Manager(Client(config), metrics="0", **settings)
+        for reconciler in reconcilers:
+            manager.register(reconciler)
+        return manager
+
+    return run
+
+
+def test_the_sample_controller() -> None:
+    @contextmanager
+    def controller(config: RestConfig) -> Iterator[None]:
+        with (
+            Client(config) as client,
+            running("controller", lambda stop: run_controller(client, stop)),
+        ):
+            yield
+
+    report = disturbed(controller, FOO, changes=[lambda client: scale(client, 3)])
+
+    assert len(report.writes) >= 4
+    assert reached(report) == set(PERTURBATIONS) - {"lost-leadership"}
+
+
+def test_the_same_controller_as_an_operator() -> None:
+    report = disturbed(operator(FooReconciler()), FOO)
+
+    assert [str(write) for write in report.writes] == [
+        "create deployments default/example-foo",
+        "patch foos/status default/example-foo",
+    ]
+
+
+def test_the_same_controller_with_an_election() -> None:
+    election = LeaderElection(
+        id="foo.example.com", namespace="default", lease=3.0, renew=2.0, retry=0.2
+    )
+    controller = operator(FooReconciler(), leader_election=election)
+
+    report = disturbed(controller, FOO, perturbations=["lost-leadership", "crash-after"])
+
+    assert reached(report) == {"lost-leadership", "crash-after"}
+
+
+@pytest.mark.parametrize("reconciler", [WebPageReconciler, DescribedPageReconciler])
+def test_the_web_page(reconciler: Any) -> None:
+    page = {
+        "apiVersion": "example.com/v1",
+        "kind": "WebPage",
+        "metadata": {"name": "hello", "namespace": "default"},
+        "spec": {"replicas": 2},
+    }
+
+    disturbed(
+        operator(reconciler()),
+        [*definitions_of([WebPage]), page],
+        perturbations=["crash-before", "crash-after", "stale-restart", "unobserved"],
+    )

@@ -1,0 +1,130 @@
+"""Perturbations find what is wrong with a controller, and pass one that is right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from clientgo.__main__ import main
+from clientgo.testing.perturb import PERTURBATIONS, PerturbError, Report, perturb
+from tests.testing.perturb import controllers
+from tests.testing.perturb.controllers import SOURCE, change_source
+
+HERE = "tests.testing.perturb.controllers"
+
+
+def disturbed(controller: Any, **options: Any) -> Report:
+    return perturb(controller, manifests=[SOURCE], jobs=8, **options)
+
+
+def failed(report: Report) -> set[str]:
+    return {outcome.perturbation for outcome in report.failures}
+
+
+def test_a_level_triggered_controller_passes_every_perturbation_of_each_write() -> None:
+    report = disturbed(controllers.level_triggered, changes=[change_source])
+
+    report.check()
+    assert [str(write) for write in report.writes] == [
+        "create secrets default/copy",
+        "patch secrets default/copy",
+    ]
+    reached = {o.perturbation for o in report.outcomes if o.verdict == "ok"}
+    assert reached == set(PERTURBATIONS) - {"lost-leadership"}
+
+
+def test_a_controller_that_acts_on_the_event_is_found() -> None:
+    report = disturbed(controllers.acting_on_events, timeout=3.0)
+
+    assert "refused" in failed(report)
+    [outcome] = [o for o in report.failures if o.perturbation == "refused"]
+    assert outcome.problem == "Secret default/copy is missing"
+    assert "500 create secrets default/copy" in outcome.described("")
+
+
+def test_a_controller_that_creates_before_it_checks_is_found() -> None:
+    report = disturbed(controllers.creating_before_it_checks, timeout=3.0)
+
+    assert {"lost-answer", "stale-restart"} & failed(report)
+    assert any("exists once more" in outcome.problem for outcome in report.failures)
+
+
+def test_a_controller_that_keeps_writing_is_found() -> None:
+    with pytest.raises(PerturbError, match="does not come to rest"):
+        disturbed(controllers.restless, timeout=2.0)
+
+
+def test_a_failure_can_be_repeated_alone_by_its_name() -> None:
+    name = "refused: create secrets default/copy"
+
+    report = disturbed(controllers.acting_on_events, timeout=2.0, only=name)
+
+    assert [outcome.name for outcome in report.failures] == [name]
+    with pytest.raises(AssertionError, match=r"perturb\(\.\.\., only='refused: create"):
+        report.check()
+
+
+def test_an_unknown_perturbation_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ValueError, match="no perturbation is called crush; use crash-before"):
+        disturbed(controllers.level_triggered, perturbations=["crush"])
+
+
+@pytest.fixture
+def manifest(tmp_path: Path) -> str:
+    file = tmp_path / "source.yaml"
+    file.write_text(yaml.safe_dump(SOURCE))
+    return str(file)
+
+
+def test_the_command_prints_a_table_the_failures_and_how_to_repeat_them(
+    manifest: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["perturb", f"{HERE}:acting_on_events", "--manifest", manifest]
+    chosen = ["--perturbation", "refused", "--perturbation", "lost-answer", "--timeout", "2"]
+
+    assert main([*arguments, *chosen]) == 1
+
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["refused", "lost-answer"]
+    assert lines[1].split() == ["create", "secrets", "default/copy", "FAIL", "ok"]
+    assert "  Secret default/copy is missing" in lines
+    again = f"    clientgo {' '.join(arguments)} --only 'refused: create secrets default/copy'"
+    assert again in lines
+    assert lines[-1] == "1 writes: 1 perturbations passed, 1 failed, 0 not reached"
+
+
+@pytest.mark.parametrize(
+    ("controller", "more", "message"),
+    [
+        ("nowhere", [], "names no function"),
+        ("nowhere:run", [], "No module named 'nowhere'"),
+        (f"{HERE}:nothing", [], "nothing"),
+        (f"{HERE}:level_triggered", ["--manifest", "nowhere.yaml"], "nowhere.yaml can't be read"),
+        (f"{HERE}:level_triggered", ["--only", "what"], "no run is called 'what'"),
+    ],
+)
+def test_mistakes_on_the_command_line_are_named(
+    manifest: str,
+    capsys: pytest.CaptureFixture[str],
+    controller: str,
+    more: list[str],
+    message: str,
+) -> None:
+    assert main(["perturb", controller, "--manifest", manifest, *more]) == 2
+
+    output = capsys.readouterr()
+    assert message in output.err
+    assert len(output.err.splitlines()) == 1
+
+
+def test_the_example_of_the_page_runs() -> None:
+    page = Path(__file__).parents[3] / "docs" / "perturb.md"
+    [example] = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
+    names: dict[str, Any] = {}
+    exec(compile(example, str(page), "exec"), names)
+
+    names["test_the_controller_ends_well_whatever_happens"]()
