@@ -8,14 +8,18 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, Final
+from typing import Any
 
-from clientgo.cache import Indexer, IndexFunc, SharedIndexInformer
+from clientgo.cache import (
+    NAMESPACE_INDEX,
+    Indexer,
+    IndexFunc,
+    SharedIndexInformer,
+    meta_namespace_index,
+)
 from clientgo.meta import ObjectName, metadata_of
 
 IndexFunction = Callable[[Any], Iterable[str]]
-
-_BY_NAMESPACE: Final = "clientgo.operator/namespace"
 
 _log = logging.getLogger("clientgo.operator.cache")
 
@@ -29,17 +33,18 @@ class Indexes:
         self._kind = kind
         self._informers = informers
         self._lock = threading.Lock()
-        self._functions: dict[str, IndexFunction] = {}
+        self._functions: dict[str, IndexFunc] = {}
         self._adding = threading.Lock()
         self._complete: set[str] = set()
         self.errors = 0
         """How often an index function raised."""
 
     def add(self, name: str, function: IndexFunction) -> None:
+        guarded = self._guarded(function)
         with self._lock:
-            self._functions[name] = function
+            self._functions[name] = guarded
         for informer in self._informers():
-            informer.add_indexers({name: self._with_namespaces(function)})
+            informer.add_indexers({name: guarded})
 
     def ensure(self, name: str, function: IndexFunction) -> None:
         """Add an index unless it exists; blocks while another thread adds it."""
@@ -57,37 +62,28 @@ class Indexes:
     def for_informer(self) -> dict[str, IndexFunc]:
         """Return what a new informer indexes by."""
         with self._lock:
-            functions = dict(self._functions)
-        functions[_BY_NAMESPACE] = lambda _: ("",)
-        return {name: self._with_namespaces(function) for name, function in functions.items()}
+            return {**self._functions, NAMESPACE_INDEX: meta_namespace_index}
 
     def has(self, obj: Any, name: str, value: str) -> bool:
         """Return True if an object has a value in an index."""
-        return value in self._values(self._functions[name], obj)
+        return value in self._functions[name](obj)
 
     def select(
         self, indexer: Indexer[Any], namespace: str, index: tuple[str, str] | None
     ) -> list[Any]:
         """Return the stored objects of a namespace, or with ``""`` of all, that have a value."""
-        if index is not None:
-            name, value = index
-            return indexer.by_index(name, f"{namespace}/{value}")
-        return indexer.by_index(_BY_NAMESPACE, f"{namespace}/") if namespace else indexer.list()
+        if index is None:
+            return indexer.by_index(NAMESPACE_INDEX, namespace) if namespace else indexer.list()
+        found = indexer.by_index(*index)
+        return [obj for obj in found if not namespace or metadata_of(obj).namespace == namespace]
 
-    def _values(self, function: IndexFunction, obj: Any) -> list[str]:
-        try:
-            return list(function(obj))
-        except Exception as error:  # noqa: BLE001 - the object is kept, without this index
-            self.errors += 1
-            _log.error("%s: index of %s: %s", self._kind, ObjectName.of(obj), error)
-            return []
-
-    def _with_namespaces(self, function: IndexFunction) -> IndexFunc:
-        """Index each value for all namespaces and for the object's own."""
-
+    def _guarded(self, function: IndexFunction) -> IndexFunc:
         def values(obj: Any) -> list[str]:
-            namespace = metadata_of(obj).namespace or ""
-            own = [f"/{value}" for value in self._values(function, obj)]
-            return own + [f"{namespace}{value}" for value in own] if namespace else own
+            try:
+                return list(function(obj))
+            except Exception as error:  # noqa: BLE001 - the object is kept, without this index
+                self.errors += 1
+                _log.error("%s: index of %s: %s", self._kind, ObjectName.of(obj), error)
+                return []
 
         return values

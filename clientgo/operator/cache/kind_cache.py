@@ -79,12 +79,13 @@ class KindCache:
         self._lock = threading.Lock()
         self._readers = Readers(name)
         self._watches = Watches(
-            name,
-            resource,
-            expected,
-            source,
-            scope,
-            self.own_writes,
+            kind=name,
+            resource=resource,
+            expected=expected,
+            lister=source,
+            scope=scope,
+            own_writes=self.own_writes,
+            indexes=self.indexes,
             recovered=self._recovered,
             on_crash=on_crash,
             is_projected=project is not None,
@@ -321,7 +322,7 @@ class KindCache:
         self, subscription: Subscription, namespace: str, *, shares: bool = True
     ) -> None:
         subscription.attached[namespace] = self._watches.attach(
-            subscription.handler, namespace, self._readers.labels, self.indexes, shares=shares
+            subscription.handler, namespace, self._readers.labels, shares=shares
         )
 
     def _detach_locked(

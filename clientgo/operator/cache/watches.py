@@ -71,6 +71,7 @@ class Attached:
     registration: Registration
 
 
+@dataclass(eq=False, kw_only=True)
 class Watches:
     """By namespace, ``""`` for all. The cache's lock guards it, but for :meth:`end`.
 
@@ -78,34 +79,20 @@ class Watches:
     API server may have been away, ``on_crash`` with what ends an informer.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        resource: APIResource,
-        expected: Any,
-        lister: Callable[[str, str], ListerWatcher[Any]],
-        scope: KindScope,
-        own_writes: OwnWrites,
-        *,
-        recovered: Callable[[], object],
-        on_crash: Callable[[BaseException], object] | None,
-        is_projected: bool,
-        metrics: CacheMetrics,
-        clock: Clock,
-    ) -> None:
-        self._kind = kind
-        self._resource = resource
-        self._expected = expected
-        self._lister = lister
-        self._scope = scope
-        self._own_writes = own_writes
-        self._recovered = recovered
-        self._on_crash = on_crash
-        self._is_projected = is_projected
-        self._metrics = metrics
-        self._clock = clock
-        self._watches: dict[str, Watch] = {}
-        self._is_running = False
+    kind: str
+    resource: APIResource
+    expected: Any
+    lister: Callable[[str, str], ListerWatcher[Any]]
+    scope: KindScope
+    own_writes: OwnWrites
+    indexes: Indexes
+    recovered: Callable[[], object]
+    on_crash: Callable[[BaseException], object] | None
+    is_projected: bool
+    metrics: CacheMetrics
+    clock: Clock
+    _watches: dict[str, Watch] = field(default_factory=dict, init=False)
+    _is_running: bool = field(default=False, init=False)
 
     def __bool__(self) -> bool:
         return bool(self._watches)
@@ -120,10 +107,10 @@ class Watches:
         """Return the informers that know the objects of a namespace, or with ``""`` of all."""
         narrow = self._watches.get(namespace) if namespace else None
         everywhere = self._watches.get("")
-        if namespace in self._scope.named:
+        if namespace in self.scope.named:
             everywhere = None
         if everywhere and (narrow is None or everywhere.informer.has_synced()):
-            named = () if namespace else self._scope.named
+            named = () if namespace else self.scope.named
             apart = [self._watches[name] for name in named if name in self._watches]
             return [everywhere.informer, *(watch.informer for watch in apart)]
         if namespace:
@@ -135,16 +122,15 @@ class Watches:
         handler: ResourceEventHandler[Any],
         namespace: str,
         labels: str,
-        indexes: Indexes,
         *,
         shares: bool = True,
     ) -> Attached:
         """Call a handler with the objects of a namespace; ``shares`` the watch of all if it can."""
-        apart = not shares or namespace in self._scope.named
+        apart = not shares or namespace in self.scope.named
         everywhere = None if apart else self._watches.get("")
         watch = everywhere or self._watches.get(namespace)
         if watch is None:
-            watch = self._watches[namespace] = self._new(namespace, labels, indexes)
+            watch = self._watches[namespace] = self._new(namespace, labels)
         watch.users += 1
         if namespace and everywhere is watch:
             handler = _NamespaceFilter(handler, namespace)
@@ -168,7 +154,7 @@ class Watches:
             watch.stop.set()
             if watch.thread is not None:
                 watch.thread.join()
-            self._metrics.cleared(watch.size)
+            self.metrics.cleared(watch.size)
 
     def run(self) -> None:
         """Run the informers, and those that come later."""
@@ -183,31 +169,31 @@ class Watches:
             watch.stop.set()
         return [watch.thread for watch in self._watches.values() if watch.thread is not None]
 
-    def _new(self, namespace: str, labels: str, indexes: Indexes) -> Watch:
-        scope = self._scope.of(namespace)
+    def _new(self, namespace: str, labels: str) -> Watch:
+        scope = self.scope.of(namespace)
         lister = ObservedLister(
-            self._lister(namespace, labels), self._own_writes.forget_echoes, self._recovered
+            self.lister(namespace, labels), self.own_writes.forget_echoes, self.recovered
         )
         informer: SharedIndexInformer[Any] = SharedIndexInformer(
             lister,
-            self._expected,
-            name=f"informer-{self._kind}{'-' + namespace if namespace else ''}",
-            indexers=indexes.for_informer(),
+            self.expected,
+            name=f"informer-{self.kind}{'-' + namespace if namespace else ''}",
+            indexers=self.indexes.for_informer(),
             transform=scope.transform,
             resync_period=0.0 if scope.resync is None else seconds(scope.resync, "resync"),
             queue=REAL_FIFO,
-            delays=BackoffManager(_DELAYS, 120.0, clock=self._clock),
-            clock=self._clock,
+            delays=BackoffManager(_DELAYS, 120.0, clock=self.clock),
+            clock=self.clock,
         )
         size = CacheSize()
-        progress = _StoreProgress(self._own_writes, self._metrics, size)
+        progress = _StoreProgress(self.own_writes, self.metrics, size)
         informer.add_event_handler(progress, resync_period=0.0)
-        is_limited = namespace or scope.labels or labels or scope.fields or self._is_projected
-        if not is_limited and (self._resource.group, self._resource.kind) in NUMEROUS:
+        is_limited = namespace or scope.labels or labels or scope.fields or self.is_projected
+        if not is_limited and (self.resource.group, self.resource.kind) in NUMEROUS:
             _log.warning(
                 "every %s of the cluster will be cached; if that is too much memory, limit it with "
                 "namespaces, labels or fields in a CacheScope, or watch it with project='metadata'",
-                self._resource.kind,
+                self.resource.kind,
             )
         return Watch(informer, lister, size)
 
@@ -225,10 +211,10 @@ class Watches:
         try:
             watch.informer.run(watch.stop)
         except BaseException as error:
-            self._metrics.crashes.inc()
-            if self._on_crash is None:
+            self.metrics.crashes.inc()
+            if self.on_crash is None:
                 raise
-            self._on_crash(error)
+            self.on_crash(error)
 
 
 class _NamespaceFilter(ResourceEventHandler[Any]):

@@ -16,7 +16,7 @@ import importlib.util
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Self
 
 from clientgo.api.admissionregistration_v1 import (
@@ -60,6 +60,7 @@ LOOK_PERIOD: Final = 10.0
 """Seconds between reads of the Secret."""
 
 
+@dataclass(eq=False)
 class SelfSignedCertificates:
     """Keeps the certificate of a webhook server. Thread-safe.
 
@@ -70,33 +71,24 @@ class SelfSignedCertificates:
     ``cryptography``.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        secret: ObjectName,
-        *,
-        names: tuple[str, ...],
-        trusting: Trusting,
-        is_leader: Callable[[], bool],
-        install: Callable[[KeyPair], None],
-        may_begin: bool = False,
-        clock: Clock = REAL_CLOCK,
-    ) -> None:
+    client: Client
+    secret: ObjectName
+    names: tuple[str, ...]
+    trusting: Trusting
+    is_leader: Callable[[], bool]
+    install: Callable[[KeyPair], None]
+    may_begin: bool = False
+    clock: Clock = REAL_CLOCK
+    _changed: threading.Condition = field(default_factory=threading.Condition, init=False)
+    _is_woken: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
         if importlib.util.find_spec("cryptography") is None:
             raise ConfigError(
                 "certs='self' needs the package cryptography: pip install 'clientgo[operator]', "
                 "or put tls.crt and tls.key into cert_dir and pass certs='dir'"
             )
-        self._client = client
-        self._secret = CertificateSecret(client, secret)
-        self._names = names
-        self._trusting = trusting
-        self._is_leader = is_leader
-        self._install = install
-        self._may_begin = may_begin
-        self._clock = clock
-        self._changed = threading.Condition()
-        self._is_woken = False
+        self._secret = CertificateSecret(self.client, self.secret)
 
     def ensure(self) -> bool:
         """Make, renew or read certificates as needed; return True if one is in use.
@@ -105,18 +97,18 @@ class SelfSignedCertificates:
         """
         secret, kept = self._secret.read()
         certificates = kept
-        if self._is_leader():
+        if self.is_leader():
             certificates = self._current(kept)
-            trust(self._client, self._trusting, certificates.trusted)
+            trust(self.client, self.trusting, certificates.trusted)
             if certificates is not kept:
                 self._secret.write(secret, certificates)
                 _log.info("Secret %s has new certificates", self._secret.name)
-        elif self._may_begin:
+        elif self.may_begin:
             certificates = kept or self._begin(secret)
-            trust(self._client, self._trusting, certificates.trusted, only_first=True)
+            trust(self.client, self.trusting, certificates.trusted, only_first=True)
         if certificates is None:
             return False
-        self._install(certificates.serving)
+        self.install(certificates.serving)
         return True
 
     def run(self, stop: threading.Event) -> None:
@@ -127,7 +119,7 @@ class SelfSignedCertificates:
                 self._ensure_or_say_why_not()
                 with self._changed:
                     if not self._is_woken:
-                        self._clock.wait(self._changed, LOOK_PERIOD)
+                        self.clock.wait(self._changed, LOOK_PERIOD)
                     self._is_woken = False
         finally:
             registration.cancel()
@@ -152,7 +144,7 @@ class SelfSignedCertificates:
 
     def _begin(self, secret: Secret | None) -> OwnCertificates:
         """Return the first certificates; those of another replica if that was faster."""
-        made = OwnCertificates.make(self._names, self._clock.time())
+        made = OwnCertificates.make(self.names, self.clock.time())
         try:
             self._secret.write(secret, made)
         except (AlreadyExistsError, ConflictError):
@@ -162,16 +154,16 @@ class SelfSignedCertificates:
         return made
 
     def _current(self, kept: OwnCertificates | None) -> OwnCertificates:
-        now = self._clock.time()
+        now = self.clock.time()
         if kept is None:
-            return OwnCertificates.make(self._names, now)
+            return OwnCertificates.make(self.names, now)
         try:
-            return kept.renewed(self._names, now)
+            return kept.renewed(self.names, now)
         except ValueError as error:
             _log.warning(
                 "Secret %s cannot be read (%s); it gets new certificates", self._secret.name, error
             )
-            return OwnCertificates.make(self._names, now)
+            return OwnCertificates.make(self.names, now)
 
 
 def self_signed_certificates(

@@ -128,7 +128,14 @@ class Workflow:
         return current.outcome().all_ready
 
     def _new_pass(self, ctx: Context[Any], obj: Any) -> WorkflowPass:
-        return WorkflowPass(self._controller, self._nodes, self._writers, self._watch, ctx, obj)
+        return WorkflowPass(
+            controller=self._controller,
+            nodes=self._nodes,
+            writers=self._writers,
+            watch=self._watch,
+            ctx=ctx,
+            obj=obj,
+        )
 
     def _watch(self, node: Node, stop: threading.Event) -> None:
         """Watch the objects of a dependent that may be inactive.

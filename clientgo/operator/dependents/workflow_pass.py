@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import copy_context
+from dataclasses import dataclass, field
 from functools import partial
 from threading import Event
 from typing import Any, Final, TypeAlias
@@ -38,29 +39,21 @@ MOST_REQUESTS: Final = 8
 _Request: TypeAlias = Callable[[], object]
 
 
+@dataclass(eq=False, kw_only=True)
 class WorkflowPass:
     """For the thread of one run. ``watch(node, stop)`` waits for a node that may be inactive."""
 
-    def __init__(
-        self,
-        controller: str,
-        nodes: Sequence[Node],
-        writers: Mapping[str, Writer],
-        watch: Callable[[Node, Event], object],
-        ctx: Context[Any],
-        obj: Any,
-    ) -> None:
-        self._controller = controller
-        self._nodes = nodes
-        self._writers = writers
-        self._watch = watch
-        self._ctx = ctx
-        self._obj = obj
-        self._objects: dict[str, ObjectsOfPrimary] = {}
-        self._failed: dict[str, Exception] = {}
-        self._waiting: list[str] = []
-        self._unwanted: list[Node] = []
-        self._inactive: list[Node] = []
+    controller: str
+    nodes: Sequence[Node]
+    writers: Mapping[str, Writer]
+    watch: Callable[[Node, Event], object]
+    ctx: Context[Any]
+    obj: Any
+    _objects: dict[str, ObjectsOfPrimary] = field(default_factory=dict, init=False)
+    _failed: dict[str, Exception] = field(default_factory=dict, init=False)
+    _waiting: list[str] = field(default_factory=list, init=False)
+    _unwanted: list[Node] = field(default_factory=list, init=False)
+    _inactive: list[Node] = field(default_factory=list, init=False)
 
     def keep(self, level: Sequence[Node]) -> None:
         """Look after dependents that do not depend on each other; those before them have been."""
@@ -77,14 +70,14 @@ class WorkflowPass:
 
     def want_nothing(self) -> None:
         """The primary goes: want nothing that the garbage collector would leave."""
-        for node in self._nodes:
+        for node in self.nodes:
             with self._failures_of(node):
                 if node.is_deleted_by_us and self._is_active(node):
                     self._unwanted.append(node)
 
     def remove_unwanted(self) -> None:
         """Delete what is not wanted, that which depends on others before those."""
-        for node in reversed(self._nodes):
+        for node in reversed(self.nodes):
             if node not in self._unwanted or node in self._inactive or node.name in self._failed:
                 continue
             if any(self._is_held_up(other) for other in node.needed_by):
@@ -118,7 +111,7 @@ class WorkflowPass:
             self._waiting.append(node.name)
             return False
         with self._failures_of(node):
-            if self._is_active(node) and node.dependent.wanted(self._ctx, self._obj):
+            if self._is_active(node) and node.dependent.wanted(self.ctx, self.obj):
                 return True
             self._unwanted.append(node)
         return False
@@ -126,10 +119,10 @@ class WorkflowPass:
     def _is_active(self, node: Node) -> bool:
         if not node.dependent.has("active"):
             return True
-        if not node.dependent.active(self._ctx, self._obj):
+        if not node.dependent.active(self.ctx, self.obj):
             self._inactive.append(node)
             return False
-        self._watch(node, self._ctx.cancelled)
+        self.watch(node, self.ctx.cancelled)
         return True
 
     def _is_held_up(self, node: Node) -> bool:
@@ -138,15 +131,15 @@ class WorkflowPass:
     def _requests(self, node: Node) -> Iterator[_Request]:
         """What has to be sent so that the objects of a dependent are as desired."""
         dependent, objects = node.dependent, self._objects_of(node)
-        writer = self._writers[node.name]
-        desired = objects.desired(dependent.desired(self._ctx, self._obj))
+        writer = self.writers[node.name]
+        desired = objects.desired(dependent.desired(self.ctx, self.obj))
         for key, wanted in desired.items():
             actual = objects.actual(key)
             if not (dependent.creates if actual is None else dependent.updates):
                 continue
             if actual is not None and metadata_of(actual).deletion_timestamp:
                 continue
-            write = writer.due(actual, wanted, self._controller)
+            write = writer.due(actual, wanted, self.controller)
             if write is not None:
                 yield partial(self._write, objects, write)
         if dependent.deletes:
@@ -158,7 +151,7 @@ class WorkflowPass:
         return all(
             actual is not None
             and not metadata_of(actual).deletion_timestamp
-            and node.dependent.ready(self._ctx, self._obj, actual)
+            and node.dependent.ready(self.ctx, self.obj, actual)
             for actual in objects.wanted()
         )
 
@@ -168,19 +161,19 @@ class WorkflowPass:
         self._make([(node, self._deletion(node, obj)) for obj in self._objects_of(node).existing()])
         if node.name in self._failed:
             return False
-        left = ObjectsOfPrimary(node, self._ctx, self._obj).existing()
-        return not left and node.dependent.gone(self._ctx, self._obj)
+        left = ObjectsOfPrimary(node, self.ctx, self.obj).existing()
+        return not left and node.dependent.gone(self.ctx, self.obj)
 
     # Doing
 
     def _write(self, objects: ObjectsOfPrimary, write: Write) -> None:
-        objects.stored(write(self._ctx.client))
+        objects.stored(write(self.ctx.client))
 
     def _deletion(self, node: Node, obj: Any) -> _Request:
         def delete() -> None:
             if not metadata_of(obj).deletion_timestamp:
-                self._ctx.client.delete(obj, only_this=True)
-            self._writers[node.name].forget(ObjectName.of(obj))
+                self.ctx.client.delete(obj, only_this=True)
+            self.writers[node.name].forget(ObjectName.of(obj))
 
         return delete
 
@@ -192,7 +185,7 @@ class WorkflowPass:
                     request()
             return
         with ThreadPoolExecutor(
-            min(len(requests), MOST_REQUESTS), f"{self._controller}-dependents"
+            min(len(requests), MOST_REQUESTS), f"{self.controller}-dependents"
         ) as pool:
             # Each with the fields of this run, by which log lines and own writes are known.
             started = [
@@ -205,7 +198,7 @@ class WorkflowPass:
     def _objects_of(self, node: Node) -> ObjectsOfPrimary:
         found = self._objects.get(node.name)
         if found is None:
-            found = ObjectsOfPrimary(node, self._ctx, self._obj)
+            found = ObjectsOfPrimary(node, self.ctx, self.obj)
             self._objects[node.name] = found
         return found
 

@@ -109,14 +109,14 @@ class Manager:
         if self._leader is not None:
             self.client = self._unguarded.guarded(self._leader.check)
         self._stages = Stages(
-            self.config,
-            self.base,
-            self.cache,
-            self._registry,
-            self._servers,
-            self.events,
-            self._leader,
-            self._refreshed,
+            config=self.config,
+            client=self.base,
+            cache=self.cache,
+            registry=self._registry,
+            servers=self._servers,
+            events=self.events,
+            leader=self._leader,
+            metrics=self._refreshed,
             ending=self._life.ending,
             fail=self._life.fail,
         )

@@ -12,6 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
 from clientgo.client import Client
@@ -33,73 +34,62 @@ _CLOSING_TIME: Final = 5.0
 _log = logging.getLogger("clientgo.operator.manager")
 
 
+@dataclass(eq=False, kw_only=True)
 class Stages:
     """For one start and one stop; :meth:`start_late` is thread-safe.
 
     ``ending`` ends the start early; ``fail`` is called with what must stop the manager.
     """
 
-    def __init__(
-        self,
-        config: ManagerConfig,
-        client: Client,
-        cache: ObjectCache,
-        registry: ControllerRegistry,
-        servers: Servers,
-        events: EventPublisher,
-        leader: Leader | None,
-        metrics: BeforeScrape,
-        *,
-        ending: threading.Event,
-        fail: Callable[[BaseException], object],
-    ) -> None:
+    config: ManagerConfig
+    client: Client
+    cache: ObjectCache
+    registry: ControllerRegistry
+    servers: Servers
+    events: EventPublisher
+    leader: Leader | None
+    metrics: BeforeScrape
+    ending: threading.Event
+    fail: Callable[[BaseException], object]
+
+    def __post_init__(self) -> None:
         self.elected = threading.Event()
         """Set when what needs leadership has been started; without an election by the start."""
-        self.always = RunnableGroup(fail)
-        self.leading = RunnableGroup(fail)
+        self.always = RunnableGroup(self.fail)
+        self.leading = RunnableGroup(self.fail)
         self.clusters: list[Cluster] = []
-        self.health = ManagerHealth(registry.all, self._warm)
-        self._config = config
-        self._client = client
-        self._cache = cache
-        self._registry = registry
-        self._servers = servers
-        self._events = events
-        self._leader = leader
-        self._metrics = metrics
-        self._ending = ending
-        self._fail = fail
+        self.health = ManagerHealth(self.registry.all, self._warm)
 
     def start(self) -> None:
         """Start everything. Raises ``CancelledError`` at ``ending``."""
-        controllers = self._registry.all()
-        self._registry.check_settings()
-        if self._config.check_crds:
-            self._registry.check_served(self._client)
-        if self._leader is not None:
-            self._leader.check_permissions()
-        self._metrics.refresh()
-        self._servers.start(self.health, self._client)
-        self._servers.keep_certificates(self._client, self._leads, self._fail)
-        self._cache.start()
+        controllers = self.registry.all()
+        self.registry.check_settings()
+        if self.config.check_crds:
+            self.registry.check_served(self.client)
+        if self.leader is not None:
+            self.leader.check_permissions()
+        self.metrics.refresh()
+        self.servers.start(self.health, self.client)
+        self.servers.keep_certificates(self.client, self._leads, self.fail)
+        self.cache.start()
         for cluster in self.clusters:
             cluster.start()
-        _start_sources(self._warm(), self._ending)
+        _start_sources(self._warm(), self.ending)
         self.always.start()
         for controller in controllers:
-            if self._leader is None or not controller.config.needs_leadership:
+            if self.leader is None or not controller.config.needs_leadership:
                 controller.start_workers()
-        if self._leader is None:
+        if self.leader is None:
             self.leading.start()
             self.elected.set()
         else:
-            self._leader.start(self._lead, self._lost)
+            self.leader.start(self._lead, self._lost)
 
     def start_late(self, controller: Controller[Any]) -> None:
         """Start a controller that comes when the others run: as far as these have got."""
         if controller not in self._warm():
             return
-        _start_sources([controller], self._ending)
+        _start_sources([controller], self.ending)
         if self.elected.is_set() or not controller.config.needs_leadership:
             controller.start_workers()
 
@@ -109,9 +99,9 @@ class Stages:
         With 0 nothing is waited for, and nothing named. None is no limit.
         """
         deadline = None if grace is None else time.monotonic() + grace
-        controllers = self._registry.all()
+        controllers = self.registry.all()
         alive = self.always.stop(_left(deadline))
-        leader = [] if self._leader is None else self._leader.stop(_left(deadline))
+        leader = [] if self.leader is None else self.leader.stop(_left(deadline))
         work = self._stop_leading(_left(deadline)) + _stop_workers(controllers, _left(deadline))
         # A leader waits for its work: it is not what has to be found.
         alive += work or leader
@@ -120,16 +110,16 @@ class Stages:
             deadline = max(deadline, time.monotonic() + _CLOSING_TIME)
         for controller in controllers:
             alive += within(deadline, f"{controller.name}-sources", controller.stop_sources)
-        alive += within(deadline, "caches", self._cache.stop)
+        alive += within(deadline, "caches", self.cache.stop)
         for cluster in self.clusters:
             alive += within(deadline, f"cluster-{cluster.name}", cluster.stop)
-        alive += self._servers.stop_webhooks(_left(deadline))
-        alive += within(deadline, "http-servers", self._servers.stop)
-        alive += within(deadline, "events", self._events.shutdown)
-        if self._config.close_client_on_stop:
-            self._client.close()
-        self._metrics.close()
-        _log.info("%s: stopped", self._config.name)
+        alive += self.servers.stop_webhooks(_left(deadline))
+        alive += within(deadline, "http-servers", self.servers.stop)
+        alive += within(deadline, "events", self.events.shutdown)
+        if self.config.close_client_on_stop:
+            self.client.close()
+        self.metrics.close()
+        _log.info("%s: stopped", self.config.name)
         return sorted(set(alive)) if grace != 0 else []
 
     def _warm(self) -> list[Controller[Any]]:
@@ -137,15 +127,15 @@ class Stages:
         leads = self._leads()
         return [
             controller
-            for controller in self._registry.all()
+            for controller in self.registry.all()
             if leads or controller.config.warmup or not controller.config.needs_leadership
         ]
 
     def _leads(self) -> bool:
-        return self._leader is None or self.elected.is_set()
+        return self.leader is None or self.elected.is_set()
 
     def _led(self) -> list[Controller[Any]]:
-        return [c for c in self._registry.all() if c.config.needs_leadership]
+        return [c for c in self.registry.all() if c.config.needs_leadership]
 
     def _lead(self, stop: threading.Event) -> None:
         """Run everything that needs leadership, until ``stop`` is set.
@@ -161,16 +151,16 @@ class Stages:
             controller.start_workers()
         self.leading.start()
         self.elected.set()
-        self._servers.elected()
-        _log.info("%s: leads", self._config.name)
+        self.servers.elected()
+        _log.info("%s: leads", self.config.name)
         stop.wait()
         self._stop_leading(None)
 
     def _lost(self, error: BaseException | None) -> None:
-        self._fail(
+        self.fail(
             error
             or LeadershipLostError(
-                f"{self._config.name}: this process does not lead any more, and ends; another one "
+                f"{self.config.name}: this process does not lead any more, and ends; another one "
                 "may lead. Start it again to make it a candidate"
             )
         )
