@@ -7,6 +7,7 @@ random bytes alone would rarely pass the first check.
 from __future__ import annotations
 
 import json
+import re
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,19 @@ from tests.apiserver.http_api import widget_crd
 
 PATIENCE = 30.0
 """Seconds without an answer that count as a hang."""
+
+REAL_SERVER_ERRORS = re.compile(
+    "failed to create typed patch object|"
+    "resourceVersion should not be set on objects to be created|"
+    "strconv.ParseUint: parsing|"
+    "does not contain declared merge key|unknown patch type|"
+    "unknown \\$patch directive|is a list, not|can't merge lists whose items are of|"
+    "so it can't be merged|lacks its merge key|failed to create typed new object|"
+    "is impersonated without a user|content is not a list|"
+    "Timeout: Too large resource version|"
+    "failed calling webhook"
+)
+"""What the recordings show a real server to answer with 500 or 504 to a client's mistake."""
 
 DEEP: Any = []
 for _ in range(400):
@@ -176,7 +190,7 @@ OBJECTS: dict[str, dict[str, Any]] = {
 
 # -- custom resource definitions
 
-_RULES = [
+RULES = [
     *(
         "self == oldSelf",
         "1/0 == 1",
@@ -227,8 +241,8 @@ _RULES = [
         "self.list == 1",
     ),
 ]
-_PATTERNS = ["(", "[", "(a+)+$", "^\\p{L}$", "(?<n>a)", "\\", "x" * 2000, "(?i)a", "a{99999}"]
-_JSON_PATHS = [
+PATTERNS = ["(", "[", "(a+)+$", "^\\p{L}$", "(?<n>a)", "\\", "x" * 2000, "(?i)a", "a{99999}"]
+JSON_PATHS = [
     ".spec.size",
     ".spec",
     "..",
@@ -240,7 +254,7 @@ _JSON_PATHS = [
     ".",
 ]
 
-_SPEC_RULES = [
+SPEC_RULES = [
     *(
         "self.size / (self.size - 1) > 0",
         "self.list[5] == 'a'",
@@ -326,12 +340,12 @@ _SPEC = {
 
 _rules = st.lists(
     st.fixed_dictionaries(
-        {"rule": st.sampled_from(_RULES)},
+        {"rule": st.sampled_from(RULES)},
         optional={
             "message": st.text(max_size=5),
-            "messageExpression": st.sampled_from(_RULES),
+            "messageExpression": st.sampled_from(RULES),
             "reason": st.sampled_from(["FieldValueInvalid", "FieldValueRequired", "x"]),
-            "fieldPath": st.sampled_from(_JSON_PATHS),
+            "fieldPath": st.sampled_from(JSON_PATHS),
             "optionalOldSelf": st.booleans(),
         },
     ),
@@ -342,7 +356,7 @@ _LEAVES = {
         "format": st.sampled_from(
             ["date-time", "byte", "x", "ipv4", "duration", "uuid", "cidr", "email"]
         ),
-        "pattern": st.sampled_from(_PATTERNS),
+        "pattern": st.sampled_from(PATTERNS),
         "maxLength": st.integers(-1, 5),
         "enum": st.lists(junk, min_size=1, max_size=3),
     },
@@ -413,7 +427,7 @@ schemas = st.recursive(
 
 @st.composite
 def _typical_spec(draw: st.DrawFn) -> dict[str, Any]:
-    rules = draw(st.lists(st.sampled_from(_SPEC_RULES), min_size=1, max_size=2))
+    rules = draw(st.lists(st.sampled_from(SPEC_RULES), min_size=1, max_size=2))
     return {**_SPEC, "x-kubernetes-validations": [{"rule": rule} for rule in rules]}
 
 
@@ -434,19 +448,19 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
             {
                 "name": draw(words),
                 "type": draw(st.sampled_from(["string", "integer", "date", "x"])),
-                "jsonPath": draw(st.sampled_from(_JSON_PATHS)),
+                "jsonPath": draw(st.sampled_from(JSON_PATHS)),
             }
         ]
     if draw(st.integers(0, 3)) == 0:
         version["subresources"]["scale"] = {
-            "specReplicasPath": draw(st.sampled_from(_JSON_PATHS)),
-            "statusReplicasPath": draw(st.sampled_from([".status.ready", ".status", *_JSON_PATHS])),
+            "specReplicasPath": draw(st.sampled_from(JSON_PATHS)),
+            "statusReplicasPath": draw(st.sampled_from([".status.ready", ".status", *JSON_PATHS])),
             "labelSelectorPath": draw(
                 st.sampled_from([".spec.map", ".spec.list", ".status.sel", ""])
             ),
         }
     if draw(st.integers(0, 3)) == 0:
-        version["selectableFields"] = [{"jsonPath": draw(st.sampled_from(_JSON_PATHS))}]
+        version["selectableFields"] = [{"jsonPath": draw(st.sampled_from(JSON_PATHS))}]
     return draw(mistaken(crd)) if draw(st.integers(0, 3)) == 0 else crd
 
 
@@ -511,7 +525,7 @@ class FuzzedRequest:
         return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + self.body
 
 
-_QUERY = {
+QUERY = {
     "labelSelector": ["a=b", "a in (", "!a", "a notin (x,)", "==", ",", "a>1", "a in ()", "é=é"],
     "fieldSelector": ["metadata.name=a", "status.phase!=x", "=", "x.y=z", "spec.size=1", "a==b,"],
     "resourceVersion": ["0", "1", "-1", "x", "999999999", "99999999999999999999", "1001"],
@@ -531,7 +545,7 @@ _QUERY = {
     "pretty": ["true"],
     "watch": ["0", "false"],
 }
-_ACCEPTS = [
+ACCEPTS = [
     *(
         "application/json",
         "application/yaml",
@@ -552,7 +566,7 @@ _ACCEPTS = [
 ]
 JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
-_CONTENT_TYPES = [
+CONTENT_TYPES = [
     *("application/json", "application/yaml", "text/plain", "", ";", "application/json; charset=x"),
     *(
         "application/merge-patch+json",
@@ -563,13 +577,13 @@ _CONTENT_TYPES = [
     *("application/vnd.kubernetes.protobuf", "application/apply-patch+cbor"),
 ]
 _HEADERS = st.lists(
-    st.tuples(st.just("Accept"), st.sampled_from(_ACCEPTS))
-    | st.tuples(st.just("Content-Type"), st.sampled_from(_CONTENT_TYPES))
+    st.tuples(st.just("Accept"), st.sampled_from(ACCEPTS))
+    | st.tuples(st.just("Content-Type"), st.sampled_from(CONTENT_TYPES))
     | st.tuples(st.just("Accept-Encoding"), st.sampled_from(["gzip", "gzip;q=0", "x"]))
     | st.tuples(st.just("Authorization"), st.sampled_from(["Bearer x", "", "Basic eA=="])),
     max_size=3,
 )
-_RAW_BODIES = [
+RAW_BODIES = [
     *(
         b"",
         b"{",
@@ -618,7 +632,7 @@ protobuf = st.builds(
 )
 """Bodies of kubectl and Go clients, in part."""
 
-_POINTERS = [
+POINTERS = [
     "",
     "/",
     "/metadata",
@@ -634,14 +648,14 @@ _OPERATIONS = st.lists(
     st.fixed_dictionaries(
         {
             "op": st.sampled_from(["add", "remove", "replace", "move", "copy", "test", "x"]),
-            "path": st.sampled_from(_POINTERS),
+            "path": st.sampled_from(POINTERS),
         },
-        optional={"value": junk, "from": st.sampled_from(_POINTERS)},
+        optional={"value": junk, "from": st.sampled_from(POINTERS)},
     )
     | junk,
     max_size=4,
 )
-_SUBRESOURCES = [
+SUBRESOURCES = [
     "status",
     "scale",
     "finalize",
@@ -652,7 +666,7 @@ _SUBRESOURCES = [
     "status/x",
     "binding",
 ]
-_OTHER_PATHS = [
+OTHER_PATHS = [
     *("/", "/api", "/apis", "/apis/", "/api/v1", "/apis/apps", "/version", "/healthz", "/readyz/x"),
     *(
         "/openapi/v2",
@@ -683,14 +697,14 @@ def encode(value: Any) -> bytes:
 def requests(draw: st.DrawFn) -> FuzzedRequest:
     """Any request."""
     if draw(st.integers(0, 9)) == 0:
-        path = draw(st.sampled_from(_OTHER_PATHS))
+        path = draw(st.sampled_from(OTHER_PATHS))
         correct: Any = {}
     else:
         path, correct = draw(st.sampled_from(sorted(OBJECTS.items(), key=lambda item: item[0])))
         if draw(st.booleans()):
             path += "/" + quote(draw(words), safe="*")
             if draw(st.integers(0, 3)) == 0:
-                path += "/" + draw(st.sampled_from(_SUBRESOURCES))
+                path += "/" + draw(st.sampled_from(SUBRESOURCES))
         if draw(st.integers(0, 9)) == 0:
             path = path.replace("default", quote(draw(words), safe="*"))
     method = draw(
@@ -698,8 +712,8 @@ def requests(draw: st.DrawFn) -> FuzzedRequest:
     )
     query = draw(
         st.lists(
-            st.sampled_from(sorted(_QUERY)).flatmap(
-                lambda name: st.tuples(st.just(name), st.sampled_from(_QUERY[name]) | words)
+            st.sampled_from(sorted(QUERY)).flatmap(
+                lambda name: st.tuples(st.just(name), st.sampled_from(QUERY[name]) | words)
             ),
             max_size=3,
         )
@@ -709,13 +723,13 @@ def requests(draw: st.DrawFn) -> FuzzedRequest:
         headers.insert(0, ("Content-Type", JSON_PATCH))
         body = encode(draw(_OPERATIONS))
     elif method == "PATCH":
-        headers.insert(0, ("Content-Type", draw(st.sampled_from(_CONTENT_TYPES[6:]))))
+        headers.insert(0, ("Content-Type", draw(st.sampled_from(CONTENT_TYPES[6:]))))
         body = encode(draw(mistaken(correct)))
     elif draw(st.integers(0, 7)) == 0:
         headers.insert(0, ("Content-Type", "application/vnd.kubernetes.protobuf"))
         body = b"k8s\0" + draw(protobuf)
     elif draw(st.integers(0, 4)) == 0:
-        body = draw(st.sampled_from(_RAW_BODIES) | st.binary(max_size=20))
+        body = draw(st.sampled_from(RAW_BODIES) | st.binary(max_size=20))
     elif method == "DELETE":
         options = {
             "propagationPolicy": "Foreground",
@@ -729,7 +743,7 @@ def requests(draw: st.DrawFn) -> FuzzedRequest:
     return FuzzedRequest(method, target, tuple(headers), body)
 
 
-_FRAGMENTS = [
+FRAGMENTS = [
     *(
         b"GET / HTTP/1.1\r\n",
         b"POST /api/v1/namespaces HTTP/1.1\r\n",
@@ -779,7 +793,7 @@ _FRAGMENTS = [
         b"Host: localhost\r\n\r\n",
     ),
 ]
-streams = st.lists(st.sampled_from(_FRAGMENTS) | st.binary(max_size=8), max_size=10).map(b"".join)
+streams = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=8), max_size=10).map(b"".join)
 """Bytes that resemble HTTP."""
 
 # -- the client
@@ -788,9 +802,10 @@ streams = st.lists(st.sampled_from(_FRAGMENTS) | st.binary(max_size=8), max_size
 class Wire:
     """Sends bytes and reads answers, over one connection as long as it holds."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, patience: float = PATIENCE) -> None:
         address = urlsplit(url)
         self._address = (address.hostname, address.port)
+        self._patience = patience
         self._connection: socket.socket | None = None
 
     def ask(self, request: FuzzedRequest) -> tuple[int, bytes]:
@@ -800,7 +815,7 @@ class Wire:
             TimeoutError: the server hangs.
         """
         if self._connection is None:
-            self._connection = socket.create_connection(self._address, PATIENCE)
+            self._connection = socket.create_connection(self._address, self._patience)
         connection = self._connection
         connection.sendall(request.encode())
         received = b""
@@ -818,7 +833,7 @@ class Wire:
 
     def babble(self, stream: bytes) -> bytes:
         """Return what the server answers to bytes before it closes the connection."""
-        with socket.create_connection(self._address, PATIENCE) as connection:
+        with socket.create_connection(self._address, self._patience) as connection:
             connection.sendall(stream)
             connection.shutdown(socket.SHUT_WR)
             received = b""

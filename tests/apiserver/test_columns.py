@@ -317,3 +317,13 @@ def test_a_revision_shows_its_controller() -> None:
     row = cells("apps/v1", "controllerrevisions", {"metadata": {"ownerReferences": [owner]}})
 
     assert row["Controller"] == "statefulset.apps/db"
+
+
+def test_a_selector_that_is_not_valid_is_shown_as_an_error() -> None:
+    """Found by random requests: not every kind validates its selector."""
+    expression = {"key": "a", "operator": "Like", "values": ["b"]}
+    policy = {"spec": {"podSelector": {"matchExpressions": [expression]}}}
+
+    row = cells("networking.k8s.io/v1", "networkpolicies", policy)
+
+    assert row["Pod-Selector"] == "<error>"

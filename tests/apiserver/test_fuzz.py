@@ -19,6 +19,7 @@ from clientgo.apiserver import EmbeddedAPIServer
 from tests.apiserver.fuzzing import (
     CRDS,
     OBJECTS,
+    REAL_SERVER_ERRORS,
     FuzzedRequest,
     Wire,
     definitions,
@@ -31,16 +32,6 @@ from tests.apiserver.http_api import widget_crd
 
 EXAMPLES = int(os.environ.get("CLIENTGO_FUZZ_EXAMPLES", "0"))
 WIDGETS = "/apis/example.com/v1/namespaces/default/widgets"
-
-REAL_SERVER_ERRORS = re.compile(
-    "failed to create typed patch object|"
-    "resourceVersion should not be set on objects to be created|"
-    "strconv.ParseUint: parsing|"
-    "does not contain declared merge key|unknown patch type|"
-    "Timeout: Too large resource version|"
-    "failed calling webhook"
-)
-"""What the recordings show a real server to answer with 500 or 504 to a client's mistake."""
 
 
 def fuzz(few: int) -> settings:

@@ -13,7 +13,7 @@ from typing import Any
 
 from clientgo.apiserver.resources.columns import CellReader, age_since
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.selectors import format_labels, selector_from_object
+from clientgo.meta.selectors import SelectorError, format_labels, selector_from_object
 
 NONE = "<none>"
 UNSET = "<unset>"
@@ -95,14 +95,17 @@ def fraction(part: str, whole: str) -> CellReader:
 
 
 def selector(path: str) -> CellReader:
-    """Read a label selector, of either form."""
+    """Read a label selector, of either form; one that is not valid as upstream shows it."""
 
     def read(obj: Object) -> str:
         found = find(obj, path)
         if not found:
             return NONE
         if found.keys() & {"matchLabels", "matchExpressions"}:
-            return str(selector_from_object(found)) or NONE
+            try:
+                return str(selector_from_object(found)) or NONE
+            except SelectorError:
+                return "<error>"
         return format_labels(found)
 
     return read

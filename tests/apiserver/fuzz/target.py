@@ -1,0 +1,260 @@
+"""The server that is tested, in a process of its own, and what is expected of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.apiserver.fuzz.source import Kind
+from tests.apiserver.fuzzing import REAL_SERVER_ERRORS, FuzzedRequest, Wire
+from tests.apiserver.http_api import Api
+
+_REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
+"""Groups whose objects are not stored."""
+
+_LINE_LIMIT = 64 * 1024
+"""Characters of the server's log that a failure shows."""
+
+
+class Failure(Exception):
+    """The server did what it must not; ``signature`` is equal for failures of one cause."""
+
+    def __init__(self, message: str, signature: str = "") -> None:
+        super().__init__(message)
+        self.signature = signature or message.splitlines()[0][:120]
+
+
+class Target:
+    """A running server."""
+
+    def __init__(self, options: list[str], patience: float, port: int = 0) -> None:
+        command = [sys.executable, "-m", "clientgo", "apiserver", "--insecure-loopback"]
+        with tempfile.NamedTemporaryFile("w") as log:
+            self._log = open(log.name)  # noqa: SIM115 - closed in kill
+            self._process = subprocess.Popen(
+                [*command, "--listen", f"127.0.0.1:{port}", *options],
+                stdout=subprocess.PIPE,
+                stderr=log,
+                text=True,
+            )
+        assert self._process.stdout is not None
+        found = re.search(r"listens on (\S+)\. ", self._process.stdout.readline())
+        if found is None:
+            raise Failure(f"the server does not start: {self._new_log()}")
+        self.url = found[1]
+        self.port = int(self.url.rpartition(":")[2])
+        self.api = Api(self.url)
+        self._patience = patience
+        self._wire = Wire(self.url, patience)
+        self.longest_wait = 0.0
+
+    # -- requests
+
+    def send(self, request: FuzzedRequest | bytes) -> Any:
+        """Send a request and check the response; return it if it is an object.
+
+        Raises:
+            Failure: there is none in time, or it is not one of a correct server.
+        """
+        if isinstance(request, bytes):
+            received = self._wire.babble(request)
+            self._check_log()
+            if re.search(rb"^HTTP/1\.1 5", received, re.MULTILINE):
+                raise Failure(f"bytes were answered with {received[:500]!r}")
+            return None
+        begun = time.monotonic()
+        try:
+            status, body = self._ask(request)
+        except TimeoutError:
+            raise Failure(f"no answer within {self._patience:.0f} s", "no answer in time") from None
+        finally:
+            self.longest_wait = max(self.longest_wait, time.monotonic() - begun)
+        self._check_log()
+        return self._check_answer(request, status, body)
+
+    def _ask(self, request: FuzzedRequest) -> tuple[int, bytes]:
+        try:
+            return self._wire.ask(request)
+        except TimeoutError:
+            self._wire.close()
+            raise
+        except OSError:
+            self._wire.close()  # the server may close an idle connection, or after an error
+        try:
+            return self._wire.ask(request)
+        except TimeoutError:
+            raise
+        except OSError as error:
+            self._wire.close()
+            self.check_alive()
+            raise Failure(f"the connection was closed without an answer: {error}") from error
+
+    def _check_answer(self, request: FuzzedRequest, status: int, body: bytes) -> Any:
+        answer: Any = None
+        try:
+            answer = json.loads(body)
+        except ValueError:
+            if status >= 500 and body and status != 503:
+                raise Failure(f"{status} without a Status: {body[:300]!r}") from None
+            return None
+        if status >= 500 and isinstance(answer, dict):
+            message = str(answer.get("message"))
+            if status != 501 and not REAL_SERVER_ERRORS.search(message):
+                raise Failure(f"{status}: {message}")
+        if status >= 400 and isinstance(answer, dict) and answer.get("code", status) != status:
+            raise Failure(f"{status} with the Status {answer}")
+        if status < 300 and request.method in ("POST", "PUT", "PATCH"):
+            return answer if isinstance(answer, dict) else None
+        return None
+
+    # -- checks
+
+    def check_alive(self) -> None:
+        """Check that the process runs and answers.
+
+        Raises:
+            Failure: it does not.
+        """
+        status = self._process.poll()
+        if status is not None:
+            raise Failure(f"the server has ended with status {status}: {self._new_log()}")
+        answer = self.api.call("GET", "/api/v1/namespaces/default")
+        if answer.status != 200:
+            raise Failure(f"the namespace default is answered with {answer.status}")
+
+    def _check_log(self) -> None:
+        if text := self._new_log():
+            last = text.strip().splitlines()[-1]
+            places = re.findall(r'File ".*?(clientgo/\S+)", line (\d+)', text)
+            raise Failure(f"the server logs:\n{text}", f"{last[:80]} {places[-1:]}")
+
+    def _new_log(self) -> str:
+        return self._log.read(_LINE_LIMIT)
+
+    @property
+    def resident_megabytes(self) -> float:
+        status = Path(f"/proc/{self._process.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+) kB", status)
+        assert found is not None
+        return int(found[1]) / 1024
+
+    def kinds(self) -> tuple[list[Kind], dict[str, Any]]:
+        """The resources that objects can be created of, and the schemas that they refer to."""
+        found: list[Kind] = []
+        components: dict[str, Any] = {}
+        for path in sorted(self.api.get("/openapi/v3")["paths"]):
+            if path not in ("api/v1",) and not re.fullmatch(r"apis/[^/]+/[^/]+", path):
+                continue
+            group = path.removeprefix("apis/").removeprefix("api/").rpartition("/")[0]
+            if group in _REVIEWS:
+                continue
+            document = self.api.get(f"/openapi/v3/{path}")
+            components |= document["components"]["schemas"]
+            found += _kinds_of(path, self.api.get(f"/{path}"), document)
+        return found, components
+
+    def state(self, kinds: list[Kind]) -> dict[str, Any]:
+        """Every object by its path."""
+        objects = {}
+        for kind in kinds:
+            answer = self.api.call("GET", kind.collection)
+            if answer.status != 200:
+                raise Failure(f"{kind.collection} is listed with {answer.status}: {answer.body}")
+            for item in answer.body["items"]:
+                obj = {"apiVersion": kind.api_version, "kind": kind.kind, **item}
+                objects[f"{kind.collection}/{item['metadata']['name']}"] = obj
+        return objects
+
+    def check_consistency(self, kinds: list[Kind]) -> int:
+        """Check that a list and a get show the same; return the number of objects.
+
+        Raises:
+            Failure: they don't, or the server logs an error.
+        """
+        objects = self.state(kinds)
+        for path, obj in objects.items():
+            answer = self.api.call("GET", path)
+            if answer.status != 200 or answer.body != obj:
+                raise Failure(f"{path} is listed as {obj} and read as {answer.body}")
+        self.check_alive()
+        self._check_log()
+        return len(objects)
+
+    # -- the end
+
+    def stop(self) -> None:
+        """Stop it with a signal.
+
+        Raises:
+            Failure: it does not end, or not well.
+        """
+        self._wire.close()
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            status = self._process.wait(timeout=60)
+        except subprocess.TimeoutExpired:
+            raise Failure("the server does not end on SIGTERM") from None
+        if status:
+            raise Failure(f"the server ends with status {status}: {self._new_log()}")
+        self._check_log()
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        self._log.close()
+
+
+def _kinds_of(path: str, resources: Any, document: Any) -> Iterator[Kind]:
+    api_version = path.removeprefix("apis/").removeprefix("api/")
+    group, _, version = api_version.rpartition("/")
+    schemas = {
+        (entry["group"], entry["version"], entry["kind"]): schema
+        for schema in document["components"]["schemas"].values()
+        for entry in schema.get("x-kubernetes-group-version-kind", ())
+    }
+    for resource in resources["resources"]:
+        name = resource["name"]
+        if "/" in name or not {"create", "get", "list"} <= set(resource["verbs"]):
+            continue
+        base = f"/{path}/namespaces/default" if resource["namespaced"] else f"/{path}"
+        schema = schemas.get((group, version, resource["kind"]), {})
+        yield Kind(f"{base}/{name}", api_version, resource["kind"], schema)
+
+
+@contextmanager
+def watched(target: Target, patience: float) -> Iterator[list[float]]:
+    """Ask for the health all the time; give the times that it took."""
+    waits: list[float] = [0.0]
+    over = threading.Event()
+
+    def ask() -> None:
+        api = Api(target.url)
+        while not over.wait(0.2):
+            begun = time.monotonic()
+            try:
+                api.call("GET", "/livez")
+            except Exception as error:
+                waits.append(patience if over.is_set() else float("inf"))
+                print(f"the health is not answered: {error}", file=sys.stderr)
+                return
+            waits.append(time.monotonic() - begun)
+
+    thread = threading.Thread(target=ask)
+    thread.start()
+    try:
+        yield waits
+    finally:
+        over.set()
+        thread.join()
