@@ -27,6 +27,9 @@ from clientgo.meta.patches.strategic_merge.schema import MergeStrategy, PatchFie
 
 Node = Mapping[str, Any]
 
+_QUANTITY = [{"type": "string"}, {"type": "number"}]
+"""The alternatives by which the documents describe a quantity."""
+
 
 class Definitions:
     """Named schemas that refer to each other, each wrapped once."""
@@ -40,7 +43,7 @@ class Definitions:
         """Return a named type; raises ``KeyError`` if there is none of that name."""
         known = self._types.get(name)
         if known is None:
-            known = self._types[name] = OpenAPIType(self.nodes[name], self)
+            known = self._types[name] = OpenAPIType(self.nodes[name], self, name)
         return known
 
     def wrap(self, node: Node) -> OpenAPIType:
@@ -49,7 +52,7 @@ class Definitions:
         if name is None:
             return OpenAPIType(node, self)
         own = {key: value for key, value in node.items() if key not in ("$ref", "allOf")}
-        return OpenAPIType({**self.nodes[name], **own}, self) if own else self.type(name)
+        return OpenAPIType({**self.nodes[name], **own}, self, name) if own else self.type(name)
 
 
 class OpenAPIType:
@@ -58,9 +61,11 @@ class OpenAPIType:
     It is a `PatchSchema`, so that it can drive strategic merge patches.
     """
 
-    def __init__(self, node: Node, definitions: Definitions) -> None:
+    def __init__(self, node: Node, definitions: Definitions, name: str = "") -> None:
         self.node = node
         """The schema, its own reference resolved; references further down are not."""
+        self.name = name
+        """The name of the definition; empty if the type is described in place."""
         self._definitions = definitions
         self._fields: dict[str, OpenAPIType] = {}
 
@@ -69,6 +74,11 @@ class OpenAPIType:
         """``object``, ``array``, ``string``, …; empty if any value is allowed."""
         kind: str = self.node.get("type", "")
         return kind
+
+    @property
+    def is_quantity(self) -> bool:
+        """True for quantities such as ``500m``."""
+        return self.node.get("oneOf") == _QUANTITY
 
     @property
     def field_names(self) -> tuple[str, ...]:

@@ -32,7 +32,6 @@ from clientgo.apiserver.kinds.core import (
     ConfigMapStrategy,
     NamespaceStrategy,
     PodStrategy,
-    PodTemplateStrategy,
     SecretStrategy,
 )
 from clientgo.apiserver.kinds.definitions import CrdStrategy
@@ -42,11 +41,9 @@ from clientgo.apiserver.kinds.network.services import ServiceStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
 from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
 from clientgo.apiserver.kinds.workloads import (
-    CronJobStrategy,
-    DaemonSetStrategy,
-    DeploymentStrategy,
     JobStrategy,
     ReplicaSetStrategy,
+    ScaledStrategy,
     StatefulSetStrategy,
 )
 from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
@@ -61,7 +58,6 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("", "Event"): CoreEventStrategy,
     ("", "Namespace"): NamespaceStrategy,
     ("", "Pod"): PodStrategy,
-    ("", "PodTemplate"): PodTemplateStrategy,
     ("", "ReplicationController"): ReplicaSetStrategy,
     ("", "Secret"): SecretStrategy,
     ("", "Service"): ServiceStrategy,
@@ -69,11 +65,9 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     (_ADMISSION, "ValidatingAdmissionPolicy"): BuiltinStrategy,
     (_ADMISSION, "ValidatingWebhookConfiguration"): WebhookConfigurationStrategy,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): CrdStrategy,
-    ("apps", "DaemonSet"): DaemonSetStrategy,
-    ("apps", "Deployment"): DeploymentStrategy,
+    ("apps", "Deployment"): ScaledStrategy,
     ("apps", "ReplicaSet"): ReplicaSetStrategy,
     ("apps", "StatefulSet"): StatefulSetStrategy,
-    ("batch", "CronJob"): CronJobStrategy,
     ("batch", "Job"): JobStrategy,
     ("certificates.k8s.io", "CertificateSigningRequest"): CertificateRequestStrategy,
     ("coordination.k8s.io", "Lease"): LeaseStrategy,

@@ -18,6 +18,7 @@ from typing import Any
 from clientgo.apiserver.kinds.defaults import set_defaults
 from clientgo.apiserver.kinds.generations import GENERATION_FIELDS, raises_generation
 from clientgo.apiserver.kinds.metadata_checks import metadata_checks
+from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
 from clientgo.apiserver.kinds.typed_objects import (
     TypeMismatchError,
     read_typed,
@@ -47,6 +48,7 @@ class BuiltinStrategy(Strategy):
         self.kind = kind
         self.counts_generations = kind in GENERATION_FIELDS
         self.metadata_checks = metadata_checks(kind)
+        self.table = BuiltinTable(api_version, kind)
 
     @functools.cached_property
     def openapi_type(self) -> OpenAPIType | None:
@@ -81,12 +83,16 @@ class BuiltinStrategy(Strategy):
         self.default(read)
         return Decoded(read, unknown)
 
-    def set_table_defaults(self, obj: Object) -> None:
-        """Set the defaults that are the same for every object, in place."""
+    def set_table_defaults(self, obj: Object, *, status_only: bool = False) -> None:
+        """Set the defaults of the table in an object, or in its status only, in place."""
         set_defaults(self.kind, obj)
+        if status_only:
+            self.table.set_status_defaults(obj)
+        else:
+            self.table.set_defaults(obj)
 
     def default(self, obj: Object) -> None:
-        """Set the defaults that depend on other fields, in place; see `defaults` for the others."""
+        """Set the defaults that the table can't say, in place."""
 
     def empty_object(self, resource: ResourceType) -> Object:
         """Return an object with the fields that are always there."""
@@ -98,16 +104,31 @@ class BuiltinStrategy(Strategy):
         return raises_generation(self.kind, new, old)
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Return the errors of required fields and enumerations."""
-        return validate_typed(obj, self.openapi_type) if self.openapi_type else []
+        """Return the errors of a new object: those of the table, and the kind's own."""
+        if self.table.exists:
+            return self.table.validate(obj) + self.own_errors(obj)
+        missing = validate_typed(obj, self.openapi_type) if self.openapi_type else []
+        return missing + self.own_errors(obj)
+
+    def own_errors(self, obj: Object) -> list[FieldError]:
+        """Return the errors that the table can't say."""
+        return []
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of the new state and of the change."""
-        return self.validate(new) + self.validate_change(new, old)
+        if self.table.exists:
+            errors = self.table.validate(new, old) + self.own_errors(new)
+        else:
+            errors = self.validate(new)
+        return errors + self.validate_change(new, old)
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """Return the errors of the change: immutable fields."""
+        """Return the errors of the change that the table can't say."""
         return []
+
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of a status."""
+        return self.table.validate_status(new, old)
 
 
 class StatusStrategy(BuiltinStrategy):
@@ -116,7 +137,7 @@ class StatusStrategy(BuiltinStrategy):
     def prepare_for_create(self, obj: Object) -> None:
         """Replace the status by the initial one."""
         obj["status"] = self.initial_status(obj)
-        self.set_table_defaults(obj)
+        self.set_table_defaults(obj, status_only=True)
 
     def decode(self, resource: ResourceType, obj: Object) -> Decoded:
         """Read an object by its published type; add the zeros that a status always has.

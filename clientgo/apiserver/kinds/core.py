@@ -17,7 +17,7 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     take,
     text_fields,
 )
-from clientgo.apiserver.kinds.pod_defaults import default_pod, default_pod_spec
+from clientgo.apiserver.kinds.pod_defaults import request_limits
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
@@ -265,8 +265,8 @@ class PodStrategy(StatusStrategy):
     )
 
     def default(self, obj: Object) -> None:
-        """Set the defaults of the spec and its containers."""
-        default_pod(obj["spec"])
+        """Request what is limited."""
+        request_limits(obj["spec"])
 
     def row_conditions(self, obj: Object) -> list[dict[str, str]]:
         """Return that the pod is completed, if it is."""
@@ -298,7 +298,7 @@ class PodStrategy(StatusStrategy):
 
 def _quality_of_service(spec: Mapping[str, Any]) -> str:
     """Return the quality of service class of a pod."""
-    resources = [item.get("resources", {}) for item in spec.get("containers", ())]
+    resources = [item.get("resources", {}) for item in spec["containers"] or ()]
     if not any(item.get("requests") or item.get("limits") for item in resources):
         return "BestEffort"
     guaranteed = all(
@@ -307,11 +307,3 @@ def _quality_of_service(spec: Mapping[str, Any]) -> str:
         for item in resources
     )
     return "Guaranteed" if guaranteed else "Burstable"
-
-
-class PodTemplateStrategy(BuiltinStrategy):
-    """Pod templates."""
-
-    def default(self, obj: Object) -> None:
-        """Set the defaults of the pod's spec."""
-        default_pod_spec(obj["template"].setdefault("spec", {}))

@@ -14,8 +14,6 @@ from typing import Any
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.json_values import copy_json
 
-_CLAIM = "spec.volumeClaimTemplates[]"
-
 DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "EndpointSlice": {
         "endpoints": None,
@@ -56,16 +54,6 @@ DEFAULTS: Mapping[str, Mapping[str, Any]] = {
         "status.expectedPods": 0,
     },
     "PriorityClass": {"preemptionPolicy": "PreemptLowerPriority"},
-    "StatefulSet": {
-        f"{_CLAIM}.apiVersion": "v1",
-        f"{_CLAIM}.kind": "PersistentVolumeClaim",
-        f"{_CLAIM}.spec.volumeMode": "Filesystem",
-        f"{_CLAIM}.status": {},
-        f"{_CLAIM}.status.phase": "Pending",
-        "spec.persistentVolumeClaimRetentionPolicy": {},
-        "spec.persistentVolumeClaimRetentionPolicy.whenDeleted": "Retain",
-        "spec.persistentVolumeClaimRetentionPolicy.whenScaled": "Retain",
-    },
     "StorageClass": {"reclaimPolicy": "Delete", "volumeBindingMode": "Immediate"},
 }
 """Defaults by kind and path; None writes a list that is missing as null."""

@@ -1,12 +1,11 @@
 """Objects of built-in kinds, read by their OpenAPI type as servers in typed languages read them.
 
-Promises: ``read_typed`` refuses wrong types, drops and reports unknown fields, leaves out nulls
-(except times of conditions) and empty lists and maps, writes quantities in their canonical form,
-and sets the defaults of the published schema, so that a response has the form of a server with
-typed objects. ``validate_typed`` finds missing required fields and unknown enumeration values.
-
-Does not promise zero values: the schema does not say whether ``replicas: 0`` means "unset", so the
-client's value stays.
+Promises: ``read_typed`` refuses wrong types, drops and reports unknown fields, leaves out what Go
+leaves out (nulls, empty lists and maps, zero values of fields that are no pointers), writes unset
+times and lists as null where Go does, writes quantities in their canonical form, and sets the
+defaults of the published schema, so that a response has the form of a server with typed objects.
+``validate_typed`` finds missing required fields and unknown enumeration values of kinds without a
+table.
 
 Upstream has a Go struct for each type, from which the OpenAPI documents are made.
 """
@@ -16,9 +15,13 @@ from __future__ import annotations
 import base64
 import binascii
 import functools
-from typing import Any
+import gzip
+from importlib.resources import files
+from typing import Any, NamedTuple
 
+from clientgo.apiserver.kinds.tables.kind_table import short_name
 from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import WholeFloat, copy_json
 from clientgo.meta.timestamps import parse_time
 from clientgo.schema.field_errors import FieldError
@@ -26,9 +29,6 @@ from clientgo.schema.openapi import OpenAPIType
 from clientgo.text.quantities import canonical_quantity
 
 _INTEGER_RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
-_TIME = "date-time"
-_CONDITIONS = "status.conditions"
-"""Where times are always written, as null if they are unset; elsewhere they are left out."""
 _HEADER = frozenset({"apiVersion", "kind", "metadata"})
 
 
@@ -69,7 +69,7 @@ def _read(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[str]) 
         case "boolean":
             if not isinstance(value, bool):
                 raise _mismatch(value, path, "bool")
-        case "" if openapi_type.node.get("oneOf") == _QUANTITY:
+        case "" if openapi_type.is_quantity:
             return _read_quantity(value, path)
     return value
 
@@ -81,63 +81,121 @@ def _read_object(
     unknown: list[str],
     skip: frozenset[str] = frozenset(),
 ) -> dict[str, Any]:
-    declared = openapi_type.node.get("properties")
-    if declared is None and openapi_type.values is None:
-        return value  # any JSON is allowed
+    plan = _plan(openapi_type)
+    if plan is None:
+        return _read_map(value, openapi_type, path, unknown)
     read: dict[str, Any] = {}
+    prefix = f"{path}." if path else ""
     for name, member in value.items():
-        where = f"{path}.{name}" if path else name
-        field = openapi_type.field(name)
+        field = plan.fields.get(name)
         if field is None:
-            unknown.append(where)
-        elif member is None:
-            if declared is None:
-                read[name] = _null_member(field)
-        elif (
-            (kept := _read(member, field, where, unknown)) not in ([], {})
-            or _keeps_empty(field)
-            or name in openapi_type.node.get("required", ())
-        ):
-            read[name] = kept
-    for name, default in _defaults(openapi_type):
-        if name not in read and name not in skip and (field := openapi_type.field(name)):
-            read[name] = _read(copy_json(default), field, name, [])
+            unknown.append(prefix + name)
+        elif member is not None:
+            kept = _read(member, field.type, prefix + name, unknown)
+            if kept or not field.drops(kept):
+                read[name] = kept
+    for name, default, field_type in plan.defaults:
+        if name not in read and name not in skip:
+            read[name] = _read(copy_json(default), field_type, name, [])
+    for name in plan.nulls:
+        read.setdefault(name, None)
     return read
 
 
 def zero_value(openapi_type: OpenAPIType) -> Object:
     """Return an object that no field is set in, with the fields that are always written."""
-    zero: Object = {
-        name: None for name in openapi_type.node.get("required", ()) if name not in _HEADER
-    }
-    for name, default in _defaults(openapi_type):
+    plan = _plan(openapi_type)
+    if plan is None:
+        return {}
+    required = openapi_type.node.get("required", ())
+    zero: Object = {name: None for name in (*required, *plan.nulls) if name not in _HEADER}
+    for name, default, field_type in plan.defaults:
         if name not in _HEADER and (name in zero or default == {}):
-            field = openapi_type.field(name)
-            zero[name] = zero_value(field) if field and default == {} else default
+            zero[name] = zero_value(field_type) if default == {} else default
     return zero
 
 
-def _null_member(field: OpenAPIType) -> Any:
-    """Return what null means in a map: the zero value of its member type."""
-    if field.node.get("oneOf") == _QUANTITY:
+def _read_map(
+    value: dict[str, Any], openapi_type: OpenAPIType, path: str, unknown: list[str]
+) -> dict[str, Any]:
+    members = openapi_type.values
+    if members is None:
+        return value  # any JSON is allowed
+    return {
+        key: _zero(members)
+        if member is None
+        else _read(member, members, f"{path}.{key}" if path else key, unknown)
+        for key, member in value.items()
+    }
+
+
+_ZEROS: dict[str, Any] = {"string": "", "integer": 0, "boolean": False}
+
+
+def _zero(openapi_type: OpenAPIType) -> Any:
+    """Return what null means in a list or map: the zero value of the member type."""
+    if openapi_type.is_quantity:
         return "0"
-    return "" if field.type == "string" else None
+    if openapi_type.field_names:
+        return _read_object({}, openapi_type, "", [])
+    return _ZEROS.get(openapi_type.type)
 
 
-def _keeps_empty(field: OpenAPIType) -> bool:
-    """Return True if an empty value is kept: a struct such as ``emptyDir``, no list or map."""
-    return field.type != "array" and field.values is None
+class _Field(NamedTuple):
+    """How a field of a struct is read."""
+
+    type: OpenAPIType
+    drops_empty: bool
+    """An empty list or map is left out."""
+    drops_zero: bool
+    """A zero number, text or flag is left out."""
+
+    def drops(self, value: Any) -> bool:
+        """Return True if an empty or zero value is left out."""
+        if isinstance(value, list | dict):
+            return self.drops_empty
+        return self.drops_zero
+
+
+class _Plan(NamedTuple):
+    """How the objects of a struct are read."""
+
+    fields: dict[str, _Field]
+    defaults: tuple[tuple[str, Any, OpenAPIType], ...]
+    nulls: tuple[str, ...]
+    """Fields that are written as null if they are unset."""
 
 
 @functools.cache
-def _defaults(openapi_type: OpenAPIType) -> tuple[tuple[str, Any], ...]:
-    """Return the fields that have a default, with it."""
-    fields = ((name, openapi_type.field(name)) for name in openapi_type.field_names)
-    return tuple(
-        (name, field.node["default"])
-        for name, field in fields
-        if field is not None and "default" in field.node
-    )
+def _plan(openapi_type: OpenAPIType) -> _Plan | None:
+    """Return how a struct is read; None for maps and for any JSON."""
+    if openapi_type.node.get("properties") is None:
+        return None
+    left_out, nulls = _zero_values().get(short_name(openapi_type.name), _NO_ZEROS)
+    required = openapi_type.node.get("required", ())
+    fields: dict[str, _Field] = {}
+    defaults = []
+    for name in openapi_type.field_names:
+        field = openapi_type.field(name)
+        if field is None:
+            continue
+        is_collection = field.type == "array" or field.values is not None
+        drops_empty = is_collection and name not in required
+        fields[name] = _Field(field, drops_empty, name in left_out)
+        if "default" in field.node:
+            defaults.append((name, field.node["default"], field))
+    nulls = [name for name in nulls if name in fields and name not in _HEADER]
+    return _Plan(fields, tuple(defaults), tuple(nulls))
+
+
+_NO_ZEROS: tuple[list[str], list[str]] = ([], [])
+
+
+@functools.cache
+def _zero_values() -> dict[str, tuple[list[str], list[str]]]:
+    """Return how types write unset fields; see ``hack/pack_zero_values.py``."""
+    file = files("clientgo.apiserver.kinds").joinpath("data", "zero_values.json.gz")
+    return decode(gzip.decompress(file.read_bytes()), dict[str, tuple[list[str], list[str]]])
 
 
 def _read_array(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[str]) -> list[Any]:
@@ -146,18 +204,10 @@ def _read_array(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[
     items = openapi_type.items
     if items is None:
         return value
-    read = [_read(item, items, f"{path}[{index}]", unknown) for index, item in enumerate(value)]
-    if path == _CONDITIONS:
-        unset = dict.fromkeys(_time_fields(items))
-        read = [{**unset, **item} for item in read]
-    return read
-
-
-@functools.cache
-def _time_fields(openapi_type: OpenAPIType) -> tuple[str, ...]:
-    """Return the fields of an object that are times."""
-    fields = ((name, openapi_type.field(name)) for name in openapi_type.field_names)
-    return tuple(name for name, field in fields if field and field.node.get("format") == _TIME)
+    return [
+        _zero(items) if item is None else _read(item, items, f"{path}[{index}]", unknown)
+        for index, item in enumerate(value)
+    ]
 
 
 def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
@@ -186,10 +236,6 @@ def _read_integer(value: Any, openapi_type: OpenAPIType, path: str) -> int:
     if allowed is not None and value not in allowed:
         raise TypeMismatchError(f"{path}: {value} is out of range of {openapi_type.node['format']}")
     return value
-
-
-_QUANTITY = [{"type": "string"}, {"type": "number"}]
-"""The alternatives by which the documents describe a quantity."""
 
 
 def _read_quantity(value: Any, path: str) -> str:

@@ -63,7 +63,7 @@ _TARGET_TYPES = {
 class FirstAutoscalerStrategy(StatusStrategy):
     """Autoscalers of autoscaling/v1, validated as what is stored."""
 
-    def set_table_defaults(self, obj: Object) -> None:
+    def set_table_defaults(self, obj: Object, *, status_only: bool = False) -> None:
         """Set nothing: the defaults of the table are those of v2."""
 
     def default(self, obj: Object) -> None:

@@ -1,0 +1,1 @@
+"""The defaults, validation and immutability of built-in kinds, as tables."""

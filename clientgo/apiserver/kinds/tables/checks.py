@@ -1,0 +1,491 @@
+"""Check objects by the constraints and rules of tables.
+
+Promises: `compile_checks` turns a node into a function that collects the causes of an object, with
+the field and reason that a real API server gives, each as often. Fields without constraints are not
+visited.
+
+Does not promise: the order of causes, and messages to the letter.
+
+Upstream: ``validation.go`` of each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from clientgo.apiserver.kinds.tables.expressions import Expression
+from clientgo.apiserver.kinds.tables.formats import FORMATS
+from clientgo.apiserver.kinds.tables.functions import FUNCTIONS
+from clientgo.apiserver.kinds.tables.kind_table import ITEMS, VALUES, TableError, split_path
+from clientgo.apiserver.kinds.tables.nodes import Node
+from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason
+from clientgo.text.go_regexp import compile_go_regexp
+from clientgo.text.quantities import parse_quantity
+
+_MISSING: tuple[Any, ...] = (None, "", [], {}, 0)
+"""Values that a required field may not have; an empty struct is none of them."""
+
+
+@dataclass(slots=True)
+class Run:
+    """One validation of an object."""
+
+    object: Any
+    is_update: bool
+    errors: list[FieldError] = field(default_factory=list)
+
+
+Check = Callable[[Any, Any, str, Run], None]
+"""Called with a value, its old value (None if it is not known), its path and the run."""
+
+
+def error_of(reason: str, path: str, value: Any, detail: str) -> FieldError:
+    """Return an error for a reason as tables write it, such as ``Required``."""
+    full = {
+        "TypeInvalid": FieldErrorReason.TYPE_INVALID,
+        "Internal": FieldErrorReason.INTERNAL,
+    }.get(reason) or FieldErrorReason(f"FieldValue{reason}")
+    shown = OMITTED if full in _WITHOUT_VALUE or isinstance(value, dict | list) else value
+    return FieldError(full, path, shown, detail)
+
+
+_WITHOUT_VALUE = (
+    FieldErrorReason.REQUIRED,
+    FieldErrorReason.FORBIDDEN,
+    FieldErrorReason.TOO_LONG,
+)
+
+
+def compile_checks(node: Node, skipped: Sequence[str] = ()) -> Check | None:
+    """Return the checks of a node and below, without those of some members; None if none."""
+    own = [check for place in node.places for check in _own_checks(node, place)]
+    if node.type.field_names:
+        own += _object_checks(node, skipped)
+    elif node.items is not None:
+        each = compile_checks(node.items)
+        indexed = not any("at" in place.constraints for place in node.items.places)
+        own += [_for_items(each, indexed=indexed)] if each else []
+    elif node.values is not None:
+        each = compile_checks(node.values)
+        own += [_for_values(each)] if each else []
+    return _all(own)
+
+
+def _all(checks: list[Check]) -> Check | None:
+    if len(checks) < 2:
+        return checks[0] if checks else None
+
+    def check_all(value: Any, old: Any, path: str, run: Run) -> None:
+        for check in checks:
+            check(value, old, path, run)
+
+    return check_all
+
+
+# -- objects, lists and maps
+
+
+def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
+    required: list[tuple[str, str, bool, str]] = []
+    immutable: list[tuple[str, str, list[list[str]]]] = []
+    members: dict[str, Check] = {}
+    moved: dict[str, str] = {}
+    not_empty: dict[str, tuple[Any, ...]] = {}
+    for name, member in node.members.items():
+        if name in skipped:
+            continue
+        said: dict[str, Any] = {}
+        for place in member.places:
+            said |= place.constraints
+        is_struct = bool(member.type.field_names)
+        if reason := _reason(said.get("required"), "Required"):
+            required.append((name, reason, is_struct, said.get("at", name)))
+        if fixed := said.get("immutable"):
+            immutable.append((name, *_immutability(fixed)))
+        if not said.get("empty"):
+            not_empty[name] = ("", 0) if "required" in said else ("",)
+        if "at" in said:
+            moved[name] = said["at"]
+        if (check := compile_checks(member)) is not None:
+            members[name] = check
+    checks: list[Check] = []
+    if required:
+        checks.append(_required(required))
+    if immutable:
+        checks.append(_immutable(immutable))
+    unions = [place.union for place in node.places if place.union]
+    if unions:
+        checks.append(_union(unions[-1], _for_members(members, moved, not_empty)))
+    elif members:
+        checks.append(_for_members(members, moved, not_empty))
+    return checks
+
+
+def _reason(said: Any, default: str) -> str:
+    """Return the reason that a flag means."""
+    return default if said is True else said or ""
+
+
+def _required(fields: list[tuple[str, str, bool, str]]) -> Check:
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        for name, reason, is_struct, where in fields:
+            found = value.get(name)
+            if found in _MISSING and found is not False and not (is_struct and found == {}):
+                run.errors.append(error_of(reason, _join(path, where), found or "", ""))
+
+    return check
+
+
+def _immutability(said: Any) -> tuple[str, list[list[str]]]:
+    """Return the reason of a change, and the paths that may change."""
+    if not isinstance(said, dict):
+        return _reason(said, "Invalid"), []
+    return said.get("reason", "Invalid"), [list(split_path(path)) for path in said["except"]]
+
+
+def _immutable(fields: list[tuple[str, str, list[list[str]]]]) -> Check:
+    def check(value: Any, old: Any, path: str, run: Run) -> None:
+        if old is None:
+            return
+        for name, reason, may_change in fields:
+            new, before = value.get(name), old.get(name)
+            if new != before and _without(new, may_change) != _without(before, may_change):
+                error = error_of(reason, _join(path, name), new, "field is immutable")
+                run.errors.append(error)
+
+    return check
+
+
+def _without(value: Any, paths: list[list[str]]) -> Any:
+    """Return a copy of a value without the values at some paths."""
+    if not paths or not isinstance(value, dict | list):
+        return value
+    if isinstance(value, list):
+        inner = [path[1:] for path in paths if path[0] == ITEMS]
+        return [_without(item, inner) for item in value]
+    removed = {path[0] for path in paths if len(path) == 1}
+    return {
+        name: _without(member, [path[1:] for path in paths if path[0] == name and path[1:]])
+        for name, member in value.items()
+        if name not in removed
+    }
+
+
+def _for_members(
+    members: Mapping[str, Check],
+    moved: Mapping[str, str],
+    not_empty: Mapping[str, tuple[Any, ...]],
+) -> Check:
+    def check(value: Any, old: Any, path: str, run: Run) -> None:
+        prefix = f"{path}." if path else ""
+        before = old if isinstance(old, dict) else {}
+        for name, member in value.items():
+            member_check = members.get(name)
+            if member_check is None or member is None:
+                continue
+            if not member and member in not_empty.get(name, ()) and member is not False:
+                continue
+            where = _join(path, moved[name]) if name in moved else prefix + name
+            member_check(member, before.get(name), where, run)
+
+    return check
+
+
+def _union(union: Mapping[str, Any], members: Check) -> Check:
+    """Check that one of some members is set; only the first one is looked into."""
+    names: list[str] = union["fields"]
+    none, many = union.get("none"), union.get("many")
+    where: str | None = union.get("at")
+
+    def check(value: Any, old: Any, path: str, run: Run) -> None:
+        found = [name for name in names if value.get(name) is not None]
+        if not found and none:
+            error = error_of(none, _join(path, where or ""), "", "must specify one of the fields")
+            run.errors.append(error)
+        if len(found) > 1 and many:
+            detail = "may not specify more than one of the fields"
+            for name in found[1:] if where is None else [where]:
+                run.errors.append(error_of(many, _join(path, name), "", detail))
+            value = {key: member for key, member in value.items() if key not in found[1:]}
+        members(value, old, path, run)
+
+    return check
+
+
+def _for_items(each: Check, *, indexed: bool) -> Check:
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        for index, item in enumerate(value):
+            each(item, None, f"{path}[{index}]" if indexed else path, run)
+
+    return check
+
+
+def _for_values(each: Check) -> Check:
+    def check(value: Any, old: Any, path: str, run: Run) -> None:
+        before = old if isinstance(old, dict) else {}
+        for key, member in value.items():
+            each(member, before.get(key), f"{path}[{key}]", run)
+
+    return check
+
+
+def _join(path: str, name: str) -> str:
+    """Return the path of a field below; ``^`` is the path without its last index."""
+    if not name:
+        return path
+    if name.startswith("^"):
+        return path[: path.rindex("[")] + name[1:]
+    return f"{path}.{name}" if path else name
+
+
+# -- the constraints of one value
+
+
+def _own_checks(node: Node, place: Any) -> Iterator[Check]:
+    said = place.constraints
+    reason = said.get("reason", "Invalid")
+    if forbidden := _reason(said.get("forbidden"), "Forbidden"):
+        yield _failing(forbidden)
+    for name in said.get("format", ()):
+        yield _format(name, reason)
+    if "keys" in said:
+        yield _keys(said["keys"])
+    if "enum" in said:
+        yield _enum(said["enum"], said.get("reason", "NotSupported"))
+    if "min" in said or "max" in said:
+        yield _range(node, said.get("min"), said.get("max"), reason)
+    if "maxLength" in said:
+        yield _longest(said["maxLength"])
+    if "maxItems" in said:
+        yield _most(said["maxItems"])
+    if "pattern" in said:
+        yield _pattern(said["pattern"], reason)
+    if "unique" in said:
+        yield _unique(said["unique"])
+    if "check" in said:
+        yield _function(said["check"])
+    for entry in place.references:
+        yield _reference(entry)
+    for entry in place.distinct:
+        yield _distinct(entry)
+    for rule in place.rules:
+        if not rule.get("status"):
+            yield compile_rule(rule)
+
+
+def _failing(reason: str) -> Check:
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if value not in ([], {}, False):
+            run.errors.append(error_of(reason, path, value, "may not be set"))
+
+    return check
+
+
+def _format(name: str, reason: str) -> Check:
+    problems = FORMATS[name]
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        for problem in problems(value):
+            run.errors.append(error_of(reason, path, value, problem))
+
+    return check
+
+
+def _keys(name: str) -> Check:
+    problems = FORMATS[name]
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        for key in value:
+            for problem in problems(key):
+                run.errors.append(FieldError.invalid(f"{path}[{key}]", key, problem))
+
+    return check
+
+
+def _enum(supported: Sequence[Any], reason: str) -> Check:
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if value in supported:
+            return
+        if reason == "NotSupported":
+            run.errors.append(FieldError.not_supported(path, value, supported))
+        else:
+            run.errors.append(error_of(reason, path, value, f"must be one of {supported}"))
+
+    return check
+
+
+def _range(node: Node, lowest: Any, highest: Any, reason: str) -> Check:
+    is_quantity = node.type.is_quantity
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        amount = parse_quantity(value) if is_quantity else value
+        if isinstance(amount, str):
+            return  # a percentage
+        if lowest is not None and amount < lowest:
+            detail = f"must be greater than or equal to {lowest}"
+            run.errors.append(error_of(reason, path, value, detail))
+        elif highest is not None and amount > highest:
+            detail = f"must be less than or equal to {highest}"
+            run.errors.append(error_of(reason, path, value, detail))
+
+    return check
+
+
+def _longest(limit: int) -> Check:
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if len(value.encode()) > limit:
+            run.errors.append(FieldError.too_long(path, limit))
+
+    return check
+
+
+def _most(limit: int) -> Check:
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if len(value) > limit:
+            run.errors.append(FieldError.too_many(path, len(value), limit))
+
+    return check
+
+
+def _pattern(pattern: str, reason: str) -> Check:
+    regexp = compile_go_regexp(pattern)
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if not regexp.matches(value):
+            run.errors.append(error_of(reason, path, value, f"must match {pattern}"))
+
+    return check
+
+
+def _unique(key: Any) -> Check:
+    """Check that items differ: as a whole, in the field `key`, or in a list of fields."""
+    names = key if isinstance(key, list) else [key]
+    suffix = f".{key}" if isinstance(key, str) else ""
+
+    def key_of(item: Any) -> Any:
+        if key is True:
+            return item if isinstance(item, str | int) else repr(item)
+        return tuple(item.get(name) for name in names)
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if len(value) < 2:
+            return
+        seen = set()
+        for index, item in enumerate(value):
+            found = key_of(item)
+            if found in seen:
+                shown = item.get(key) if suffix else item
+                run.errors.append(FieldError.duplicate(f"{path}[{index}]{suffix}", shown))
+            elif suffix == "" or found[0]:
+                seen.add(found)
+
+    return check
+
+
+def _function(name: str) -> Check:
+    if name not in FUNCTIONS:
+        raise TableError(f"there is no check {name!r}")
+    function = FUNCTIONS[name]
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        run.errors += function(value, path)
+
+    return check
+
+
+# -- several places
+
+
+def _reference(entry: Mapping[str, Any]) -> Check:
+    """Check that values name something at another place."""
+    names, targets = list(split_path(entry["each"])), list(split_path(entry["to"]))
+    reason = entry.get("reason", "NotFound")
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if names[0] not in value:
+            return
+        known: set[Any] | None = None
+        for where, name in _values(value, path, names):
+            if known is None:
+                known = {target for _, target in _values(value, "", targets)}
+            if name not in known:
+                run.errors.append(error_of(reason, where, name, ""))
+
+    return check
+
+
+def _distinct(entry: Mapping[str, Any]) -> Check:
+    """Check that values at some paths differ, as a whole or in some fields."""
+    paths = [list(split_path(path)) for path in entry["of"]]
+    by, where = entry.get("by"), entry.get("field", "")
+    reason = entry.get("reason", "Duplicate")
+
+    def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        seen = set()
+        for steps in paths:
+            if steps[0] not in value:
+                continue
+            for place, item in _values(value, path, steps):
+                if by is not None and not item.get(by[0]):
+                    continue
+                key = item if by is None else tuple(item.get(name) for name in by)
+                if key in seen:
+                    run.errors.append(error_of(reason, _join(place, where), "", ""))
+                elif key:
+                    seen.add(key)
+
+    return check
+
+
+# -- rules
+
+
+def compile_rule(rule: Mapping[str, Any]) -> Check:
+    """Return the check of a rule."""
+    expression = Expression(rule["rule"])
+    needs_old = "oldSelf" in rule["rule"]
+    reason, name = rule.get("reason", "Invalid"), rule.get("field", "")
+    message = rule.get("message") or f"failed rule: {rule['rule']}"
+    each = list(split_path(rule["each"])) if "each" in rule else []
+    needs = rule.get("needs", "").split()
+    item_needs = [name.removeprefix("item.") for name in needs if name.startswith("item.")]
+    needs = [*(name for name in needs if not name.startswith("item.")), *each[:1]]
+    unless = rule.get("unless", "").split()
+    when = rule.get("when")
+
+    def check(value: Any, old: Any, path: str, run: Run) -> None:
+        if (needs_old and old is None) or (when and run.is_update != (when == "update")):
+            return
+        if any(found not in value for found in needs) or any(found in value for found in unless):
+            return
+        variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
+        if not each:
+            if expression.evaluate(variables) is False:
+                run.errors.append(error_of(reason, _join(path, name), "", message))
+            return
+        for where, item in _values(value, path, each):
+            if any(found not in item for found in item_needs):
+                continue
+            variables["item"] = item
+            if expression.evaluate(variables) is False:
+                run.errors.append(error_of(reason, _join(where, name), "", message))
+
+    return check
+
+
+def _values(value: Any, path: str, steps: list[str]) -> Iterator[tuple[str, Any]]:
+    """Yield the values at a path below, with their paths."""
+    if not steps:
+        yield path, value
+        return
+    step, rest = steps[0], steps[1:]
+    if step == ITEMS:
+        for index, item in enumerate(value):
+            yield from _values(item, f"{path}[{index}]", rest)
+    elif step == VALUES:
+        for key, item in value.items():
+            yield from _values(item, f"{path}[{key}]", rest)
+    elif (member := value.get(step)) is not None:
+        yield from _values(member, _join(path, step), rest)

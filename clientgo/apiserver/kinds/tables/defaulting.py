@@ -1,0 +1,96 @@
+"""Set the defaults of tables in an object.
+
+Promises: the defaults of a type are set before those of the types below; later groups see earlier
+ones. A value that is there stays; an empty text is none.
+
+Upstream: ``defaults.go`` of each group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from clientgo.apiserver.kinds.tables.expressions import NO_VALUE, Expression
+from clientgo.apiserver.kinds.tables.kind_table import ITEMS, split_path
+from clientgo.apiserver.kinds.tables.nodes import Node
+from clientgo.meta.json_values import copy_json
+
+_UNSET = (None, "")
+
+Defaulter = Callable[[Any], None]
+"""Sets defaults in a value, in place."""
+
+
+def compile_defaults(node: Node) -> Defaulter | None:
+    """Return what sets the defaults of a node and below; None if there are none."""
+    own = [_compile_group(group) for place in node.places for group in place.defaults]
+    members = [
+        (name, default)
+        for name, member in node.members.items()
+        if (default := compile_defaults(member)) is not None
+    ]
+    inner = node.items or node.values
+    each = compile_defaults(inner) if inner else None
+
+    def set_in_object(value: Any) -> None:
+        for default in own:
+            default(value)
+        for name, default in members:
+            if (member := value.get(name)) is not None:
+                default(member)
+
+    def set_in_each(value: Any) -> None:
+        for member in value.values() if isinstance(value, dict) else value:
+            if member is not None and each is not None:
+                each(member)
+
+    if own or members:
+        return set_in_object
+    return set_in_each if each is not None else None
+
+
+def _compile_group(group: Mapping[str, Any]) -> Defaulter:
+    condition = Expression(group["when"]) if "when" in group else None
+    settings = [_Setting(path, value) for path, value in group.items() if path != "when"]
+
+    def apply(value: Any) -> None:
+        if condition is None or condition.evaluate({"self": value}) is True:
+            for setting in settings:
+                setting.apply(value)
+
+    return apply
+
+
+class _Setting:
+    """One default at a path."""
+
+    def __init__(self, path: str, value: Any) -> None:
+        *self._parents, self._name = split_path(path)
+        is_expression = isinstance(value, str) and value.startswith("=")
+        self._expression = Expression(value[1:]) if is_expression else None
+        self._value = value
+        self._is_plain = not isinstance(value, dict | list)
+
+    def apply(self, root: Any) -> None:
+        """Set the default where the parent exists and the field is missing or null."""
+        for parent in _objects(root, self._parents) if self._parents else (root,):
+            if parent.get(self._name) not in _UNSET:
+                continue
+            if self._expression is None:
+                parent[self._name] = self._value if self._is_plain else copy_json(self._value)
+                continue
+            value = self._expression.evaluate({"self": root, "item": parent})
+            if value is not NO_VALUE and value is not None:
+                parent[self._name] = copy_json(value)
+
+
+def _objects(value: Any, path: list[str]) -> Iterator[dict[str, Any]]:
+    if not path:
+        if isinstance(value, dict):
+            yield value
+    elif path[0] == ITEMS:
+        for item in value or ():
+            yield from _objects(item, path[1:])
+    elif isinstance(value, dict):
+        yield from _objects(value.get(path[0]), path[1:])

@@ -1,0 +1,271 @@
+"""The named formats of fields of built-in kinds.
+
+Each format returns the problems of a value, and a server reports each problem.
+
+Upstream: apimachinery ``util/validation`` and ``pkg/apis/core/validation``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import zoneinfo
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from clientgo.apiserver.resources.names import (
+    DNS_1035_LABEL,
+    DNS_LABEL,
+    DNS_SUBDOMAIN,
+    PATH_SEGMENT,
+)
+from clientgo.meta.selectors import label_key_problems, label_value_problems
+from clientgo.text.cron import CronError, parse_cron
+
+Format = Callable[[Any], list[str]]
+
+_CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
+_ENV_NAME = re.compile(r"[\x20-\x3c\x3e-\x7e]+")
+_HEADER_NAME = re.compile(r"[-A-Za-z0-9]+")
+_UNDERSCORED_SUBDOMAIN = re.compile(
+    r"[a-z0-9_](?:[-_a-z0-9]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-_a-z0-9]*[a-z0-9_])?)*"
+)
+_PORT_NAME = re.compile(r"[-a-z0-9]+")
+_MOST_PORT_NAME = 15
+_MOST_KEY = 253
+_LAST_PORT = 65535
+
+
+def _matching(pattern: re.Pattern[str], problem: str) -> Format:
+    return lambda text: [] if pattern.fullmatch(text) else [problem]
+
+
+def _labels(labels: Mapping[str, str]) -> list[str]:
+    return [
+        problem
+        for key, value in labels.items()
+        for problem in (*label_key_problems(key), *label_value_problems(value))
+    ]
+
+
+def _annotations(annotations: Mapping[str, str]) -> list[str]:
+    return [problem for key in annotations for problem in label_key_problems(key.lower())]
+
+
+def _label_keys(keys: Mapping[str, Any]) -> list[str]:
+    return [problem for key in keys for problem in label_key_problems(key)]
+
+
+def _port(number: Any) -> list[str]:
+    return [] if number in range(1, _LAST_PORT + 1) else ["must be between 1 and 65535, inclusive"]
+
+
+def _port_name(name: str) -> list[str]:
+    problems = []
+    if len(name) > _MOST_PORT_NAME:
+        problems.append(f"must be no more than {_MOST_PORT_NAME} characters")
+    if not _PORT_NAME.fullmatch(name):
+        problems.append("must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)")
+    if not re.search("[a-z]", name):
+        problems.append("must contain at least one letter (a-z)")
+    if "--" in name:
+        problems.append("must not contain consecutive hyphens")
+    if name.startswith("-") or name.endswith("-"):
+        problems.append("must not begin or end with a hyphen")
+    return problems
+
+
+def _port_number_or_name(port: Any) -> list[str]:
+    return _port_name(port) if isinstance(port, str) else _port(port)
+
+
+def _count_or_percentage(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [] if re.fullmatch("[0-9]+%", value) else ["a valid percent string must be numeric"]
+    return [] if value >= 0 else ["must be greater than or equal to 0"]
+
+
+def _at_most_100_percent(value: Any) -> list[str]:
+    too_much = isinstance(value, str) and value[:-1].isdigit() and int(value[:-1]) > 100
+    return ["must not be greater than 100%"] if too_much else []
+
+
+def _domain_prefixed_path(text: str) -> list[str]:
+    host, slash, path = text.partition("/")
+    if not slash or not path:
+        return ['must be a domain-prefixed path (such as "acme.io/foo")']
+    problems = DNS_SUBDOMAIN.problems(host)
+    if not _HTTP_PATH.fullmatch(path):
+        problems.append("a valid path must consist of valid characters")
+    return problems
+
+
+_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+
+
+def _config_key(key: str) -> list[str]:
+    problems = [] if len(key) <= _MOST_KEY else [f"must be no more than {_MOST_KEY} characters"]
+    if not _CONFIG_KEY.fullmatch(key):
+        problems.append("a valid config key must consist of alphanumeric characters, '-', '_', '.'")
+    return problems + _dots(key)
+
+
+def _dots(key: str) -> list[str]:
+    if key in (".", ".."):
+        return [f"must not be '{key}'"]
+    return ["must not start with '..'"] if key.startswith("..") else []
+
+
+def _ip(text: str) -> list[str]:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    return [] if "%" not in text else ["must not have a zone"]
+
+
+def _cidr(text: str) -> list[str]:
+    if "/" in text:
+        try:
+            ipaddress.ip_network(text, strict=False)
+        except ValueError:
+            pass
+        else:
+            return []
+    return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
+
+
+def _absolute_path(path: str) -> list[str]:
+    return [] if path.startswith("/") else ["must be an absolute path"]
+
+
+def _no_backsteps(path: str) -> list[str]:
+    return ["must not contain '..'"] if ".." in path.split("/") else []
+
+
+def _descending_path(path: str) -> list[str]:
+    relative = ["must be a relative path"] if path.startswith("/") else []
+    return relative + _no_backsteps(path)
+
+
+def _local_path(path: str) -> list[str]:
+    problems = _descending_path(path)
+    if path.startswith("..") and not path.startswith("../"):
+        problems.append("must not start with '..'")
+    return problems
+
+
+_ISCSI_NAME = re.compile(
+    r"iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}"
+)
+_CSI_DRIVER = re.compile(r"[a-zA-Z0-9](?:[-a-zA-Z0-9.]{0,61}[a-zA-Z0-9])?")
+_SYSCTL = re.compile(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
+
+
+def _container_resource(name: str) -> list[str]:
+    """Return the problems of a resource of a container: some names have two."""
+    problems = _resource_name(name)
+    if "/" not in name:
+        if name not in _CONTAINER_RESOURCES and not name.startswith("hugepages-"):
+            problems = [*problems, "must be a standard resource for containers"]
+    elif not problems and "kubernetes.io/" not in name and name.startswith("requests."):
+        problems = ["doesn't follow extended resource name standard"]
+    return problems
+
+
+_CONTAINER_RESOURCES = frozenset({"cpu", "memory", "ephemeral-storage"})
+
+
+def _prefix_of(check: Callable[..., list[str]]) -> Format:
+    return lambda text: check(text, prefix=True)
+
+
+def _user_id(number: int) -> list[str]:
+    return [] if 0 <= number <= _LAST_USER else ["must be between 0 and 2147483647, inclusive"]
+
+
+_LAST_USER = 2**31 - 1
+
+
+def _trimmed(text: str) -> list[str]:
+    return [] if text == text.strip() else ["must not have leading or trailing whitespace"]
+
+
+def _cron_schedule(text: str) -> list[str]:
+    problems = []
+    if "TZ" in text:
+        problems.append("cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
+    try:
+        parse_cron(text)
+    except CronError as error:
+        problems.append(str(error))
+    return problems
+
+
+def _time_zone(name: str) -> list[str]:
+    if not name:
+        return ["timeZone must be nil or non-empty string"]
+    if name.lower() == "local":
+        return ["timeZone must be an explicit time zone"]
+    return [] if name in zoneinfo.available_timezones() else [f"unknown time zone {name}"]
+
+
+def _resource_name(name: str) -> list[str]:
+    """Return the problems of a name of a resource; upstream checks it twice."""
+    problems = label_key_problems(name)
+    if problems or "/" in name:
+        return problems
+    known = name in _STANDARD_RESOURCES or name.startswith(_STANDARD_PREFIXES)
+    return [] if known else ["must be a standard resource type or fully qualified"]
+
+
+_STANDARD_RESOURCES = frozenset(
+    {
+        *("cpu", "memory", "ephemeral-storage", "storage"),
+        *("requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage"),
+        *("limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas"),
+        *("services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims"),
+        *("services.nodeports", "services.loadbalancers"),
+    }
+)
+_STANDARD_PREFIXES = ("hugepages-", "requests.hugepages-")
+
+
+FORMATS: Final[Mapping[str, Format]] = {
+    "absolute-path": _absolute_path,
+    "annotations": _annotations,
+    "at-most-100-percent": _at_most_100_percent,
+    "cidr": _cidr,
+    "config-key": _config_key,
+    "container-resource": _container_resource,
+    "count-or-percentage": _count_or_percentage,
+    "cron-schedule": _cron_schedule,
+    "csi-driver-name": _matching(_CSI_DRIVER, "must be a name of a driver"),
+    "descending-path": _descending_path,
+    "dns-1035-label": DNS_1035_LABEL.problems,
+    "dns-label": DNS_LABEL.problems,
+    "dns-subdomain": DNS_SUBDOMAIN.problems,
+    "dns-subdomain-prefix": _prefix_of(DNS_SUBDOMAIN.problems),
+    "domain-prefixed-path": _domain_prefixed_path,
+    "env-name": _matching(_ENV_NAME, "must be printable ASCII characters other than '='"),
+    "http-header-name": _matching(_HEADER_NAME, "a valid HTTP header must consist of letters"),
+    "ip": _ip,
+    "iscsi-name": _matching(_ISCSI_NAME, "must be valid format"),
+    "label-key": label_key_problems,
+    "label-keys": _label_keys,
+    "label-value": label_value_problems,
+    "labels": _labels,
+    "local-path": _local_path,
+    "no-backsteps": _no_backsteps,
+    "path-segment": PATH_SEGMENT.problems,
+    "port": _port,
+    "port-name": _port_name,
+    "port-number-or-name": _port_number_or_name,
+    "resource-name": _resource_name,
+    "sysctl": _matching(_SYSCTL, "must be the name of a sysctl"),
+    "time-zone": _time_zone,
+    "trimmed": _trimmed,
+    "underscored-subdomain": _matching(_UNDERSCORED_SUBDOMAIN, "must be a DNS subdomain"),
+    "user-id": _user_id,
+}
+"""Formats by the name that tables use."""
