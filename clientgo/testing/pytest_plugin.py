@@ -2,6 +2,8 @@
 
 - ``kube_api_server``: an embedded API server, a new and empty one for each test;
 - ``kube_client``: a client of it, without a limit on requests;
+- ``rbac_server``: such a server with RBAC, and clients that are service accounts; the test fails
+  with what their roles do not allow;
 - ``fake_cluster``: such a server with its objects by kind, for operators;
 - ``operator_metrics``: gives a manager a provider of metrics, and the test their values;
 - ``operator_logs``: what was logged, with the fields of the run that it is from.
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from clientgo.client import Client
     from clientgo.testing.operator.captures import LogCapture, MetricCapture
     from clientgo.testing.operator.fake_cluster import FakeCluster
+    from clientgo.testing.rbac_server import RBACServer
 
 
 @pytest.fixture
@@ -41,6 +44,16 @@ def kube_client(kube_api_server: EmbeddedAPIServer) -> Iterator[Client]:
 
     with Client(RestConfig(server=kube_api_server.url)) as client:
         yield client
+
+
+@pytest.fixture
+def rbac_server() -> Iterator[RBACServer]:
+    """An API server with RBAC; the test fails with the rules that a client would have needed."""
+    from clientgo.testing.rbac_server import RBACServer
+
+    with RBACServer() as server:
+        yield server
+        server.check()
 
 
 @pytest.fixture
