@@ -16,6 +16,7 @@ from clientgo.api.core_v1 import ConfigMap, Namespace
 from clientgo.client import Client
 from clientgo.meta import ObjectMeta
 from clientgo.operator import Context, Controller, Manager, Predicate, Result
+from clientgo.operator.permissions import rbac
 from clientgo.operator.predicates import label_selector
 from examples.embedded import embedded, manager_of, run_on_your_cluster, see
 
@@ -23,6 +24,8 @@ HOME = "greeter"
 CONFIG = "config"
 
 
+# The namespaces are chosen at run time, so the permissions can't be limited to some.
+@rbac(groups=[""], resources=["configmaps"], verbs=["get", "list", "watch", "patch"])
 class Greeter:
     """The work itself; it does not know which namespaces are watched."""
 
