@@ -17,8 +17,8 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
-from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.events import ObjectEvents
+from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
 from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError

@@ -34,7 +34,7 @@ class MapContext:
 
     primary: APIResource
     client: Any
-    """A :class:`~clientgo.operator.client.cached_client.CachedClient`."""
+    """A :class:`~clientgo.operator.client.live_client.CachedClient`."""
 
 
 Mapper: TypeAlias = Callable[[MapContext, Any], Mapped]

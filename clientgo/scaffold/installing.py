@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from types import TracebackType
 from typing import Any, Final, Self
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
@@ -52,12 +51,7 @@ class ClusterView:
         self._factory.wait_for_cache_sync(self._stop)
         return self
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._stop.set()
         self._factory.shutdown()
 

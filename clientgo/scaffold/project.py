@@ -35,7 +35,13 @@ class Deploy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     certificates: Literal["self", "cert-manager"] = "self"
 
 
-class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Project(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A project.
+
+    ``manager`` is the function that makes its manager, such as ``demo.main:new_manager``; ``api``
+    is the module or package of its kinds.
+    """
+
     name: str
     package: str
     manager: str
@@ -43,23 +49,7 @@ class _File(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     domain: str
     namespace: str = ""
     deploy: Deploy = Deploy()
-
-
-class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """A project.
-
-    ``manager`` is the function that makes its manager, such as ``demo.main:new_manager``; ``api``
-    is the module or package of its kinds.
-    """
-
-    root: Path
-    name: str
-    package: str
-    manager: str
-    api: str
-    domain: str
-    namespace: str
-    deploy: Deploy
+    root: Path = Path()
 
     @property
     def config(self) -> Path:
@@ -74,11 +64,11 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
 def read_project(root: Path, **deploy: Any) -> Project:
     """Read the project in a directory; ``deploy`` replaces settings that are not None.
 
-    Raises :class:`~clientgo.operator.errors.ConfigError`.
+    Raises ``ConfigError``.
     """
     file = root / FILE
     try:
-        settings = convert(tomllib.loads(file.read_text(encoding="utf-8")), _File)
+        project = convert(tomllib.loads(file.read_text(encoding="utf-8")), Project)
     except FileNotFoundError as error:
         raise ConfigError(
             f"there is no {FILE} in {root}; go to the project's directory, or begin one with "
@@ -87,13 +77,9 @@ def read_project(root: Path, **deploy: Any) -> Project:
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ConfigError(f"{file}: {error}") from error
     changes = {name: value for name, value in deploy.items() if value is not None}
-    return Project(
+    return msgspec.structs.replace(
+        project,
         root=root,
-        name=settings.name,
-        package=settings.package,
-        manager=settings.manager,
-        api=settings.api,
-        domain=settings.domain,
-        namespace=settings.namespace or f"{settings.name}-system",
-        deploy=msgspec.structs.replace(settings.deploy, **changes),
+        namespace=project.namespace or f"{project.name}-system",
+        deploy=msgspec.structs.replace(project.deploy, **changes),
     )

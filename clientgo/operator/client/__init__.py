@@ -6,7 +6,6 @@
          └──────────writes─────────────────────────▲ what it answers is remembered for the caches
 """
 
-from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.differences import merge_from
 from clientgo.operator.client.events import (
     CLEANUP_ABANDONED,
@@ -15,7 +14,7 @@ from clientgo.operator.client.events import (
     SYNCED,
     ObjectEvents,
 )
-from clientgo.operator.client.live_client import Change, LiveClient, ignore
+from clientgo.operator.client.live_client import CachedClient, Change, LiveClient, ignore
 from clientgo.operator.client.ownership import (
     controller_of,
     has_owner_reference,

@@ -1,7 +1,8 @@
-"""Typed reads and writes of any kind, straight at the API server.
+"""Typed reads and writes of any kind, at the API server, or with reads from the caches.
 
-Promises that what a write returns is remembered for the caches. Objects are sent as they came with
-the typed changes laid over them: fields that a type or a cache leaves out survive. Does not retry.
+Promises that a cached read is never older than what this process has written. Objects are sent as
+they came with the typed changes laid over them: fields that a type or a cache leaves out survive.
+Does not retry.
 
 Source: controller-runtime pkg/client.
 """
@@ -23,10 +24,12 @@ from clientgo.meta import (
     GroupVersionKind,
     ListOptions,
     NotFoundError,
+    ObjectName,
     StatusError,
     Unstructured,
     metadata_of,
 )
+from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.client.configured_client import AnyKind, ConfiguredClient, kind_of
 from clientgo.operator.client.differences import (
     as_wanted,
@@ -348,3 +351,30 @@ def _text_of(selection: Selection | None) -> str:
     if isinstance(selection, str):
         return selection
     return ",".join(f"{name}={value}" for name, value in sorted((selection or {}).items()))
+
+
+class CachedClient(LiveClient):
+    """Reads kinds that are declared, in namespaces that are watched. Immutable and thread-safe.
+
+    Other reads raise ``KindNotCachedError``, ``NamespaceNotCachedError``, ``CacheNotStartedError``,
+    ``IndexNotFoundError``. What is read belongs to the caller. Lists are ordered by namespace and
+    name; ``fields`` selects by declared indexes, ``metadata.name`` and ``metadata.namespace``.
+    """
+
+    def _get(self, kind: Any, name: str, namespace: str) -> Any:
+        namespace = self._namespace(namespace)
+        found = self._cache.find(kind, ObjectName(namespace, name))
+        if found is None:
+            resource = api_resource(kind)
+            raise NotFoundError.of(
+                f'{resource.group_resource} "{name}" not found in the cache'
+                + (f" of namespace {namespace!r}" if namespace else ""),
+                name=name,
+                kind=resource.plural,
+                group=resource.group,
+            )
+        return found
+
+    def _list(self, kind: Any, **selecting: Unpack[Selecting]) -> list[Any]:
+        selecting["namespace"] = self._namespace(selecting.get("namespace", ""))
+        return self._cache.select(kind, **selecting)

@@ -11,10 +11,9 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
 from typing import Any, Final
 
-from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
+from clientgo.cache import HandlerFuncs, ResourceEventHandler
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.controller.parts import ControllerParts
@@ -77,7 +76,12 @@ class NamespaceChanges:
             return
         changed = threading.Event()
         cache = self._parts.cache
-        subscription = cache.subscribe(_Handler(changed.set), self._sources.namespaces)
+        anything: ResourceEventHandler[Any] = HandlerFuncs(
+            on_add=lambda _: changed.set(),
+            on_update=lambda _old, _new: changed.set(),
+            on_delete=lambda _: changed.set(),
+        )
+        subscription = cache.subscribe(anything, self._sources.namespaces)
         deadline = time.monotonic() + DRAIN_LIMIT
         try:
             while True:
@@ -99,19 +103,3 @@ class NamespaceChanges:
                     return
         finally:
             cache.unsubscribe(subscription)
-
-
-class _Handler(ResourceEventHandler[Any]):
-    """Calls a function whatever happens."""
-
-    def __init__(self, function: Callable[[], object]) -> None:
-        self._function = function
-
-    def on_add(self, _obj: Any, _is_in_initial_list: bool) -> None:
-        self._function()
-
-    def on_update(self, _old: Any, _new: Any) -> None:
-        self._function()
-
-    def on_delete(self, _obj: Any | DeletedFinalStateUnknown) -> None:
-        self._function()

@@ -12,7 +12,7 @@ from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
-from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.context import RunScope
 from clientgo.operator.controller.declaration import ControllerConfig
 from clientgo.operator.metrics import ControllerMetrics, MetricsSink

@@ -12,7 +12,7 @@ from clientgo.meta import APIResource, ObjectName, deep_copy
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import NamespaceSet
-from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.controller.declaration import ControllerConfig, Declaration
 from clientgo.operator.controller.event_router import EventRouter, PrimaryRouter, Routing
 from clientgo.operator.controller.parts import Services

@@ -20,9 +20,9 @@ from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import NO_METRICS
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import CacheScope
-from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.configured_client import ClientOptions, client_of
 from clientgo.operator.client.events import EventPublisher
+from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.sources.kind_source import KindSource, WatchOptions, watch
 from clientgo.operator.sources.source import Sink, Source, SourceContext

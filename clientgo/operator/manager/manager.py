@@ -19,10 +19,9 @@ from clientgo.operator.builder import ControllerBuilder
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
-from clientgo.operator.client.cached_client import CachedClient
 from clientgo.operator.client.configured_client import ClientOptions, client_of
 from clientgo.operator.client.events import EventPublisher
-from clientgo.operator.client.live_client import LiveClient
+from clientgo.operator.client.live_client import CachedClient, LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
 from clientgo.operator.controller.declaration import ControllerSettings, Declaration, declaration_of
 from clientgo.operator.controller.parts import Services

@@ -15,7 +15,7 @@ from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.object_cache import ObjectCache
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.change_events import ChangeEvent
-from clientgo.operator.client.cached_client import CachedClient
+from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
