@@ -104,6 +104,7 @@ class Cluster:
     def close(self) -> None:
         """End the threads of the cluster; the storage stays open."""
         self._admission.close()
+        self._definitions.close()
 
 
 def _builtin(registry: ResourceRegistry, group: str, version: str, plural: str) -> Resource:

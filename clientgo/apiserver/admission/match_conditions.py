@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clientgo.apiserver.admission.webhook_client import WebhookCallError
+from clientgo.apiserver.http.webhook_client import WebhookCallError
 from clientgo.apiserver.storage.storage import Object
 from clientgo.cel import DYN, CelCompileError, CelEvaluationError, Environment
 from clientgo.schema.field_errors import FieldError

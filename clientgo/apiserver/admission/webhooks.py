@@ -16,12 +16,13 @@ import base64
 import logging
 import uuid
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.admission.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.admission.webhook_rules import Webhook
+from clientgo.apiserver.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.errors import RequestError, internal_error
 from clientgo.apiserver.resources.registry import ResourceRegistry
@@ -34,6 +35,8 @@ LOG = logging.getLogger("clientgo.apiserver")
 _GROUP = "admissionregistration.k8s.io"
 _MUTATING = (_GROUP, "mutatingwebhookconfigurations")
 _VALIDATING = (_GROUP, "validatingwebhookconfigurations")
+_MAX_ANSWER = 3 * 1024 * 1024
+"""Bytes of an answer."""
 
 
 class Webhooks:
@@ -48,7 +51,7 @@ class Webhooks:
         """Follow the webhook configurations in ``storage``."""
         self._registry = registry
         self._labels_of = namespace_labels
-        self._client = WebhookClient()
+        self._client = WebhookClient("apiserver-webhook")
         self._registered: dict[tuple[str, str], list[Webhook]] = {_MUTATING: [], _VALIDATING: []}
         storage.observe(self._observe)
 
@@ -84,12 +87,13 @@ class Webhooks:
                 await self._mutate_once(webhook, review)
 
     async def _mutate_once(self, webhook: Webhook, review: Review) -> bool:
-        response = await self._ask(webhook, review)
-        patch = response.get("patch") if response else None
-        if not patch or review.obj is None:
+        asked = await self._ask(webhook, review)
+        patch = asked.response.get("patch") if asked else None
+        if asked is None or not patch or review.obj is None:
             return False
         before = review.obj
-        review.obj = self._patched(webhook, before, patch)
+        patched = self._patched(webhook, await asked.version.from_version(before), patch)
+        review.obj = await review.resource.from_version(patched)
         return review.obj != before
 
     def _patched(self, webhook: Webhook, obj: Object, patch: str) -> Object:
@@ -118,17 +122,17 @@ class Webhooks:
             if isinstance(answer, BaseException):
                 raise answer
 
-    async def _ask(self, webhook: Webhook, review: Review) -> Object | None:
+    async def _ask(self, webhook: Webhook, review: Review) -> _Asked | None:
         """Return the response of a webhook that allows the write; None if it does not match."""
         versions = self._versions(review.resource)
         matched = webhook.matched_version(review, versions)
         if matched is None or not webhook.selects(review, self._namespace_labels(review)):
             return None
-        request = _request_of(review, matched)
+        request = await _request_of(review, matched)
         try:
             if not webhook.meets_conditions(request):
                 return None
-            response = await self._client.ask(webhook.client_config, request, webhook.timeout)
+            response = await self._call(webhook, request)
         except WebhookCallError as error:
             message = f'failed calling webhook "{webhook.name}": {error}'
             if webhook.ignores_failure:
@@ -138,6 +142,30 @@ class Webhooks:
         review.warnings += response.get("warnings") or ()
         if not response.get("allowed"):
             raise _denial(webhook, response.get("status") or {})
+        return _Asked(matched, response)
+
+    async def _call(self, webhook: Webhook, request: Object) -> Object:
+        """Return the ``response`` to a review's request.
+
+        Raises:
+            WebhookCallError: there is none.
+        """
+        review = {
+            "kind": "AdmissionReview",
+            "apiVersion": "admission.k8s.io/v1",
+            "request": request,
+        }
+        try:
+            answer = await self._client.post(
+                webhook.client_config, review, webhook.timeout, _MAX_ANSWER
+            )
+        except WebhookCallError as error:
+            raise WebhookCallError(f"failed to call webhook: {error}") from error
+        response = answer.get("response")
+        if not isinstance(response, dict):
+            raise WebhookCallError("webhook response was absent")
+        if answer.get("kind") != "AdmissionReview" or response.get("uid") != request["uid"]:
+            raise WebhookCallError("the answer is not that to the review that was sent")
         return response
 
     def _versions(self, resource: Resource) -> list[Resource]:
@@ -154,7 +182,15 @@ class Webhooks:
         return self._labels_of(review.namespace) if review.namespace else None
 
 
-def _request_of(review: Review, matched: Resource) -> Object:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The response of a webhook, and the version of the object that it was asked about."""
+
+    version: Resource
+    response: Object
+
+
+async def _request_of(review: Review, matched: Resource) -> Object:
     """Return the ``request`` of an AdmissionReview."""
     requested = review.resource
     request: dict[str, Any] = {
@@ -166,8 +202,8 @@ def _request_of(review: Review, matched: Resource) -> Object:
         "name": review.name,
         "operation": str(review.operation),
         "userInfo": review.user.info(),
-        "object": _as_version(review.obj, matched),
-        "oldObject": _as_version(review.old, matched),
+        "object": None if review.obj is None else await matched.from_version(review.obj),
+        "oldObject": None if review.old is None else await matched.from_version(review.old),
         "dryRun": review.dry_run,
         "options": review.options or None,
     }
@@ -184,10 +220,6 @@ def _kind(resource: Resource) -> dict[str, str]:
 
 def _resource(resource: Resource) -> dict[str, str]:
     return {"group": resource.group, "version": resource.version, "resource": resource.plural}
-
-
-def _as_version(obj: Object | None, resource: Resource) -> Object | None:
-    return None if obj is None else obj | {"apiVersion": resource.api_version}
 
 
 _DENIED = 400

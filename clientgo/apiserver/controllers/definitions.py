@@ -19,6 +19,7 @@ from clientgo.apiserver.controllers.background import BackgroundWork
 from clientgo.apiserver.crds.custom_resources import resources_of
 from clientgo.apiserver.crds.naming import Names, TakenNames, accept_names
 from clientgo.apiserver.crds.validation import CLEANUP_FINALIZER, is_condition_true
+from clientgo.apiserver.http.webhook_client import WebhookClient
 from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
@@ -52,6 +53,8 @@ class DefinitionController:
         api_services: ApiServices,
     ) -> None:
         """Follow the definitions, which are served as ``resource``."""
+        # Apart from the threads of admission webhooks, whose handlers may read what is converted.
+        self._conversions = WebhookClient("apiserver-conversion")
         self._api_services = api_services
         self.collection = state.storage.collection(resource.collection_key)
         self._state = state
@@ -64,6 +67,10 @@ class DefinitionController:
         self._group_names: dict[str, tuple[str, Names]] = {}
         """Group and accepted names of each CRD."""
         state.storage.observe(self._observe)
+
+    def close(self) -> None:
+        """End the threads that call conversion webhooks."""
+        self._conversions.close()
 
     def _observe(self, collection: Collection, change: Change) -> None:
         if collection is self.collection:
@@ -161,7 +168,7 @@ class DefinitionController:
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         self._registry.remove(group, plural)
         self._state.ownership.forget(group, plural)
-        for resource in resources_of(crd, since):
+        for resource in resources_of(crd, since, self._conversions):
             self._registry.add(resource)
         self._api_services.sync(group)
         if served is not None:

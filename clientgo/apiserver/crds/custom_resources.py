@@ -9,6 +9,7 @@ Upstream: apiextensions-apiserver ``pkg/registry/customresource``.
 
 from __future__ import annotations
 
+import functools
 import logging
 import sys
 from collections.abc import Callable, Mapping
@@ -16,6 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 from clientgo.apiserver.crds.json_path import JsonPath, JsonPathError, as_text
+from clientgo.apiserver.crds.webhook_conversion import WebhookConverter
+from clientgo.apiserver.http.webhook_client import WebhookClient
 from clientgo.apiserver.objects.metadata import (
     STANDARD_FINALIZERS,
     embedded_causes,
@@ -128,14 +131,6 @@ class CustomStrategy(Strategy):
     def decode_applied(self, resource: ResourceType, obj: Object) -> Decoded:
         """Set the defaults; the merge has refused unknown fields, and nulls stay for validation."""
         return Decoded(obj if self.schema is None else self.schema.default(obj))
-
-    def read_stored(self, obj: Object) -> Object:
-        """Return a stored object, pruned and defaulted by a schema that may be newer."""
-        if self.schema is None:
-            return obj
-        pruned, _ = self.schema.prune(obj)
-        defaulted: Object = self.schema.default(pruned)
-        return defaulted
 
     def field_type(self, api_version: str, kind: str) -> FieldType | None:
         """Return the type of the kind at one of its versions."""
@@ -344,11 +339,14 @@ def _cell(value: Any, kind: str) -> Any:
 # -- the resources of a definition
 
 
-def resources_of(crd: Object, schema_version: int) -> list[Resource]:
+def resources_of(
+    crd: Object, schema_version: int, client: WebhookClient | None = None
+) -> list[Resource]:
     """Return the resources of a CRD, one for each served version.
 
     ``schema_version`` is the resource version at which its schemas last changed: objects written
-    before it are pruned and defaulted again when they are read.
+    before it are pruned and defaulted again when they are read. ``client`` calls the conversion
+    webhook, if the CRD has one.
     """
     spec = crd["spec"]
     names = crd["status"]["acceptedNames"]
@@ -358,12 +356,19 @@ def resources_of(crd: Object, schema_version: int) -> list[Resource]:
         f"{group}/{item['name']}": item.get("schema", {}).get("openAPIV3Schema")
         for item in spec["versions"]
     }
+    strategies = {item["name"]: CustomStrategy(item, schemas) for item in spec["versions"]}
+    versions = _Versions({f"{group}/{name}": item for name, item in strategies.items()})
+    converter = None
+    if client is not None and spec.get("conversion", {}).get("strategy") == "Webhook":
+        converter = WebhookConverter(client, crd, versions.pruned)
+    store = functools.partial(versions.stored, api_version=f"{group}/{storage_version}")
     found = []
     for version in spec["versions"]:
         if not version["served"]:
             continue
-        strategy = CustomStrategy(version, schemas)
+        strategy, api_version = strategies[version["name"]], f"{group}/{version['name']}"
         is_stored = version["name"] == storage_version
+        reads_own = is_stored or converter is not None
         found.append(
             Resource(
                 group=group,
@@ -380,12 +385,47 @@ def resources_of(crd: Object, schema_version: int) -> list[Resource]:
                 strategy=strategy,
                 is_custom=True,
                 deprecation=_deprecation(spec, version),
-                read=_reader(strategy, f"{group}/{version['name']}"),
-                read_until=schema_version if is_stored else sys.maxsize,
-                write=None if is_stored else _writer(f"{group}/{storage_version}"),
+                read=functools.partial(versions.read, api_version=api_version),
+                read_until=schema_version if reads_own else sys.maxsize,
+                write=None if is_stored else store,
+                converter=converter,
             )
         )
     return found
+
+
+class _Versions:
+    """What the schemas of a definition's versions make of an object that crosses between them."""
+
+    def __init__(self, strategies: Mapping[str, CustomStrategy]) -> None:
+        """Use the strategies of all versions, by apiVersion."""
+        self._strategies = strategies
+
+    def pruned(self, obj: Object) -> Object:
+        """Return an object as the schema of its own version reads it, without new defaults."""
+        strategy = self._strategies.get(obj["apiVersion"])
+        if strategy is None or strategy.schema is None:
+            return obj
+        pruned: Object
+        pruned, _ = strategy.schema.prune(obj)
+        return pruned
+
+    def read(self, obj: Object, api_version: str) -> Object:
+        """Return a stored object in a version: with the defaults of the stored version only."""
+        obj = self._defaulted(self.pruned(obj))
+        same = obj["apiVersion"] == api_version
+        return obj if same else self.pruned({**obj, "apiVersion": api_version})
+
+    def stored(self, obj: Object, api_version: str) -> Object:
+        """Return an object in the stored version, with its defaults."""
+        return self._defaulted(self.pruned({**obj, "apiVersion": api_version}))
+
+    def _defaulted(self, obj: Object) -> Object:
+        strategy = self._strategies.get(obj["apiVersion"])
+        if strategy is None or strategy.schema is None:
+            return obj
+        defaulted: Object = strategy.schema.default(obj)
+        return defaulted
 
 
 def _deprecation(spec: Mapping[str, Any], version: Mapping[str, Any]) -> str:
@@ -403,14 +443,6 @@ def _deprecation(spec: Mapping[str, Any], version: Mapping[str, Any]) -> str:
 
 def _is_usable(version: Mapping[str, Any]) -> bool:
     return bool(version["served"] and not version.get("deprecated"))
-
-
-def _reader(strategy: CustomStrategy, api_version: str) -> Callable[[Object], Object]:
-    return lambda obj: strategy.read_stored({**obj, "apiVersion": api_version})
-
-
-def _writer(api_version: str) -> Callable[[Object], Object]:
-    return lambda obj: {**obj, "apiVersion": api_version}
 
 
 def _subresources(group: str, version: Mapping[str, Any], kind: str) -> tuple[Subresource, ...]:

@@ -13,6 +13,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from clientgo.apiserver.crds.webhook_conversion import REVIEW_VERSIONS
 from clientgo.apiserver.resources.names import DNS_1035_LABEL, DNS_SUBDOMAIN, NameRule
 from clientgo.apiserver.resources.webhook_addresses import (
     validate_ca_bundle,
@@ -28,9 +29,6 @@ Version = Mapping[str, Any]
 
 CLEANUP_FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
 """Keeps a definition that is being deleted until its objects are deleted."""
-
-REVIEW_VERSIONS = ("v1", "v1beta1")
-"""Versions of ConversionReview; a webhook must accept one of them."""
 
 APPROVAL_ANNOTATION = "api-approved.kubernetes.io"
 _PROTECTED_GROUPS = ("k8s.io", "kubernetes.io")

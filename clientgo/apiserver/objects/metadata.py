@@ -185,6 +185,11 @@ def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
     return create_causes(read, PATH_SEGMENT, namespaced="namespace" in read)
 
 
+def label_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
+    """Return the errors of labels and annotations alone."""
+    return _content_causes({key: metadata.get(key) for key in ("labels", "annotations")})
+
+
 def update_causes(
     new: Mapping[str, Any], old: Mapping[str, Any], checks: MetadataChecks
 ) -> list[FieldError]:

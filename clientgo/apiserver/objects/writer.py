@@ -135,6 +135,7 @@ class ObjectWriter:
             raise invalid(resource.reported, target.name, causes)
         await self._admission.validate(review)
         _take_version_of_new(obj["metadata"])
+        form = await resource.stored_form(obj)
         existing = collection.get(target.key)
         if existing is not None:
             raise already_exists(
@@ -144,7 +145,7 @@ class ObjectWriter:
                 may_generate="generateName" in obj["metadata"],
             )
         warnings = review.warnings + resource.strategy.warnings(obj, None)
-        stored = self._store(collection, target, obj, dry_run=options.dry_run)
+        stored = self._store(collection, target, form, dry_run=options.dry_run)
         return WriteResult(stored, created=True, warnings=warnings)
 
     async def _mutate(self, review: Review, obj: Object) -> Object:
@@ -183,8 +184,9 @@ class ObjectWriter:
         collection = self._collection(resource)
         while True:
             stored = _existing(collection, target)
-            old = resource.decode(stored)
-            new = change(resource.decode(stored))
+            [current] = await resource.served([stored])
+            old = resource.decode(current)
+            new = change(resource.decode(current))
             _check_version(target, new["metadata"], old["metadata"])
             _prepare_update(resource, new, old, subresource)
             review = Review(
@@ -207,18 +209,21 @@ class ObjectWriter:
                 )
             _validate_update(target, new, old, subresource)
             await self._admission.validate(review)
+            unchanged = new == old or without_times(new) == without_times(old)
+            finished = is_finished(resource, new, old)
+            form = new if unchanged or finished else await resource.stored_form(new)
             if collection.get(target.key) is stored:
                 break
         warnings = review.warnings + resource.strategy.warnings(new, old)
-        if new == old or without_times(new) == without_times(old):
+        if unchanged:
             return WriteResult(stored, warnings=warnings)
-        if is_finished(resource, new, old):
+        if finished:
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
             final = _encode_unstored(target, new, stored)
             if not options.dry_run:
                 self._state.storage.delete(collection, target.key)
             return WriteResult(final, deleted=True, warnings=warnings)
-        written = self._store(collection, target, new, dry_run=options.dry_run)
+        written = self._store(collection, target, form, dry_run=options.dry_run)
         return WriteResult(written, warnings=warnings)
 
     # -- apply
@@ -297,7 +302,8 @@ class ObjectWriter:
         collection = self._collection(resource)
         while True:
             stored = _existing(collection, target)
-            old = resource.decode(stored)
+            [current] = await resource.served([stored])
+            old = resource.decode(current)
             check_preconditions(resource, target.name, options, old["metadata"])
             review = Review(
                 Operation.DELETE,
@@ -311,28 +317,27 @@ class ObjectWriter:
                 user=options.user,
             )
             await self._admission.validate(review)
+            marked = resource.decode(current)
+            grace = grace_of_deletion(resource, marked, options)
+            finalizers = finalizers_of_deletion(resource, marked["metadata"], options)
+            goes = not (finalizers or grace.seconds) and resource.strategy.may_go(marked)
+            if not grace.pending:
+                mark_deleted(resource, marked, finalizers, grace, self._state.now())
+            is_marked = marked != old and (not goes or grace.seconds is not None)
+            form = await resource.stored_form(marked) if is_marked else marked
             if collection.get(target.key) is stored:
                 break
         warnings = list(review.warnings)
         if resource.strategy.orphan_warning and options.propagation is None:
             warnings.append(resource.strategy.orphan_warning)
-        marked = resource.decode(stored)
-        grace = grace_of_deletion(resource, marked, options)
         if grace.pending:
             return WriteResult(stored, warnings=warnings)
-        finalizers = finalizers_of_deletion(resource, marked["metadata"], options)
-        mark_deleted(resource, marked, finalizers, grace, self._state.now())
-        if not finalizers and not grace.seconds and resource.strategy.may_go(marked):
-            last = stored
-            if grace.seconds is not None:
-                last = self._store(collection, target, marked, dry_run=options.dry_run)
-            if not options.dry_run:
-                last = self._state.storage.delete(collection, target.key)
-            return WriteResult(last, deleted=True, warnings=warnings)
-        if marked == old:
-            return WriteResult(stored, warnings=warnings)
-        written = self._store(collection, target, marked, dry_run=options.dry_run)
-        return WriteResult(written, warnings=warnings)
+        last = stored
+        if is_marked:
+            last = self._store(collection, target, form, dry_run=options.dry_run)
+        if goes and not options.dry_run:
+            last = self._state.storage.delete(collection, target.key)
+        return WriteResult(last, deleted=goes, warnings=warnings)
 
     # -- objects of the server itself
 
@@ -373,11 +378,11 @@ class ObjectWriter:
     def _store(
         self, collection: Collection, target: Target, obj: Object, *, dry_run: bool
     ) -> StoredObject:
-        stored_form = target.resource.write(obj) if target.resource.write else obj
+        """Store an object in its stored form."""
         if dry_run:
-            return _encode_unstored(target, stored_form, None)
-        fields = _selectable_values(target.resource, stored_form)
-        return self._state.storage.put(collection, target.key, stored_form, fields)
+            return _encode_unstored(target, obj, None)
+        fields = _selectable_values(target.resource, obj)
+        return self._state.storage.put(collection, target.key, obj, fields)
 
 
 def _existing(collection: Collection, target: Target) -> StoredObject:

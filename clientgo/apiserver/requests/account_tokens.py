@@ -51,7 +51,7 @@ async def create_token(call: VerbCall) -> AnyResponse:
         spec = convert(review.get("spec") or {}, _Spec)
     except msgspec.ValidationError as error:
         raise bad_request(f"spec of the TokenRequest can't be read: {error}") from error
-    account = existing(call)
+    account = await existing(call)
     seconds = _DEFAULT_SECONDS if spec.expiration_seconds is None else spec.expiration_seconds
     _check_seconds(seconds)
     bound = {} if spec.bound_object_ref is None else _bound(call, spec.bound_object_ref)

@@ -50,7 +50,7 @@ async def evict(call: VerbCall) -> AnyResponse:
     options = read_delete_options(eviction.get("deleteOptions") or {}, call.request)
     if write_options(call.request, "CreateOptions").dry_run:
         options = replace(options, dry_run=True)
-    pod = call.resource.decode(existing(call))
+    pod = call.resource.decode(await existing(call))
     if not _is_unguarded(pod):
         await _use_budget(call, pod, options)
     if not options.dry_run:

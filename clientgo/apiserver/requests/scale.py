@@ -35,7 +35,7 @@ _SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimes
 
 async def get_scale(call: VerbCall) -> AnyResponse:
     """Answer the scale of an object."""
-    fields, obj = _fields(call), call.resource.decode(existing(call))
+    fields, obj = _fields(call), call.resource.decode(await existing(call))
     scale = _scale_of(call, obj, fields)
     if call.resource.is_custom and _find(obj, fields.spec_replicas) is None:
         path = ".".join(fields.spec_replicas)
@@ -101,7 +101,8 @@ async def _write(
 
     options = write_options(call.request, options_kind)
     outcome = await call.writer.update(call.target, scaled, options, "scale")
-    return json_response(_scale_of(call, call.resource.decode(outcome.stored), fields))
+    [served] = await call.resource.served([outcome.stored])
+    return json_response(_scale_of(call, call.resource.decode(served), fields))
 
 
 def _replicas_of(scale: Object) -> int | None:

@@ -72,7 +72,7 @@ async def get(call: VerbCall) -> AnyResponse:
     if call.request.flag("export"):
         raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     _check_get_version(call)
-    return object_response(call.resource, existing(call), call.representation)
+    return object_response(call.resource, await existing(call), call.representation)
 
 
 def _check_get_version(call: VerbCall) -> None:
@@ -90,8 +90,8 @@ def _check_get_version(call: VerbCall) -> None:
         raise future_resource_version(wanted, current)
 
 
-def existing(call: VerbCall) -> StoredObject:
-    """Return the object that the path names.
+async def existing(call: VerbCall) -> StoredObject:
+    """Return the object that the path names, as its version is served.
 
     Raises:
         RequestError: 404, it does not exist.
@@ -100,7 +100,8 @@ def existing(call: VerbCall) -> StoredObject:
     stored = collection.get(object_key(call.namespace, call.name))
     if stored is None:
         raise not_found(call.resource, call.name)
-    return stored
+    [served] = await call.resource.served([stored])
+    return served
 
 
 async def list_objects(call: VerbCall) -> AnyResponse:
@@ -110,7 +111,8 @@ async def list_objects(call: VerbCall) -> AnyResponse:
     storage = call.state.storage
     collection = storage.collection(call.resource.collection_key)
     page = list_page(storage, collection, selection, options)
-    return list_response(call.resource, page.items, page.metadata, call.representation)
+    items = await call.resource.served(page.items)
+    return list_response(call.resource, items, page.metadata, call.representation)
 
 
 async def watch(call: VerbCall) -> AnyResponse:
@@ -130,7 +132,7 @@ async def create(call: VerbCall) -> AnyResponse:
     obj = _read_body(call, options)
     _check_namespace(call, obj)
     result = await call.writer.create(call.resource, call.namespace, obj, options)
-    return _written(call, result)
+    return await _written(call, result)
 
 
 async def update(call: VerbCall) -> AnyResponse:
@@ -148,7 +150,7 @@ async def update(call: VerbCall) -> AnyResponse:
         return copied
 
     result = await call.writer.update(call.target, replaced, options, call.subresource)
-    return _written(call, result)
+    return await _written(call, result)
 
 
 async def patch(call: VerbCall) -> AnyResponse:
@@ -167,7 +169,7 @@ async def patch(call: VerbCall) -> AnyResponse:
         return new
 
     result = await call.writer.update(call.target, change, options, call.subresource)
-    return _written(call, result)
+    return await _written(call, result)
 
 
 def _read_patched(call: VerbCall, patched: Object, options: WriteOptions) -> Object:
@@ -195,7 +197,7 @@ async def apply(call: VerbCall) -> AnyResponse:
         return _read(call, merged, options, applied=True)
 
     result = await call.writer.apply(call.target, config, read, options, call.subresource)
-    return _written(call, result)
+    return await _written(call, result)
 
 
 async def delete(call: VerbCall) -> AnyResponse:
@@ -207,7 +209,8 @@ async def delete(call: VerbCall) -> AnyResponse:
         return json_response(_deleted_status(call.resource, call.name, result.stored.uid))
     accepted = not result.deleted and options.as_sent.get("orphanDependents") is False
     status = 202 if accepted else 200
-    return object_response(call.resource, result.stored, call.representation, status)
+    [served] = await call.resource.served([result.stored])
+    return object_response(call.resource, served, call.representation, status)
 
 
 def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
@@ -238,7 +241,8 @@ async def delete_collection(call: VerbCall) -> AnyResponse:
         if collection.get(item.key) is not None:
             result = await call.writer.delete(Target(call.resource, namespace, name), options)
             call.warnings[:] = dict.fromkeys([*call.warnings, *result.warnings])
-    return list_response(call.resource, page.items, page.metadata, call.representation)
+    items = await call.resource.served(page.items)
+    return list_response(call.resource, items, page.metadata, call.representation)
 
 
 # -- bodies
@@ -300,10 +304,11 @@ def _check_names(call: VerbCall, obj: Object) -> None:
     _check_namespace(call, obj)
 
 
-def _written(call: VerbCall, result: WriteResult) -> Response:
+async def _written(call: VerbCall, result: WriteResult) -> Response:
     call.warnings.extend(result.warnings)
     status = 201 if result.created else 200
-    return object_response(call.resource, result.stored, call.representation, status)
+    [served] = await call.resource.served([result.stored])
+    return object_response(call.resource, served, call.representation, status)
 
 
 OBJECT_VERBS: dict[str, tuple[str, Verb]] = {

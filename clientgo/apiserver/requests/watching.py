@@ -14,6 +14,7 @@ cacher fills a channel for each watcher.
 from __future__ import annotations
 
 import asyncio
+import itertools
 import random
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -43,12 +44,17 @@ _BYTES_A_CHUNK = 256 * 1024
 """Bytes from which on a chunk gets no more lines. A client that does not read costs one chunk,
 beyond the kernel's buffer."""
 
+_CONVERSIONS_A_CALL = 100
+"""Objects that a conversion webhook is asked about at a time."""
+
 _PAUSE_A_WATCHER = 50e-6
 """Seconds between two writes to a watcher, for each watcher: about the time of the writes to the
 others. Without a pause, 100 watchers take 5 ms of the event loop for each change."""
 
 _LONGEST_PAUSE = 0.02
 _SHORTEST_PAUSE = 0.001
+
+_Event = tuple[EventType, StoredObject]
 
 _INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
@@ -194,21 +200,26 @@ class WatchStream:
         timers[1] = loop.call_later(BOOKMARK_INTERVAL, self._request_bookmark, loop, timers)
 
     async def _write_events(self, send: Send) -> None:
-        if self._failure is not None:
-            line = self._line("ERROR", encode(self._failure.status()))
+        try:
+            await self._follow(send)
+        except RequestError as error:  # the client lists again
+            line = self._line("ERROR", encode(error.status()))
             await send({"type": "http.response.body", "body": line, "more_body": True})
-            return
+
+    async def _follow(self, send: Send) -> None:
+        if self._failure is not None:
+            raise self._failure
         await send({"type": "http.response.body", "body": b"", "more_body": True})
-        initial = (self._event(EventType.ADDED, item) for item in self._initial)
+        initial = ((EventType.ADDED, item) for item in self._initial)
         self._initial = ()
-        while chunk := _next_chunk(initial):
+        while chunk := await self._next_chunk(initial):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
         if self._initial_bookmark:
             line = self._bookmark(_INITIAL_EVENTS_END)
             await send({"type": "http.response.body", "body": line, "more_body": True})
         while True:
             self._wakeup.clear()
-            while chunk := _next_chunk(self._new_lines()):
+            while chunk := await self._next_chunk(self._new_events()):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if self._bookmark_due:
                 self._bookmark_due = False
@@ -231,8 +242,21 @@ class WatchStream:
             await asyncio.sleep(pause)
         self._last_written = loop.time()
 
-    def _new_lines(self) -> Iterator[bytes]:
-        """Yield the lines of the next changes, up to the end of the log; move the position."""
+    async def _next_chunk(self, events: Iterator[_Event]) -> bytes:
+        """Return the lines of the next events; empty at the end.
+
+        Raises:
+            RequestError: 500, a conversion outside of the server failed.
+        """
+        if self.resource.converter is None:
+            return _joined(self._line(kind, self._render(stored)) for kind, stored in events)
+        batch = list(itertools.islice(events, _CONVERSIONS_A_CALL))
+        served = await self.resource.served([stored for _, stored in batch])
+        rendered = zip(batch, map(self._render, served), strict=True)
+        return b"".join(self._line(kind, body) for (kind, _), body in rendered)
+
+    def _new_events(self) -> Iterator[_Event]:
+        """Yield the next events, up to the end of the log; move the position."""
         selection = self._selection
         prefix = f"{selection.namespace}/" if selection.namespace else ""
         while changes := self._collection.changes_from(self._position, _CHANGES_A_READ):
@@ -241,11 +265,11 @@ class WatchStream:
                 if prefix and not change.current.key.startswith(prefix):
                     continue
                 if selection.selects_all:
-                    yield self._event(change.type, change.current)
+                    yield change.type, change.current
                 elif event := self._selected(change):
-                    yield self._event(*event)
+                    yield event
 
-    def _selected(self, change: Change) -> tuple[EventType, StoredObject] | None:
+    def _selected(self, change: Change) -> _Event | None:
         """Return a change as the selection sees it: objects enter and leave it."""
         before = change.previous is not None and self._selection.matches(change.previous)
         if change.type is EventType.DELETED:
@@ -255,9 +279,6 @@ class WatchStream:
         if before and change.previous is not None:
             return EventType.DELETED, change.previous.at_version(change.resource_version)
         return None
-
-    def _event(self, kind: EventType, stored: StoredObject) -> bytes:
-        return self._line(kind, self._render(stored))
 
     def _line(self, kind: str, body: bytes) -> bytes:
         return b'{"type":"%s","object":%s}\n' % (kind.encode(), body)
@@ -290,8 +311,8 @@ class WatchStream:
         return self._line("BOOKMARK", encode(obj))
 
 
-def _next_chunk(lines: Iterator[bytes]) -> bytes:
-    """Return the next lines, joined; empty at the end."""
+def _joined(lines: Iterator[bytes]) -> bytes:
+    """Return the next lines, joined, up to the size of a chunk; empty at the end."""
     chunk: list[bytes] = []
     size = 0
     for line in lines:

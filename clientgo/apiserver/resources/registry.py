@@ -56,15 +56,19 @@ class ResourceRegistry:
         return self._versions.get((group, version))
 
     def of_collection(self, key: tuple[str, str]) -> list[Resource]:
-        """Return every version of the resource that is stored in a collection."""
-        return [item for item in self if item.collection_key == key]
+        """Return every version of the resource that is stored in a collection.
+
+        The first is one that needs no conversion outside of the server, if there is one.
+        """
+        return sorted((item for item in self if item.collection_key == key), key=_is_converted)
 
     def stored(self) -> list[Resource]:
         """Return one resource for each collection that clients can create objects in."""
         found: dict[tuple[str, str], Resource] = {}
         for resource in self:
-            if "create" in resource.verbs:
-                found.setdefault(resource.collection_key, resource)
+            key = resource.collection_key
+            if "create" in resource.verbs and (key not in found or _is_converted(found[key])):
+                found[key] = resource
         return list(found.values())
 
     def groups(self) -> list[ApiGroup]:
@@ -81,6 +85,12 @@ class ResourceRegistry:
         """Iterate over every served resource, in each of its versions."""
         for resources in self._versions.values():
             yield from resources.values()
+
+
+def _is_converted(resource: Resource) -> bool:
+    """Return True if stored objects are converted outside of the server for this version."""
+    converter = resource.converter
+    return converter is not None and converter.stored_version != resource.api_version
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:

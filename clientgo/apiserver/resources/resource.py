@@ -12,10 +12,11 @@ Upstream: ``metav1.APIResource`` and the generic registry's ``Store`` fields tha
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from clientgo.apiserver.resources.conversion import Converter
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Strategy
 from clientgo.apiserver.storage.storage import Object, StoredObject, encode
@@ -55,9 +56,11 @@ class Resource(ResourceType):
     read: Callable[[Object], Object] | None = None
     """Converts a stored object to this version; None if it is stored in this version."""
     write: Callable[[Object], Object] | None = None
-    """Converts an object of this version to the stored form."""
+    """Makes the stored form of an object, after the converter; None if it is that form."""
     read_until: int = 0
     """Objects with a higher resource version are stored as this version serves them."""
+    converter: Converter | None = None
+    """Converts between the versions, if only a program outside of the server can."""
 
     @cached_property
     def collection_key(self) -> tuple[str, str]:
@@ -74,6 +77,51 @@ class Resource(ResourceType):
         """Return the type that messages about invalid objects name."""
         group = self.strategy.reported_group
         return self if group is None else self.in_group(group)
+
+    async def served(self, items: Sequence[StoredObject]) -> Sequence[StoredObject]:
+        """Return stored objects in a form that this version can be decoded from.
+
+        What the storage or the writer returns must pass here before ``encoded`` and ``decode``.
+
+        Raises:
+            RequestError: 500, a conversion outside of the server failed.
+        """
+        converter = self.converter
+        if converter is None:
+            return items
+        others = [item for item in items if not item.raw.startswith(self.type_prefix)]
+        if not others:
+            return items
+        objects = await converter.convert([item.decode() for item in others], self.api_version)
+        converted = {
+            id(item): item.with_body(obj) for item, obj in zip(others, objects, strict=True)
+        }
+        return [converted.get(id(item), item) for item in items]
+
+    async def from_version(self, obj: Object) -> Object:
+        """Return an object of any version of the resource in this version.
+
+        Raises:
+            RequestError: 500, a conversion outside of the server failed.
+        """
+        if obj["apiVersion"] == self.api_version:
+            return obj
+        if self.converter is None:
+            return obj | {"apiVersion": self.api_version}
+        [converted] = await self.converter.convert([obj], self.api_version)
+        return converted
+
+    async def stored_form(self, obj: Object) -> Object:
+        """Return an object of this version as it is stored.
+
+        Raises:
+            RequestError: 500, a conversion outside of the server failed.
+        """
+        if self.write is None:
+            return obj
+        if self.converter is not None:
+            [obj] = await self.converter.convert([obj], self.converter.stored_version)
+        return self.write(obj)
 
     def encoded(self, stored: StoredObject) -> bytes:
         """Return a stored object, encoded, as this version serves it."""

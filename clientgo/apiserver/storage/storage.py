@@ -68,6 +68,10 @@ class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
         decoded: Object = decode(self.raw)
         return decoded
 
+    def with_body(self, obj: Object) -> StoredObject:
+        """Return the same state with another body: the object in another version."""
+        return msgspec.structs.replace(self, raw=encode(obj))
+
     def at_version(self, version: int) -> StoredObject:
         """Return the same state with another resource version."""
         obj = self.decode()

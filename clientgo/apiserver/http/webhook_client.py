@@ -1,4 +1,4 @@
-"""Calling an admission webhook: one HTTPS request on a thread.
+"""Calling a webhook: one HTTPS request on a thread.
 
 Promises: a slow webhook does not block the event loop, a call ends within its timeout, and every
 failure is one error with a reason.
@@ -22,7 +22,6 @@ import msgspec
 from clientgo.apiserver.storage.storage import Object, encode
 
 _CONCURRENT_CALLS = 16
-_MAX_ANSWER = 3 * 1024 * 1024
 
 
 class WebhookCallError(Exception):
@@ -30,23 +29,24 @@ class WebhookCallError(Exception):
 
 
 class WebhookClient:
-    """Posts reviews to webhooks."""
+    """Posts reviews to webhooks; ``name`` is that of its threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str) -> None:
+        self._name = name
         self._threads: ThreadPoolExecutor | None = None
 
-    async def ask(
-        self, client_config: Mapping[str, Any], request: Object, timeout: float
+    async def post(
+        self, client_config: Mapping[str, Any], review: Object, timeout: float, max_answer: int
     ) -> Object:
-        """Send a review's request and return the ``response`` of the answer.
+        """Send a review and return the review in the answer, of at most ``max_answer`` bytes.
 
         Raises:
-            WebhookCallError: no connection, or no valid response in time.
+            WebhookCallError: no connection, or no answer that can be read in time.
         """
         if self._threads is None:
-            self._threads = ThreadPoolExecutor(_CONCURRENT_CALLS, "apiserver-webhook")
+            self._threads = ThreadPoolExecutor(_CONCURRENT_CALLS, self._name)
         loop = asyncio.get_running_loop()
-        call = functools.partial(_post, client_config, request, timeout)
+        call = functools.partial(_post, client_config, encode(review), timeout, max_answer)
         return await loop.run_in_executor(self._threads, call)
 
     def close(self) -> None:
@@ -56,7 +56,7 @@ class WebhookClient:
             self._threads = None
 
 
-def _post(client_config: Mapping[str, Any], request: Object, timeout: float) -> Object:
+def _post(client_config: Mapping[str, Any], body: bytes, timeout: float, max_answer: int) -> Object:
     url = client_config.get("url")
     if url is None:
         service = client_config["service"]
@@ -64,23 +64,25 @@ def _post(client_config: Mapping[str, Any], request: Object, timeout: float) -> 
         raise WebhookCallError(f"service {where} can't be reached: there is no cluster network")
     import urllib3  # slow to import, and few servers have webhooks
 
-    review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
+    address = f"{url}?timeout={timeout:g}s"
     try:
         with urllib3.PoolManager(ssl_context=_trust(client_config.get("caBundle"))) as pool:
             answer = pool.request(
                 "POST",
-                url,
-                body=encode(review),
+                address,
+                body=body,
                 headers={"Content-Type": "application/json", "Accept": "application/json"},
                 timeout=urllib3.Timeout(total=timeout),
                 retries=False,
                 redirect=False,
             )
     except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
-        raise WebhookCallError(f"failed to call webhook: {error}") from error
+        raise WebhookCallError(f'Post "{address}": {error}') from error
     if answer.status != 200:
-        raise WebhookCallError(f"failed to call webhook: it answered with status {answer.status}")
-    return _response_of(answer.data, request["uid"])
+        raise WebhookCallError(f'Post "{address}": it answered with status {answer.status}')
+    if len(answer.data) > max_answer:
+        raise WebhookCallError(f'Post "{address}": the answer has more than {max_answer} bytes')
+    return _review_in(answer.data)
 
 
 def _trust(ca_bundle: str | None) -> ssl.SSLContext:
@@ -94,14 +96,11 @@ def _trust(ca_bundle: str | None) -> ssl.SSLContext:
         raise ValueError(f"caBundle can't be read: {error}") from error
 
 
-def _response_of(body: bytes, uid: str) -> Object:
+def _review_in(body: bytes) -> Object:
     try:
-        review = msgspec.json.decode(body[:_MAX_ANSWER])
+        review = msgspec.json.decode(body)
     except msgspec.DecodeError as error:
-        raise WebhookCallError(f"failed to call webhook: its answer is no JSON: {error}") from error
-    response = review.get("response") if isinstance(review, dict) else None
-    if not isinstance(response, dict):
-        raise WebhookCallError("webhook response was absent")
-    if review.get("kind") != "AdmissionReview" or response.get("uid") != uid:
-        raise WebhookCallError("webhook response is not the answer to the review that was sent")
-    return response
+        raise WebhookCallError(f"its answer is no JSON: {error}") from error
+    if not isinstance(review, dict):
+        raise WebhookCallError("its answer is no JSON object")
+    return review
