@@ -43,6 +43,17 @@ def lease_rule(namespace: str) -> PolicyRule:
     )
 
 
+def secure_metrics_rules() -> list[PolicyRule]:
+    """Return the permissions to ask who reads the metrics, and whether they may."""
+    return [
+        PolicyRule(groups=(f"{part}.k8s.io",), resources=(review,), verbs=("create",))
+        for part, review in (
+            ("authentication", "tokenreviews"),
+            ("authorization", "subjectaccessreviews"),
+        )
+    ]
+
+
 def certificate_rules(operator: str, namespace: str, crds: Iterable[str]) -> list[PolicyRule]:
     """Return the permissions to keep the certificate of the webhooks.
 

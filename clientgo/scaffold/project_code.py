@@ -20,7 +20,7 @@ from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager import Manager
 from clientgo.operator.permissions import PolicyRule, rules_on
 from clientgo.rest import RestConfig
-from clientgo.scaffold.inferred_rules import controller_rules
+from clientgo.scaffold.inferred_rules import controller_rules, secure_metrics_rules
 from clientgo.scaffold.project import Project
 
 _NOWHERE: Final = RestConfig(server="https://nowhere.invalid")
@@ -40,9 +40,12 @@ class DeclaredOperator:
 
     @property
     def rules(self) -> list[PolicyRule]:
-        """The permissions that follow from its controllers, and those of ``@rbac``."""
+        """The permissions that follow from its controllers and metrics, and those of ``@rbac``."""
         controllers = self.manager.controllers()
-        return [*(rule for c in controllers for rule in controller_rules(c)), *self.granted]
+        rules = [rule for controller in controllers for rule in controller_rules(controller)]
+        if self.manager.config.secure_metrics:
+            rules += secure_metrics_rules()
+        return [*rules, *self.granted]
 
     @property
     def has_webhooks(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from clientgo.scaffold.installing import ClusterView
 from clientgo.scaffold.project import read_project
 from clientgo.scaffold.project_code import manager_function
 from clientgo.testing.rbac_server import RBACServer
+from tests.operator.pages import ask
 from tests.scaffold.conftest import forget_modules
 
 DEMOS = APIResource(group="demo.example.com", version="v1alpha1", kind="Demo", plural="demos")
@@ -68,6 +70,28 @@ def test_a_new_operator_needs_no_more_than_its_manifests(
     generate(demo, rbac_server, parts=("crd", "rbac"))
 
     work(demo, rbac_server)
+
+
+@pytest.mark.filterwarnings("ignore:Unverified HTTPS request")
+def test_secure_metrics_need_no_more(demo: Path, rbac_server: RBACServer) -> None:
+    """OP-GEN-13: to ask who reads them, and whether they may."""
+    main_file = demo / "demo/main.py"
+    named = 'Manager(cluster, name="demo", '
+    text = main_file.read_text()
+    assert named in text
+    main_file.write_text(text.replace(named, f"{named}secure_metrics=True, "))
+    forget_modules(demo)
+    generate(demo, rbac_server, parts=("crd", "rbac"))
+    anyone = ssl.create_default_context()
+    anyone.check_hostname, anyone.verify_mode = False, ssl.CERT_NONE
+    token = rbac_server.server.kubeconfig_data["users"][0]["user"]["token"]
+    manager = manager_function(read_project(demo))(
+        rbac_server.client_of(NAMESPACE, "demo"), metrics="127.0.0.1:0"
+    )
+    with manager:
+        url = f"{manager.bound.metrics}/metrics"
+        assert ask(url, {"authorization": f"Bearer {token}"}, anyone)[0] == 200
+        assert ask(url, {"authorization": "Bearer wrong"}, anyone)[0] == 401
 
 
 def test_webhooks_with_a_certificate_of_their_own_need_no_more(
