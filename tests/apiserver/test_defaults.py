@@ -1,4 +1,4 @@
-"""The table of defaults of built-in kinds."""
+"""The defaults of built-in kinds that are not run."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.kinds.builtin_resources import builtin_resources
-from clientgo.apiserver.kinds.defaults import DEFAULTS, set_defaults
+from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
 from tests.apiserver.http_api import Api
 
 CORE = "/api/v1"
@@ -29,7 +28,7 @@ NO_DISRUPTION = {
 def test_a_default_is_set_in_every_item_of_a_list_and_never_replaces_a_value() -> None:
     slice_: dict[str, Any] = {"ports": [{"port": 1}, {"port": 2, "protocol": "UDP"}]}
 
-    set_defaults("EndpointSlice", slice_)
+    BuiltinTable("discovery.k8s.io/v1", "EndpointSlice").set_defaults(slice_)
 
     assert [item["protocol"] for item in slice_["ports"]] == ["TCP", "UDP"]
     assert slice_["endpoints"] is None
@@ -38,32 +37,21 @@ def test_a_default_is_set_in_every_item_of_a_list_and_never_replaces_a_value() -
 def test_a_default_does_not_create_its_parent() -> None:
     ingress_class: dict[str, Any] = {"spec": {"controller": "c"}}
 
-    set_defaults("IngressClass", ingress_class)
+    BuiltinTable("networking.k8s.io/v1", "IngressClass").set_defaults(ingress_class)
 
     assert ingress_class == {"spec": {"controller": "c"}}
-
-
-def test_a_kind_without_a_row_is_left_as_it_is() -> None:
-    config: dict[str, Any] = {"data": {}}
-
-    set_defaults("ConfigMap", config)
-
-    assert config == {"data": {}}
 
 
 def test_objects_do_not_share_a_default() -> None:
     first: dict[str, Any] = {"status": {}}
     second: dict[str, Any] = {"status": {}}
-    set_defaults("Ingress", first)
+    table = BuiltinTable("networking.k8s.io/v1", "Ingress")
+    table.set_defaults(first)
     first["status"]["loadBalancer"]["ingress"] = []
 
-    set_defaults("Ingress", second)
+    table.set_defaults(second)
 
     assert second == {"status": {"loadBalancer": {}}}
-
-
-def test_every_kind_in_the_table_is_served() -> None:
-    assert DEFAULTS.keys() <= {resource.kind for resource in builtin_resources()}
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ import functools
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.apiserver.kinds.defaults import set_defaults
 from clientgo.apiserver.kinds.generations import GENERATION_FIELDS, raises_generation
 from clientgo.apiserver.kinds.metadata_checks import metadata_checks
 from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
@@ -85,7 +84,6 @@ class BuiltinStrategy(Strategy):
 
     def set_table_defaults(self, obj: Object, *, status_only: bool = False) -> None:
         """Set the defaults of the table in an object, or in its status only, in place."""
-        set_defaults(self.kind, obj)
         if status_only:
             self.table.set_status_defaults(obj)
         else:

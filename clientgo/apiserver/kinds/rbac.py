@@ -8,7 +8,6 @@ from __future__ import annotations
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy
 from clientgo.apiserver.resources.names import PATH_SEGMENT
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema.field_errors import FieldError
 
 
 class RoleStrategy(BuiltinStrategy):
@@ -34,9 +33,3 @@ class RoleBindingStrategy(BuiltinStrategy):
         for subject in obj.get("subjects", ()):
             if subject.get("kind") in ("User", "Group"):
                 subject.setdefault("apiGroup", group)
-
-    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """Return a change of the role."""
-        if new["roleRef"] == old["roleRef"]:
-            return []
-        return [FieldError.invalid("roleRef", new["roleRef"], "cannot change roleRef")]

@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
-from clientgo.apiserver.kinds.defaults import set_defaults
 from clientgo.apiserver.storage.storage import Object, decode, encode
 from clientgo.schema.field_errors import FieldError
 
@@ -63,9 +62,6 @@ _TARGET_TYPES = {
 class FirstAutoscalerStrategy(StatusStrategy):
     """Autoscalers of autoscaling/v1, validated as what is stored."""
 
-    def set_table_defaults(self, obj: Object, *, status_only: bool = False) -> None:
-        """Set nothing: the defaults of the table are those of v2."""
-
     def default(self, obj: Object) -> None:
         """Set the defaults of v2, as v1 shows them."""
         shown = from_latest(to_latest(obj))
@@ -95,7 +91,7 @@ def to_latest(obj: Object) -> Object:
     if "status" in obj:
         latest["status"] = _to_latest_status(obj["status"], kept)
     _annotate(latest, {})
-    set_defaults("HorizontalPodAutoscaler", latest)
+    _LATEST.set_table_defaults(latest)
     return latest
 
 

@@ -231,6 +231,39 @@ _STANDARD_RESOURCES = frozenset(
 _STANDARD_PREFIXES = ("hugepages-", "requests.hugepages-")
 
 
+def _quota_resource(name: str) -> list[str]:
+    """Return the problems of a resource of a quota."""
+    problems = label_key_problems(name)
+    if problems or "/" in name or name.startswith((*_STANDARD_PREFIXES, "count.")):
+        return problems
+    known = name in _STANDARD_RESOURCES - {"storage"}
+    return [] if known else ["must be a standard resource for quota"]
+
+
+def _limit_type(name: str) -> list[str]:
+    problems = label_key_problems(name)
+    if problems or "/" in name or name in ("Container", "PersistentVolumeClaim", "Pod"):
+        return problems
+    return ["must be a standard limit type or fully qualified"]
+
+
+def _finalizer(name: str) -> list[str]:
+    problems = label_key_problems(name)
+    if problems or "/" in name or name in ("foregroundDeletion", "kubernetes", "orphan"):
+        return problems
+    return ["name is neither a standard finalizer name nor is it fully qualified"]
+
+
+def _ingress_host(host: str) -> list[str]:
+    if not _ip(host):
+        return ["must be a DNS name, not an IP address"]
+    if "*" not in host:
+        return DNS_SUBDOMAIN.problems(host)
+    if host.startswith("*.") and not DNS_SUBDOMAIN.problems(host[2:]):
+        return []
+    return ["a wildcard DNS-1123 subdomain must start with '*.', followed by a DNS subdomain"]
+
+
 FORMATS: Final[Mapping[str, Format]] = {
     "absolute-path": _absolute_path,
     "annotations": _annotations,
@@ -248,19 +281,23 @@ FORMATS: Final[Mapping[str, Format]] = {
     "dns-subdomain-prefix": _prefix_of(DNS_SUBDOMAIN.problems),
     "domain-prefixed-path": _domain_prefixed_path,
     "env-name": _matching(_ENV_NAME, "must be printable ASCII characters other than '='"),
+    "finalizer": _finalizer,
     "http-header-name": _matching(_HEADER_NAME, "a valid HTTP header must consist of letters"),
+    "ingress-host": _ingress_host,
     "ip": _ip,
     "iscsi-name": _matching(_ISCSI_NAME, "must be valid format"),
     "label-key": label_key_problems,
     "label-keys": _label_keys,
     "label-value": label_value_problems,
     "labels": _labels,
+    "limit-type": _limit_type,
     "local-path": _local_path,
     "no-backsteps": _no_backsteps,
     "path-segment": PATH_SEGMENT.problems,
     "port": _port,
     "port-name": _port_name,
     "port-number-or-name": _port_number_or_name,
+    "quota-resource": _quota_resource,
     "resource-name": _resource_name,
     "sysctl": _matching(_SYSCTL, "must be the name of a sysctl"),
     "time-zone": _time_zone,

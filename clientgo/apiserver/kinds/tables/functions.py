@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from clientgo.apiserver.kinds.tables.cluster_functions import CLUSTER_FUNCTIONS
 from clientgo.meta.selectors import SelectorError, label_key_problems, selector_from_object
 from clientgo.schema.field_errors import FieldError
 from clientgo.text.quantities import parse_quantity
@@ -129,6 +130,7 @@ def is_overcommitted(resource: str) -> bool:
 
 
 FUNCTIONS: Final[Mapping[str, Check]] = {
+    **CLUSTER_FUNCTIONS,
     "env-field": _field_path(_ENV_FIELDS),
     "resource-field": _resource_field,
     "resource-requirements": _resource_requirements,
