@@ -31,17 +31,18 @@ from clientgo.apiserver.kinds.conversions.events import (
 from clientgo.apiserver.kinds.core import (
     ConfigMapStrategy,
     NamespaceStrategy,
-    PodStrategy,
     SecretStrategy,
 )
 from clientgo.apiserver.kinds.definitions import CrdStrategy
+from clientgo.apiserver.kinds.jobs import JobStrategy
 from clientgo.apiserver.kinds.leases import LeaseStrategy
 from clientgo.apiserver.kinds.network.network_policies import NetworkPolicyStrategy
 from clientgo.apiserver.kinds.network.services import ServiceStrategy
+from clientgo.apiserver.kinds.pods import PodStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
 from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
 from clientgo.apiserver.kinds.workloads import (
-    JobStrategy,
+    DaemonSetStrategy,
     ReplicaSetStrategy,
     ScaledStrategy,
     StatefulSetStrategy,
@@ -65,6 +66,7 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     (_ADMISSION, "ValidatingAdmissionPolicy"): BuiltinStrategy,
     (_ADMISSION, "ValidatingWebhookConfiguration"): WebhookConfigurationStrategy,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): CrdStrategy,
+    ("apps", "DaemonSet"): DaemonSetStrategy,
     ("apps", "Deployment"): ScaledStrategy,
     ("apps", "ReplicaSet"): ReplicaSetStrategy,
     ("apps", "StatefulSet"): StatefulSetStrategy,

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import itertools
 import re
-from collections.abc import Mapping
 from typing import Any
 
 from clientgo.apiserver.kinds.builtin_strategies import (
@@ -17,7 +16,6 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     take,
     text_fields,
 )
-from clientgo.apiserver.kinds.pod_defaults import request_limits
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
@@ -238,72 +236,3 @@ def _label_with_name(metadata: dict[str, Any]) -> None:
             **metadata.get("labels", {}),
             "kubernetes.io/metadata.name": name,
         }
-
-
-# -- pods
-
-
-_COMPLETED = {
-    "Succeeded": "The pod has completed successfully.",
-    "Failed": "The pod failed.",
-}
-"""Messages of the phases in which a pod is completed."""
-
-
-class PodStrategy(StatusStrategy):
-    """Pods. They are stored, not run."""
-
-    selectable_fields = text_fields(
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.nominatedNodeName",
-    )
-
-    def default(self, obj: Object) -> None:
-        """Request what is limited."""
-        request_limits(obj["spec"])
-
-    def row_conditions(self, obj: Object) -> list[dict[str, str]]:
-        """Return that the pod is completed, if it is."""
-        phase = obj.get("status", {}).get("phase", "")
-        if phase not in _COMPLETED:
-            return []
-        message = _COMPLETED[phase]
-        return [{"type": "Completed", "status": "True", "reason": phase, "message": message}]
-
-    def initial_status(self, obj: Object) -> Object:
-        """Return the phase Pending and the quality of service class."""
-        return {"phase": "Pending", "qosClass": _quality_of_service(obj["spec"])}
-
-    def spec_changed(self, new: Object, old: Object) -> bool:
-        """Return True if the spec has changed; the binding to a node does not count."""
-        unbound = ({**pod, "spec": {**pod["spec"], "nodeName": ""}} for pod in (new, old))
-        return super().spec_changed(*unbound)
-
-    def grace_period(self, obj: Object, requested: int | None) -> int:
-        """Return the grace period of a pod that runs on a node; 0 for others."""
-        status = obj.get("status", {})
-        if not obj["spec"].get("nodeName") or status.get("phase") in ("Succeeded", "Failed"):
-            return 0
-        if requested is not None:
-            return requested
-        seconds: int = obj["spec"].get("terminationGracePeriodSeconds", 30)
-        return seconds
-
-
-def _quality_of_service(spec: Mapping[str, Any]) -> str:
-    """Return the quality of service class of a pod."""
-    resources = [item.get("resources", {}) for item in spec["containers"] or ()]
-    if not any(item.get("requests") or item.get("limits") for item in resources):
-        return "BestEffort"
-    guaranteed = all(
-        item.get("limits", {}).keys() >= {"cpu", "memory"}
-        and item.get("requests", item["limits"]) == item["limits"]
-        for item in resources
-    )
-    return "Guaranteed" if guaranteed else "Burstable"

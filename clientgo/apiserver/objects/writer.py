@@ -448,6 +448,8 @@ def _validate_update(target: Target, new: Object, old: Object, subresource: str)
     causes = object_meta.update_causes(new["metadata"], old["metadata"], checks)
     if subresource == "status":
         causes += strategy.validate_status_update(new, old)
+    elif subresource:
+        causes += strategy.validate_subresource_update(subresource, new, old)
     else:
         causes += strategy.validate_update(new, old)
     if causes:

@@ -201,6 +201,12 @@ class Strategy:
         """Return the errors of an update."""
         return []
 
+    def validate_subresource_update(
+        self, subresource: str, new: Object, old: Object
+    ) -> list[FieldError]:
+        """Return the errors of a write to another subresource than the status."""
+        return self.validate_update(new, old)
+
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of a write to the status."""
         return []

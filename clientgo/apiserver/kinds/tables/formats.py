@@ -28,7 +28,7 @@ _CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
 _ENV_NAME = re.compile(r"[\x20-\x3c\x3e-\x7e]+")
 _HEADER_NAME = re.compile(r"[-A-Za-z0-9]+")
 _UNDERSCORED_SUBDOMAIN = re.compile(
-    r"[a-z0-9_](?:[-_a-z0-9]*[a-z0-9_])?(?:\.[a-z0-9_](?:[-_a-z0-9]*[a-z0-9_])?)*"
+    r"_?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:\._?[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*"
 )
 _PORT_NAME = re.compile(r"[-a-z0-9]+")
 _MOST_PORT_NAME = 15

@@ -1,0 +1,110 @@
+"""Jobs: the generated selector and the rules that their table can't say.
+
+Upstream: ``pkg/registry/batch/job/strategy.go`` and ``pkg/apis/batch/validation``.
+"""
+
+from __future__ import annotations
+
+from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, text_fields
+from clientgo.apiserver.kinds.pod_warnings import pod_warnings
+from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.selectors import SelectorError, selector_from_object
+from clientgo.schema.field_errors import FieldError
+
+_LEGACY_UID = "controller-uid"
+_UID_LABELS = (_LEGACY_UID, "batch.kubernetes.io/controller-uid")
+_NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
+
+
+class JobStrategy(StatusStrategy):
+    """Jobs. Their pods are labelled with the name and uid of the job, unless told otherwise."""
+
+    selectable_fields = text_fields("status.successful")
+    orphan_warning = (
+        "child pods are preserved by default when jobs are deleted; set "
+        "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "
+        "this warning"
+    )
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Set the status; generate the selector and its labels."""
+        super().prepare_for_create(obj)
+        if not obj["spec"].get("manualSelector"):
+            _generate_selector(obj)
+
+    def own_errors(self, obj: Object) -> list[FieldError]:
+        """Return the errors of the selector and of the labels of the pods."""
+        selector = obj["spec"].get("selector")
+        labels = obj["spec"]["template"].get("metadata", {}).get("labels", {})
+        errors = [] if selector is not None else [FieldError.required("spec.selector")]
+        if selector is not None and not obj["spec"].get("manualSelector"):
+            errors += _generated_errors(obj, selector, labels)
+        if not _selects(selector, labels):
+            detail = "`selector` does not match template `labels`"
+            path = "spec.template.metadata.labels"
+            errors.append(FieldError.invalid(path, labels, detail))
+        return errors
+
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of an update; the generated selector is not looked at again."""
+        errors = self.table.validate(new, old)
+        selector = new["spec"].get("selector")
+        labels = new["spec"]["template"].get("metadata", {}).get("labels", {})
+        if selector is None:
+            errors.append(FieldError.required("spec.selector"))
+        if not _selects(selector, labels):
+            detail = "`selector` does not match template `labels`"
+            path = "spec.template.metadata.labels"
+            errors.append(FieldError.invalid(path, labels, detail))
+        return errors
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Return what is accepted and probably wrong in the template of the pods."""
+        if old is not None and new["spec"]["template"] == old["spec"]["template"]:
+            return []
+        return pod_warnings(new["spec"]["template"].get("spec", {}), "spec.template.spec")
+
+
+def _generate_selector(obj: Object) -> None:
+    """Label the pods with the job, and select them."""
+    metadata, spec = obj["metadata"], obj["spec"]
+    template = spec["template"].setdefault("metadata", {})
+    labels = template.setdefault("labels", {})
+    shared = metadata.get("labels") == labels
+    for key in _NAME_LABELS:
+        labels.setdefault(key, metadata.get("name", ""))
+    for key in _UID_LABELS:
+        labels.setdefault(key, metadata["uid"])
+    if shared:
+        metadata["labels"] = dict(labels)
+    selector = spec.setdefault("selector", {})
+    matched = selector.setdefault("matchLabels", {})
+    if _LEGACY_UID not in matched:
+        matched[_UID_LABELS[1]] = metadata["uid"]
+
+
+def _generated_errors(obj: Object, selector: Object, labels: Object) -> list[FieldError]:
+    """Return the labels of the pods that differ from the generated ones."""
+    expected = dict.fromkeys(_UID_LABELS, obj["metadata"]["uid"])
+    expected |= dict.fromkeys(_NAME_LABELS, obj["metadata"].get("name", ""))
+    errors = []
+    for key, value in expected.items():
+        path, detail = f"spec.template.metadata.labels[{key}]", f"must be '{value}'"
+        if key not in labels:
+            errors.append(FieldError.required(path, detail))
+        elif labels[key] != value:
+            errors.append(FieldError.invalid(path, labels, detail))
+    if not _selects(selector, expected):
+        detail = "`selector` not auto-generated"
+        errors.append(FieldError.invalid("spec.selector", selector, detail))
+    return errors
+
+
+def _selects(selector: Object | None, labels: Object) -> bool:
+    """Return True if a selector selects pods with some labels, or can't be read."""
+    if selector is None:
+        return False
+    try:
+        return selector_from_object(selector).matches(labels)
+    except SelectorError:
+        return True

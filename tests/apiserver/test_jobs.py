@@ -1,0 +1,67 @@
+"""Jobs: the generated selector."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver.kinds.builtin_resources import builtin_resources
+from clientgo.apiserver.kinds.jobs import JobStrategy
+
+JOBS = JobStrategy("batch/v1", "Job")
+RESOURCE = next(item for item in builtin_resources() if item.plural == "jobs")
+
+
+def job(labels: dict[str, str] | None = None, **spec: Any) -> dict[str, Any]:
+    """Return a new job, with fields of its spec and labels of its template."""
+    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+    template = {"metadata": {"labels": labels or {}}, "spec": pod}
+    obj = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j", "uid": "u"},
+        "spec": {"template": template, **spec},
+    }
+    new = JOBS.decode(RESOURCE, obj).obj
+    JOBS.prepare_for_create(new)
+    return new
+
+
+def causes(obj: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return field and reason of the causes of a new job."""
+    return sorted((e.field, e.reason.value.removeprefix("FieldValue")) for e in JOBS.validate(obj))
+
+
+def test_the_pods_of_a_job_are_selected_by_its_uid() -> None:
+    obj = job({"a": "b"})
+    generated = {
+        "batch.kubernetes.io/controller-uid": "u",
+        "batch.kubernetes.io/job-name": "j",
+        "controller-uid": "u",
+        "job-name": "j",
+    }
+    assert obj["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": "u"}}
+    assert obj["spec"]["template"]["metadata"]["labels"] == {"a": "b", **generated}
+    assert obj["metadata"]["labels"] == {"a": "b", **generated}
+    assert causes(obj) == []
+
+
+def test_a_manual_selector_is_left_alone_and_must_match() -> None:
+    selector = {"matchLabels": {"a": "b"}}
+    assert causes(job({"a": "b"}, manualSelector=True, selector=selector)) == []
+    assert causes(job({"a": "c"}, manualSelector=True, selector=selector)) == [
+        ("spec.template.metadata.labels", "Invalid")
+    ]
+    assert causes(job({"a": "c"}, manualSelector=True)) == [
+        ("spec.selector", "Required"),
+        ("spec.template.metadata.labels", "Invalid"),
+    ]
+
+
+@pytest.mark.parametrize("key", ["controller-uid", "batch.kubernetes.io/controller-uid"])
+def test_a_label_that_would_be_generated_may_not_have_another_value(key: str) -> None:
+    expected = [(f"spec.template.metadata.labels[{key}]", "Invalid")]
+    if "/" in key:
+        expected.insert(0, ("spec.template.metadata.labels", "Invalid"))
+    assert causes(job({key: "other"})) == expected

@@ -1,0 +1,149 @@
+"""Pods: what an update and each subresource may change, and what is warned of."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver.kinds.builtin_resources import builtin_resources
+from clientgo.apiserver.kinds.pod_warnings import pod_warnings
+from clientgo.apiserver.kinds.pods import PodStrategy
+
+PODS = PodStrategy("v1", "Pod")
+RESOURCE = next(item for item in builtin_resources() if item.plural == "pods")
+
+
+def pod(**spec: Any) -> dict[str, Any]:
+    """Return a pod as it is stored, with fields of its spec."""
+    containers = [{"name": "c", "image": "i:1"}]
+    obj = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "a", "creationTimestamp": "2024-01-02T03:04:05Z"},
+        "spec": {"containers": containers, **spec},
+    }
+    stored = PODS.decode(RESOURCE, copy.deepcopy(obj)).obj
+    PODS.prepare_for_create(stored)
+    return stored
+
+
+def causes(
+    new: dict[str, Any], old: dict[str, Any], subresource: str = ""
+) -> list[tuple[str, str]]:
+    """Return field and reason of the causes of an update."""
+    if subresource:
+        errors = PODS.validate_subresource_update(subresource, new, old)
+    else:
+        errors = PODS.validate_update(new, old)
+    return sorted((e.field, e.reason.value.removeprefix("FieldValue")) for e in errors)
+
+
+GATE = [{"name": "example.com/a"}]
+TOLERATION = {"key": "a", "operator": "Exists"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ({}, {"containers": [{"name": "c", "image": "other"}]}),
+        ({}, {"activeDeadlineSeconds": 5}),
+        ({"activeDeadlineSeconds": 5}, {"activeDeadlineSeconds": 4}),
+        ({"tolerations": [TOLERATION]}, {"tolerations": [{**TOLERATION, "value": ""}, TOLERATION]}),
+        ({"schedulingGates": GATE}, {}),
+        ({"schedulingGates": GATE}, {"nodeSelector": {"a": "b"}, "schedulingGates": GATE}),
+    ],
+)
+def test_an_update_may_change_some_fields(old: dict[str, Any], new: dict[str, Any]) -> None:
+    changed, before = pod(**new), pod(**old)
+    policy = before["spec"]["containers"][0]["imagePullPolicy"]
+    changed["spec"]["containers"][0]["imagePullPolicy"] = policy
+    assert causes(changed, before) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({}, {"hostname": "h"}, [("spec", "Forbidden")]),
+        ({}, {"nodeSelector": {"a": "b"}}, [("spec", "Forbidden")]),
+        (
+            {},
+            {"containers": [{"name": "c", "image": "i:1"}, {"name": "d", "image": "i:1"}]},
+            [("spec.containers", "Forbidden")],
+        ),
+        (
+            {},
+            {"initContainers": [{"name": "d", "image": "i:1"}]},
+            [("spec.initContainers", "Forbidden")],
+        ),
+        (
+            {"activeDeadlineSeconds": 5},
+            {"activeDeadlineSeconds": 6},
+            [("spec.activeDeadlineSeconds", "Invalid")],
+        ),
+        ({"activeDeadlineSeconds": 5}, {}, [("spec.activeDeadlineSeconds", "Invalid")]),
+        ({"tolerations": [TOLERATION]}, {}, [("spec.tolerations", "Forbidden")]),
+        ({}, {"schedulingGates": GATE}, [("spec.schedulingGates[0].name", "Forbidden")]),
+        (
+            {"schedulingGates": GATE, "nodeSelector": {"a": "b"}},
+            {"schedulingGates": GATE},
+            [("spec.nodeSelector", "Invalid")],
+        ),
+    ],
+)
+def test_an_update_may_not_change_others(
+    old: dict[str, Any], new: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    assert causes(pod(**new), pod(**old)) == expected
+
+
+def test_ephemeral_containers_are_only_added() -> None:
+    debug = {"name": "d", "image": "x"}
+    old, new = pod(), pod(hostname="ignored")
+    new["spec"]["ephemeralContainers"] = [debug]
+    PODS.prepare_for_subresource("ephemeralcontainers", new, old)
+    assert "hostname" not in new["spec"]
+    new = PODS.decode(RESOURCE, new).obj
+    assert causes(new, old, "ephemeralcontainers") == []
+    assert causes(old, new, "ephemeralcontainers") == [("spec.ephemeralContainers", "Forbidden")]
+    assert causes(new, old) == [("spec", "Forbidden")]
+
+
+def test_a_resize_keeps_the_quality_of_service_and_all_resources() -> None:
+    def resized(**requests: str) -> dict[str, Any]:
+        container = {"name": "c", "image": "i:1", "resources": {"requests": requests}}
+        return pod(containers=[container])
+
+    old = resized(cpu="1", memory="1Gi")
+    assert causes(resized(cpu="2", memory="1Gi"), old, "resize") == []
+    path = "spec.containers[0].resources.requests"
+    assert causes(resized(cpu="2"), old, "resize") == [(path, "Forbidden")]
+    assert causes(resized(cpu="1"), pod(), "resize") == [("spec", "Invalid")]
+
+
+def test_a_gated_pod_says_that_it_waits_and_a_negative_grace_period_is_one() -> None:
+    obj = pod(schedulingGates=GATE, terminationGracePeriodSeconds=-5)
+    assert obj["status"]["conditions"][0]["reason"] == "SchedulingGated"
+    assert obj["spec"]["terminationGracePeriodSeconds"] == 1
+
+
+def test_duplicates_and_fractions_of_bytes_are_warned_of() -> None:
+    port = {"containerPort": 80, "name": "http", "protocol": "TCP"}
+    spec = {
+        "containers": [
+            {"env": [{"name": "A"}, {"name": "A"}], "ports": [port]},
+            {"ports": [port], "resources": {"limits": {"memory": "100m", "cpu": "100m"}}},
+        ],
+        "hostAliases": [{"ip": "1.2.3.4"}, {"ip": "1.2.3.4"}],
+        "imagePullSecrets": [{"name": ""}, {"name": "s"}, {"name": "s"}],
+    }
+    assert [text.partition(": ")[0] for text in pod_warnings(spec, "spec")] == [
+        "spec.hostAliases[1].ip",
+        "spec.imagePullSecrets[0]",
+        "spec.imagePullSecrets[2]",
+        "spec.containers[0].env[1]",
+        "spec.containers[1].resources.limits[memory]",
+        "spec.containers[1].ports[0]",
+        "spec.containers[1].ports[0]",
+    ]
