@@ -52,6 +52,17 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             ],
         ),
         (
+            "two_versions",
+            [
+                "an old client creates a disk of 10Gi",
+                "a new client reads 10 gigabytes",
+                "the operator, which knows v1 alone, has reported to the old client",
+                "a change in v1 reaches the watch of v1alpha1",
+                "the old client grows it, and the tier stays: 30, fast",
+                "stored in v1",
+            ],
+        ),
+        (
             "schema_poller",
             [
                 "the schema is there",
@@ -97,7 +108,9 @@ def test_an_example_runs_on_a_cluster_that_does_not_know_its_kind_yet(
         running.stop()
 
 
-@pytest.mark.parametrize("arguments", [["dynamic_informer.py"], ["schema_poller"]])
+@pytest.mark.parametrize(
+    "arguments", [["dynamic_informer.py"], ["schema_poller"], ["two_versions"]]
+)
 def test_an_example_without_its_argument_says_how_it_is_used(arguments: list[str]) -> None:
     with pytest.raises(AssertionError, match="usage: python"):
         printed_by(*arguments)
