@@ -9,21 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
-from typing import Any, Final
 
-from clientgo.cache import SharedIndexInformer
+from clientgo.informers import check_alive, check_synced
 from clientgo.leaderelection import LeaderHealth
 from clientgo.metrics import set_default_provider
 from clientgo.serving import HealthChecks, Server
 from sample_controller.controller import Controller
 from sample_controller.options import Options
-
-LONGEST_SILENCE: Final = 900.0
-"""Seconds. A server ends every watch within ten minutes, so a longer silence is a failure."""
-
-
-class UnhealthyError(Exception):
-    """An informer has ended, or does not receive anything."""
 
 
 def count_metrics() -> None:
@@ -58,7 +50,7 @@ def liveness(controller: Controller, election: LeaderHealth) -> HealthChecks:
     """Return the checks that fail when this process cannot do its work any more."""
     checks = HealthChecks("healthz")
     for informer in controller.informers:
-        checks.add(f"informer-{informer.name}", partial(check_informer, informer))
+        checks.add(f"informer-{informer.name}", partial(check_alive, informer))
     checks.add("workers", controller.check_workers)
     checks.add(election.name, election.check)
     return checks
@@ -70,19 +62,3 @@ def readiness(controller: Controller) -> HealthChecks:
     for informer in controller.informers:
         checks.add(f"informer-sync-{informer.name}", partial(check_synced, informer))
     return checks
-
-
-def check_informer(informer: SharedIndexInformer[Any]) -> None:
-    """Raise if an informer has ended, or has received nothing for too long."""
-    statistics = informer.statistics()
-    if statistics.stopped:
-        raise UnhealthyError(f"the informer of {informer.name} has ended")
-    silence = statistics.reflector and statistics.reflector.seconds_since_heard
-    if silence and silence > LONGEST_SILENCE:
-        raise UnhealthyError(f"the informer of {informer.name} received nothing for {silence:g} s")
-
-
-def check_synced(informer: SharedIndexInformer[Any]) -> None:
-    """Raise if an informer has not had its first list."""
-    if not informer.has_synced():
-        raise UnhealthyError(f"the cache of {informer.name} is empty: {informer.last_error()}")

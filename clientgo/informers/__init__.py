@@ -14,6 +14,7 @@ from clientgo.informers.dynamic_informer_factory import (
     DynamicInformerFactory,
     MetadataInformerFactory,
 )
+from clientgo.informers.health import UnhealthyError, check_alive, check_synced
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.informers.shared_informer_factory import (
     SharedInformerFactory,
@@ -27,4 +28,8 @@ __all__ = [
     "InformerFactory",
     "ResourceInformer",
     "UnknownResourceError",
+    # health
+    "UnhealthyError",
+    "check_alive",
+    "check_synced",
 ]

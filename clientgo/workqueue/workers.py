@@ -33,6 +33,7 @@ def run_workers(
     name: str = "worker",
     guard: Callable[[], object] | None = None,
     drain: bool = False,
+    expected: tuple[type[Exception], ...] = (),
 ) -> None:
     """Handle keys until `stop` is set; then shut the queue down and return.
 
@@ -44,13 +45,17 @@ def run_workers(
 
         run_workers(leadership.stop, queue, sync, guard=leadership.check)
 
+    A key whose handling raises is added again, rate-limited, and the failure is logged as a
+    warning. ``expected`` are errors that happen in normal work, such as conflicts with a cache
+    that is behind: they are logged at INFO, without a traceback.
+
     Blocks. Raises what `guard` raised, and what `handle` raised if that is no `Exception`, such
     as the SystemExit of `sys.exit()`: the other workers finish their key first. Raises ValueError
     for fewer than one worker.
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, not {workers}")
-    _Workers(stop, queue, handle, guard, drain=drain).run(workers, name)
+    _Workers(stop, queue, handle, guard, drain=drain, expected=expected).run(workers, name)
 
 
 class _Workers(Generic[T]):
@@ -64,12 +69,14 @@ class _Workers(Generic[T]):
         guard: Callable[[], object] | None,
         *,
         drain: bool,
+        expected: tuple[type[Exception], ...],
     ) -> None:
         self._stop = stop
         self._queue = queue
         self._handle = handle
         self._guard = guard
         self._drain = drain
+        self._expected = expected
         self._ending = StopEvent()
         self._lock = threading.Lock()
         self._running = 0
@@ -150,13 +157,15 @@ class _Workers(Generic[T]):
         with self._lock:
             before = self._failing.get(key)
             self._failing[key] = failure
+        expected = isinstance(error, self._expected)
+        first = logging.INFO if expected else logging.WARNING
         _log.log(
-            logging.DEBUG if failure == before else logging.WARNING,
+            logging.DEBUG if failure == before else first,
             "%s: %s; trying again later (failure %d)",
             key,
             failure,
             self._queue.num_requeues(key) + 1,
-            exc_info=before is None,
+            exc_info=before is None and not expected,
         )
 
     def _log_recovery(self, key: T) -> None:

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from clientgo.cache import wait_for_cache_sync
+from clientgo.informers import health
 from clientgo.leaderelection import LeaderHealth, LeaseExpiredError
 from clientgo.meta import ForbiddenError
 from clientgo.serving import HealthChecks, Request
-from sample_controller import endpoints
 from sample_controller.endpoints import liveness, readiness
 from tests.sample_controller.test_controller import World, failing, new_foo
 
@@ -98,7 +98,7 @@ def test_an_informer_that_hears_nothing_is(monkeypatch: pytest.MonkeyPatch) -> N
     world.factory.start(stop)
     try:
         assert wait_for_cache_sync(stop, *world.controller.informers)
-        monkeypatch.setattr(endpoints, "LONGEST_SILENCE", -1.0)
+        monkeypatch.setattr(health, "LONGEST_SILENCE", -1.0)
 
         assert "[-]informer-Foo failed: reason withheld" in alive(world)[1]
     finally:

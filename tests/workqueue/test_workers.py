@@ -168,3 +168,23 @@ def test_no_workers_are_refused() -> None:
 
     with pytest.raises(ValueError, match="at least 1"):
         run_workers(threading.Event(), queue, print, workers=0)
+
+
+def test_an_expected_failure_is_retried_without_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    queue: RateLimitingQueue[str] = RateLimitingQueue()
+    stop = threading.Event()
+    answers = iter([KeyError("behind"), None])
+
+    def handle(key: str) -> None:
+        answer = next(answers)
+        if answer is not None:
+            raise answer
+        stop.set()
+
+    queue.add("a")
+    with caplog.at_level(logging.INFO):
+        run_workers(stop, queue, handle, expected=(KeyError,))
+
+    [record] = [record for record in caplog.records if "behind" in record.message]
+    assert record.levelno == logging.INFO
+    assert not record.exc_info

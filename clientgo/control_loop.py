@@ -1,0 +1,190 @@
+"""What every controller on informers and a queue repeats: connect, start, wait, work, stop.
+
+::
+
+    informers ──► handlers ──► queue of keys ──► workers ──► sync(key)
+        └── wait until all have their first list, wait to be elected ──┘
+
+Promises: workers start when the caches are filled and, with a ``lease``, when this process leads;
+:meth:`ControlLoop.run` returns when they have ended. A key whose ``sync`` raises is retried with a
+growing delay.
+
+Does not promise finalizers, a status or ownership: that is ``sync``, or ``clientgo.operator``.
+
+client-go has no such helper; controller-runtime's builder covers the same ground.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from typing import Any, TypeVar
+
+from clientgo.cache import DeletedFinalStateUnknown, Lister
+from clientgo.client import Client
+from clientgo.informers import SharedInformerFactory, check_alive, check_synced
+from clientgo.leaderelection import (
+    USUAL_TIMING,
+    Ending,
+    LeaderElectionConfig,
+    Leadership,
+    LeadershipLostError,
+    Timing,
+    lease_lock_from_config,
+    run_or_raise,
+    unique_identity,
+)
+from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, Resource
+from clientgo.metrics import set_default_provider
+from clientgo.serving import HealthChecks, Server
+from clientgo.workqueue import RateLimitingQueue, run_workers
+
+R = TypeVar("R", bound=Resource)
+
+Keys = Callable[[Any], Iterable[ObjectName]]
+"""From an object that has changed to the keys that need a sync."""
+
+Sync = Callable[[ObjectName], float | None]
+"""Bring one object into its desired state; return after how many seconds to look again, or None."""
+
+
+class ControlLoop:
+    """The parts of one controller::
+
+        loop = ControlLoop(client, "greeter")
+        config_maps = loop.watch(ConfigMap)
+        loop.run(sync, stop)
+
+    ``lease`` (``namespace/name``): work only while this process leads. ``health`` and ``metrics``
+    are addresses such as ``":8081"``: serve ``/healthz`` and ``/readyz``, and ``/metrics``. The
+    parts are public and can be used beside this class: ``queue``, ``factory``.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        name: str,
+        *,
+        namespace: str = "",
+        resync: float = 0.0,
+        lease: str = "",
+        timing: Timing = USUAL_TIMING,
+        health: str = "",
+        metrics: str = "",
+    ) -> None:
+        if metrics:
+            from clientgo.metrics.prometheus import PrometheusProvider
+
+            set_default_provider(PrometheusProvider())  # before the parts that count are made
+        self.name = name
+        self.queue: RateLimitingQueue[ObjectName] = RateLimitingQueue(name=name)
+        self.factory = SharedInformerFactory(client, resync, namespace=namespace)
+        self.serves: dict[str, tuple[str, int]] = {}
+        """Host and port of ``health`` and ``metrics``, while they are served."""
+        self._client = client
+        self._lease = lease
+        self._timing = timing
+        self._health = health
+        self._metrics = metrics
+        self._kinds: list[type[Resource]] = []
+
+    def watch(self, kind: type[R], keys: Keys | None = None) -> Lister[R]:
+        """Queue keys when an object of a kind changes; return the reader of its cache.
+
+        By default the key is the object's own. ``keys`` is also given the last known state of
+        deleted objects. Call it before ``run``.
+        """
+        keys = keys or own_key
+
+        def enqueue(obj: Any) -> None:
+            if isinstance(obj, DeletedFinalStateUnknown):
+                obj = obj.obj
+            for key in () if obj is None else keys(obj):
+                self.queue.add(key)
+
+        def on_update(old: Any, new: Any) -> None:
+            enqueue(old)  # it may have led to other keys
+            enqueue(new)
+
+        self.factory.informer_for(kind).add_event_handler(
+            on_add=enqueue, on_update=on_update, on_delete=enqueue
+        )
+        self._kinds.append(kind)
+        return self.factory.lister_for(kind)
+
+    def run(self, sync: Sync, stop: threading.Event, *, workers: int = 2) -> None:
+        """Work until ``stop`` is set. Blocks; returns when the workers have ended.
+
+        Raises :class:`~clientgo.leaderelection.LeadershipLostError` if another process leads now:
+        exit, to be restarted. Raises :class:`~clientgo.serving.ServingError` for an address that
+        is taken.
+        """
+
+        def handle(key: ObjectName) -> None:
+            delay = sync(key)
+            if delay is not None:
+                self.queue.add_after(key, delay)
+
+        def work(stop: threading.Event, guard: Callable[[], object] | None = None) -> None:
+            self.factory.wait_for_cache_sync(stop)
+            run_workers(
+                stop,
+                self.queue,
+                handle,
+                workers=workers,
+                name=self.name,
+                guard=guard,
+                expected=(ConflictError, AlreadyExistsError),  # the cache was behind
+            )
+
+        with self.factory, self._serving():
+            # A standby fills its caches too, so that it can work as soon as it leads.
+            self.factory.start(stop)
+            if not self._lease:
+                work(stop)
+            elif self._lead(lambda term: work(term.stop, term.check), stop) is Ending.LOST:
+                raise LeadershipLostError(f"{self.name}: another process has taken {self._lease}")
+
+    def _lead(self, work: Callable[[Leadership], object], stop: threading.Event) -> Ending:
+        namespace, _, name = self._lease.rpartition("/")
+        lock = lease_lock_from_config(
+            self._client.config,
+            namespace or "default",
+            name,
+            unique_identity(),
+            timing=self._timing,
+        )
+        config = LeaderElectionConfig(
+            lock=lock,
+            timing=self._timing,
+            on_started_leading=work,
+            on_stopped_leading=lambda _led: None,
+        )
+        return run_or_raise(config, stop)
+
+    @contextmanager
+    def _serving(self) -> Iterator[None]:
+        with ExitStack() as stack:
+            if self._health:
+                healthy, ready = HealthChecks("healthz"), HealthChecks("readyz")
+                for kind in dict.fromkeys(self._kinds):
+                    informer = self.factory.informer_for(kind)
+                    healthy.add(f"informer-{informer.name}", partial(check_alive, informer))
+                    ready.add(f"informer-sync-{informer.name}", partial(check_synced, informer))
+                pages = {"/healthz": healthy.respond, "/readyz": ready.respond}
+                server = stack.enter_context(Server(self._health, pages, name="health"))
+                self.serves["health"] = server.bound
+            if self._metrics:
+                from clientgo.serving.metrics import metrics_handler
+
+                page = {"/metrics": metrics_handler()}
+                server = stack.enter_context(Server(self._metrics, page, name="metrics"))
+                self.serves["metrics"] = server.bound
+            yield
+
+
+def own_key(obj: Resource) -> Iterable[ObjectName]:
+    """The key of the object itself."""
+    return (ObjectName.of(obj),)

@@ -1,0 +1,128 @@
+"""The helper that connects informers, a queue and workers."""
+
+from __future__ import annotations
+
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from queue import SimpleQueue
+
+import pytest
+
+from clientgo.api.coordination_v1 import Lease
+from clientgo.api.core_v1 import ConfigMap, Secret
+from clientgo.client import Client
+from clientgo.control_loop import ControlLoop
+from clientgo.leaderelection import LeadershipLostError, Timing
+from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.serving import ServingError
+from tests.background import Background
+
+QUICK = Timing(lease_duration=2.0, renew_deadline=1.5, retry_period=0.1)
+A = ObjectName("default", "a")
+
+
+def config_map(name: str, **labels: str) -> ConfigMap:
+    return ConfigMap(metadata=ObjectMeta(name=name, namespace="default", labels=labels))
+
+
+@contextmanager
+def running(
+    loop: ControlLoop, sync: Callable[[ObjectName], float | None]
+) -> Iterator[threading.Event]:
+    stop = threading.Event()
+    thread = Background(lambda: loop.run(sync, stop))
+    try:
+        yield stop
+    finally:
+        stop.set()
+        thread.result()
+
+
+def test_objects_that_exist_change_and_go_are_synced(kube_client: Client) -> None:
+    maps = kube_client.resource(ConfigMap).namespace("default")
+    maps.create(config_map("a"))
+    loop = ControlLoop(kube_client, "test")
+    cache = loop.watch(ConfigMap)
+    seen: SimpleQueue[tuple[str, bool]] = SimpleQueue()
+
+    def sync(name: ObjectName) -> None:
+        if name.name != "kube-root-ca.crt":
+            seen.put((name.name, any(x.metadata.name == name.name for x in cache.list())))
+
+    with running(loop, sync):
+        assert seen.get(timeout=30) == ("a", True)
+        maps.create(config_map("b"))
+        assert seen.get(timeout=30) == ("b", True)
+        maps.delete("b")
+        assert seen.get(timeout=30) == ("b", False)
+
+
+def test_other_kinds_are_mapped_to_keys(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test")
+    loop.watch(Secret, lambda secret: [ObjectName("default", secret.metadata.labels["for"])])
+    seen: SimpleQueue[ObjectName] = SimpleQueue()
+
+    with running(loop, lambda name: seen.put(name)):
+        secret = Secret(metadata=ObjectMeta(name="s", labels={"for": "a"}))
+        kube_client.resource(Secret).namespace("default").create(secret)
+        assert seen.get(timeout=30) == A
+
+
+def test_a_key_that_fails_is_retried_and_one_that_asks_comes_back(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test")
+    answers = iter([ValueError("no"), 0.01, None])
+    calls: SimpleQueue[object] = SimpleQueue()
+
+    def sync(name: ObjectName) -> float | None:
+        answer = next(answers)
+        calls.put(answer)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    with running(loop, sync):
+        loop.queue.add(A)
+        assert isinstance(calls.get(timeout=30), ValueError)
+        assert [calls.get(timeout=30), calls.get(timeout=30)] == [0.01, None]
+
+
+def test_only_the_leader_works_and_a_lost_lease_ends_it(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test", lease="default/test", timing=QUICK)
+    synced = threading.Event()
+    stop = threading.Event()
+    loop.queue.add(A)
+    thread = Background(lambda: loop.run(lambda _: synced.set(), stop))
+    assert synced.wait(30)
+    leases = kube_client.resource(Lease).namespace("default")
+    assert leases.get("test").spec.holder_identity
+
+    leases.patch("test", {"spec": {"holderIdentity": "other", "leaseDurationSeconds": 3600}})
+
+    with pytest.raises(LeadershipLostError, match="another process has taken default/test"):
+        thread.result()
+
+
+def test_health_and_metrics_are_served_if_asked_for(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test", health="127.0.0.1:0")
+    loop.watch(ConfigMap)
+    synced = threading.Event()
+    loop.queue.add(A)
+
+    with running(loop, lambda _: synced.set()):
+        assert synced.wait(30)
+        for page in ("healthz", "readyz"):
+            host, port = loop.serves["health"]
+            url = f"http://{host}:{port}/{page}?verbose"
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                text = answer.read().decode()
+            assert "informer" in text
+            assert answer.status == 200
+
+
+def test_an_address_that_is_taken_is_an_error(kube_client: Client) -> None:
+    with pytest.raises(ServingError):
+        ControlLoop(kube_client, "test", health="256.0.0.1:1").run(
+            lambda _: None, threading.Event()
+        )
