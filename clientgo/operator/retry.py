@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.durations import Duration, positive_seconds, seconds
@@ -45,14 +45,32 @@ class RetryState:
     """Wall clock, Unix seconds."""
 
 
+@runtime_checkable
 class RetryPolicy(Protocol):
-    """Decides after a failure. Any object with this method will do; called from several threads.
+    """Decides after a failure; called from several threads.
 
-    ``max_attempts``, ``reset_on_generation`` and ``after_exhaustion`` are read if they are there.
+    A subclass needs only :meth:`delay`. Any object with such a method will do as a setting; see
+    :func:`policy_of`.
     """
 
     def delay(self, state: RetryState, error: Exception, /) -> float | None:
         """Seconds until the next retry, or None for no more retries."""
+
+    @property
+    def max_attempts(self) -> int | None:
+        """After how many retries it gives up; None if never, or if it does not say."""
+        return None
+
+    @property
+    def reset_on_generation(self) -> bool:
+        """True: a new generation of the object gets all attempts again."""
+        return False
+
+    @property
+    def after_exhaustion(self) -> AfterExhaustion:
+        """``"max_interval"`` runs the object again when the safety timer ends, ``"wait"`` only
+        when something happens."""
+        return "max_interval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +104,7 @@ class ExponentialRetry:
 
 
 @dataclass(frozen=True, slots=True)
-class NoRetry:
-    """No retry: the object is looked at again when it changes."""
-
-    max_attempts: int = 0
-    reset_on_generation: bool = False
-    after_exhaustion: AfterExhaustion = "max_interval"
-
-    def delay(self, _state: RetryState, _error: Exception, /) -> float | None:
-        return None
-
-
-@dataclass(frozen=True, slots=True)
-class BestPracticeRetry:
+class BestPracticeRetry(RetryPolicy):
     """Waits twice as long as the last failure was ago, by the object's status.
 
     Where the status has no failure, the delay doubles with each attempt. Never less than ``first``,
@@ -110,7 +116,6 @@ class BestPracticeRetry:
     first: float = 2.0
     cap: float = 21600.0
     source: BackoffSource = "status"
-    max_attempts: None = None
 
     def delay(self, state: RetryState, _error: Exception, /) -> float:
         elapsed = _since_noted_failure(state) if self.source == "status" else None
@@ -209,9 +214,9 @@ def best_practice(
     return BestPracticeRetry(positive_seconds(first, "first"), positive_seconds(cap, "cap"), source)
 
 
-def none() -> NoRetry:
-    """No retries."""
-    return NoRetry()
+def none() -> ExponentialRetry:
+    """No retries: the object runs again when it changes."""
+    return exponential(max_attempts=0)
 
 
 PRESETS: Final[Mapping[str, Callable[[], RetryPolicy]]] = {
@@ -235,8 +240,22 @@ def policy_of(given: Any, config: Any) -> RetryPolicy:
         found = found() if build is None else build(config)
     if not callable(getattr(found, "delay", None)):
         raise ConfigError(f"{given!r} is no retry policy: it has no delay(state, error)")
-    policy: RetryPolicy = found
-    return policy
+    if isinstance(found, RetryPolicy):
+        return found
+    said = {name: getattr(found, name) for name in _Adapted.OPTIONAL if hasattr(found, name)}
+    return _Adapted(found.delay, **said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Adapted:
+    """The policy of an object with ``delay`` that lacks some of the rest."""
+
+    OPTIONAL: ClassVar = ("max_attempts", "reset_on_generation", "after_exhaustion")
+
+    delay: Callable[[RetryState, Exception], float | None]
+    max_attempts: int | None = None
+    reset_on_generation: bool = False
+    after_exhaustion: AfterExhaustion = "max_interval"
 
 
 def _named(name: str) -> Any:
@@ -250,17 +269,3 @@ def _named(name: str) -> Any:
             f"there is no retry policy {name!r}; write package.module:Class, or one of "
             + ", ".join(PRESETS)
         ) from error
-
-
-def retry_limit(policy: RetryPolicy) -> int | None:
-    """After how many retries a policy gives up; None if never, or if it does not say."""
-    limit: int | None = getattr(policy, "max_attempts", None)
-    return limit
-
-
-def resets_on_generation(policy: RetryPolicy) -> bool:
-    return bool(getattr(policy, "reset_on_generation", False))
-
-
-def safety_timer_after_exhaustion(policy: RetryPolicy) -> bool:
-    return bool(getattr(policy, "after_exhaustion", "max_interval") == "max_interval")

@@ -1,6 +1,6 @@
-"""The sample controller once more, on the operator layer: what is left is what it is about.
+"""The sample controller, written with the operator layer.
 
-It does what ``sample_controller`` does, and passes the same tests; compare the two.
+It does what ``sample_controller`` does and passes the same tests.
 """
 
 from __future__ import annotations

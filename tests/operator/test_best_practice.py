@@ -400,7 +400,7 @@ def test_without_a_note_the_delay_doubles_with_each_attempt() -> None:
 # Policies by name
 
 
-class Stubborn:
+class Stubborn(retry.RetryPolicy):
     """A policy of somebody's own."""
 
     def __init__(self, pause: float = 1.0) -> None:
@@ -428,6 +428,23 @@ def test_a_policy_may_be_given_by_its_class_or_name(make_world: Callable[..., Wo
     assert policy(make_world(), f"{here}:Stubborn").pause == 1.0
     assert policy(make_world(), f"{here}:Configured", pause=9.0).pause == 9.0
     assert policy(make_world(), "best_practice") == retry.best_practice()
+
+
+def test_an_object_with_a_delay_is_a_policy_and_may_limit_its_attempts(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-RTY-17: what it does not have is as in RetryPolicy."""
+
+    class Own:
+        max_attempts = 3
+
+        def delay(self, state: RetryState, _error: Exception) -> float:
+            return 7.0 + state.attempt
+
+    found = policy(make_world(), Own())
+    assert found.delay(RetryState(attempt=1), ValueError()) == 8.0
+    assert (found.max_attempts, found.reset_on_generation) == (3, False)
+    assert found.after_exhaustion == "max_interval"
 
 
 @pytest.mark.parametrize("given", ["nothing", "os:nothing", "no.such:Policy", object(), "os:path"])

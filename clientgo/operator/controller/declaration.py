@@ -7,8 +7,9 @@ Source: controller-runtime pkg/controller Options; Java Operator SDK ControllerC
 
 from __future__ import annotations
 
+import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, TypedDict, TypeVar, Unpack
 
@@ -19,7 +20,6 @@ from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.runs.rate_limit import RateLimit
-from clientgo.operator.settings import check_names
 from clientgo.operator.sources.kind_source import KindSource, owned
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
@@ -185,6 +185,15 @@ class ControllerSettings(TypedDict, total=False):
     reporter: StatusReporter | None
     allow_duplicate_name: bool
     extra: Mapping[str, Any]
+
+
+def check_names(names: Iterable[str], known: Collection[str], owner: str) -> None:
+    """Raise ``ConfigError`` for a setting that ``owner`` does not have, with what is near."""
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise ConfigError(f"{owner} has no setting {name!r}{hint}")
 
 
 def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:

@@ -17,10 +17,9 @@ from clientgo.operator.cache.scope import (
     namespace_set,
     own_namespace,
 )
-from clientgo.operator.controller.declaration import ControllerConfig, changed_config
+from clientgo.operator.controller.declaration import ControllerConfig, changed_config, check_names
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
-from clientgo.operator.settings import check_names
 from clientgo.operator.webhooks import WebhookOptions
 
 OFF = "0"

@@ -36,13 +36,7 @@ from clientgo.clock import nanoseconds
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.durations import instant
 from clientgo.operator.errors import Retry, TerminalError
-from clientgo.operator.retry import (
-    RetryPolicy,
-    RetryState,
-    resets_on_generation,
-    retry_limit,
-    safety_timer_after_exhaustion,
-)
+from clientgo.operator.retry import RetryPolicy, RetryState
 from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.runs.transient import TRANSIENT_RETRY, is_transient
 from clientgo.workqueue import LOW_PRIORITY
@@ -357,7 +351,7 @@ class ObjectState:
         self.last_known = None
 
     def retry_info(self) -> RetryInfo:
-        limit = retry_limit(self._settings.retry)
+        limit = self._settings.retry.max_attempts
         is_last = limit is not None and self.attempt >= limit
         if self.last_error is None and not is_last:
             return NO_FAILURE
@@ -407,7 +401,7 @@ class ObjectState:
         policy = self._settings.retry
         if self.last_error is None:
             self._first_failure, self._failed_generation = wall, generation
-        elif generation > self._failed_generation and resets_on_generation(policy):
+        elif generation > self._failed_generation and policy.reset_on_generation:
             self.attempt, self.exhausted, self._failed_generation = 0, False, generation
         self.last_error, self._last_failed = run.error, now
         if self._cause is None and self._blocked_until is None:
@@ -423,7 +417,7 @@ class ObjectState:
         if self.timer is not None:
             return self.timer
         max_interval = self._settings.max_interval
-        if max_interval and safety_timer_after_exhaustion(policy):
+        if max_interval and policy.after_exhaustion == "max_interval":
             self.timer = _timer(TimerKind.SAFETY, now, max_interval)
             self._timer_priority = LOW_PRIORITY
         return None
