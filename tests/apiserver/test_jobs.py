@@ -65,3 +65,38 @@ def test_a_label_that_would_be_generated_may_not_have_another_value(key: str) ->
     if "/" in key:
         expected.insert(0, ("spec.template.metadata.labels", "Invalid"))
     assert causes(job({key: "other"})) == expected
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"parallelism": 3}, []),
+        ({"completions": 3}, [("spec.completions", "Invalid")]),
+        ({"completionMode": "Indexed"}, [("spec.completionMode", "Invalid")]),
+        ({"activeDeadlineSeconds": -1}, [("spec.activeDeadlineSeconds", "Invalid")] * 2),
+    ],
+)
+def test_an_update_checks_the_spec_twice_and_keeps_what_is_immutable(
+    change: dict[str, Any], expected: list[tuple[str, str]]
+) -> None:
+    old = job(completions=1, parallelism=1)
+    new = {**old, "spec": {**old["spec"], **change}}
+    errors = JOBS.validate_update(new, old)
+    found = sorted((e.field, e.reason.value.removeprefix("FieldValue")) for e in errors)
+    assert found == expected
+
+
+def test_a_complete_job_says_when_it_started_and_ended() -> None:
+    old = job()
+    done = [
+        {"type": "Complete", "status": "True"},
+        {"type": "SuccessCriteriaMet", "status": "True"},
+    ]
+    new = {**old, "status": {"conditions": done}}
+    errors = JOBS.validate_status_update(new, old)
+    assert sorted((e.field, e.reason.value) for e in errors) == [
+        ("status.completionTime", "FieldValueRequired"),
+        ("status.startTime", "FieldValueRequired"),
+    ]
+    new["status"]["startTime"] = new["status"]["completionTime"] = "2024-01-02T03:04:05Z"
+    assert JOBS.validate_status_update(new, old) == []

@@ -39,6 +39,20 @@ _SPEC = FieldSet.of([field_path("spec")])
 _ZEROS: Mapping[str | None, int | bool] = {"integer": 0, "boolean": False}
 
 
+_LABELS = ("labels",)
+_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+_KEPT_BY_STATUS: Mapping[str, tuple[str, ...]] = {
+    "CustomResourceDefinition": _LABELS,
+    "Deployment": _LABELS,
+    "FlowSchema": _METADATA,
+    "PriorityLevelConfiguration": _METADATA,
+    "ServiceCIDR": _METADATA,
+    "ValidatingAdmissionPolicy": _METADATA,
+    "VolumeAttachment": _METADATA,
+}
+"""Metadata that a write to the status can't change, by kind."""
+
+
 class BuiltinStrategy(Strategy):
     """A kind without rules of its own."""
 
@@ -172,10 +186,11 @@ class StatusStrategy(BuiltinStrategy):
         return _SPEC if subresource == "status" else _STATUS
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Keep everything except the status and metadata; keep the labels."""
+        """Keep everything except the status and most metadata."""
         for key in (new.keys() | old.keys()) - {"apiVersion", "kind", "metadata", "status"}:
             take(new, old, key)
-        take(new["metadata"], old["metadata"], "labels")
+        for key in _KEPT_BY_STATUS.get(self.kind, ()):
+            take(new["metadata"], old["metadata"], key)
 
 
 def take(new: Object, old: Object, key: str) -> None:

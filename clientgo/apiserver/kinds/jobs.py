@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, text_fields
 from clientgo.apiserver.kinds.pod_warnings import pod_warnings
+from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import SelectorError, selector_from_object
 from clientgo.schema.field_errors import FieldError
@@ -33,30 +34,22 @@ class JobStrategy(StatusStrategy):
             _generate_selector(obj)
 
     def own_errors(self, obj: Object) -> list[FieldError]:
-        """Return the errors of the selector and of the labels of the pods."""
-        selector = obj["spec"].get("selector")
-        labels = obj["spec"]["template"].get("metadata", {}).get("labels", {})
-        errors = [] if selector is not None else [FieldError.required("spec.selector")]
-        if selector is not None and not obj["spec"].get("manualSelector"):
-            errors += _generated_errors(obj, selector, labels)
-        if not _selects(selector, labels):
-            detail = "`selector` does not match template `labels`"
-            path = "spec.template.metadata.labels"
-            errors.append(FieldError.invalid(path, labels, detail))
+        """Return the errors of the name, the selector and the labels of the pods."""
+        spec = obj["spec"]
+        errors = _selector_errors(spec)
+        if spec.get("selector") is not None and not spec.get("manualSelector"):
+            errors += _generated_errors(obj)
+        if spec.get("completionMode") == "Indexed" and spec.get("completions", 0) > 0:
+            name = f"{obj['metadata'].get('name', '')}-{spec['completions'] - 1}"
+            if DNS_LABEL.problems(name):
+                detail = f"will not able to create pod with invalid DNS label: {name}"
+                errors.append(FieldError.invalid("metadata.name", name, detail))
         return errors
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """Return the errors of an update; the generated selector is not looked at again."""
-        errors = self.table.validate(new, old)
-        selector = new["spec"].get("selector")
-        labels = new["spec"]["template"].get("metadata", {}).get("labels", {})
-        if selector is None:
-            errors.append(FieldError.required("spec.selector"))
-        if not _selects(selector, labels):
-            detail = "`selector` does not match template `labels`"
-            path = "spec.template.metadata.labels"
-            errors.append(FieldError.invalid(path, labels, detail))
-        return errors
+        """Return the errors of an update: as upstream, the spec is checked twice."""
+        errors = self.validate(new) + self.table.validate(new, old) + _selector_errors(new["spec"])
+        return errors + _immutable_errors(new, old)
 
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Return what is accepted and probably wrong in the template of the pods."""
@@ -83,8 +76,54 @@ def _generate_selector(obj: Object) -> None:
         matched[_UID_LABELS[1]] = metadata["uid"]
 
 
-def _generated_errors(obj: Object, selector: Object, labels: Object) -> list[FieldError]:
+def _template_labels(spec: Object) -> Object:
+    labels: Object = spec["template"].get("metadata", {}).get("labels", {})
+    return labels
+
+
+def _selector_errors(spec: Object) -> list[FieldError]:
+    """Return a missing selector, or one that does not select the pods."""
+    selector, labels = spec.get("selector"), _template_labels(spec)
+    errors = [] if selector is not None else [FieldError.required("spec.selector")]
+    if not _selects(selector, labels):
+        detail = "`selector` does not match template `labels`"
+        errors.append(FieldError.invalid("spec.template.metadata.labels", labels, detail))
+    return errors
+
+
+_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
+
+
+def _immutable_errors(new: Object, old: Object) -> list[FieldError]:
+    """Return the changes of completions and of the template."""
+    spec, before = new["spec"], old["spec"]
+    errors = []
+    completions = spec.get("completions")
+    if completions != before.get("completions") and (
+        spec.get("completionMode") != "Indexed" or completions != spec.get("parallelism")
+    ):
+        detail = "field is immutable"
+        errors.append(FieldError.invalid("spec.completions", completions, detail))
+    templates = [spec["template"], before["template"]]
+    if before.get("suspend") and not old.get("status", {}).get("startTime"):
+        templates = [_without_scheduling(template) for template in templates]
+    if templates[0] != templates[1]:
+        errors.append(FieldError.invalid("spec.template", templates[0], "field is immutable"))
+    return errors
+
+
+def _without_scheduling(template: Object) -> Object:
+    """Return what may not change in the template of a job that waits to be started."""
+    kept = {key: value for key, value in template.items() if key != "metadata"}
+    spec = {key: value for key, value in template["spec"].items() if key not in _SCHEDULING}
+    if affinity := spec.pop("affinity", {}):
+        spec["affinity"] = {k: v for k, v in affinity.items() if k != "nodeAffinity"}
+    return {**kept, "spec": spec}
+
+
+def _generated_errors(obj: Object) -> list[FieldError]:
     """Return the labels of the pods that differ from the generated ones."""
+    selector, labels = obj["spec"]["selector"], _template_labels(obj["spec"])
     expected = dict.fromkeys(_UID_LABELS, obj["metadata"]["uid"])
     expected |= dict.fromkeys(_NAME_LABELS, obj["metadata"].get("name", ""))
     errors = []

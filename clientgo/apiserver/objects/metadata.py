@@ -23,6 +23,7 @@ from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import convert
 from clientgo.meta.selectors import label_key_problems, label_value_problems
+from clientgo.meta.timestamps import parse_time
 from clientgo.schema.field_errors import OMITTED, FieldError
 
 _RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -95,11 +96,21 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
         typed = convert(present, _ObjectMeta)
     except msgspec.ValidationError as error:
         raise bad_request(f"metadata of the object can't be read: {error}") from error
+    for time in (typed.creation_timestamp, typed.deletion_timestamp):
+        _check_time(time)
     obj["metadata"] = msgspec.to_builtins(typed)
     for index, reference in enumerate(present.get("ownerReferences", ())):
         path = f"metadata.ownerReferences[{index}]"
         unknown += [f"{path}.{key}" for key in reference if key not in _KNOWN_OF_OWNERS]
     return tuple(unknown)
+
+
+def _check_time(text: str) -> None:
+    try:
+        if text:
+            parse_time(text)
+    except ValueError as error:
+        raise bad_request(f"parsing time in metadata: {error}") from error
 
 
 def _without_nulls(value: Any) -> Any:

@@ -22,6 +22,7 @@ from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
     conflict,
+    internal,
     method_not_allowed,
     method_not_supported,
     not_found,
@@ -67,7 +68,7 @@ async def _bind(call: VerbCall) -> AnyResponse:
         raise bad_request("name in URL does not match name in Binding object")
     node = (binding.get("target") or {}).get("name")
     if not node:
-        raise bad_request("target.name of the binding is missing")
+        raise internal("target.name: Required value")
 
     def assigned(pod: Object) -> Object:
         if current := pod["spec"].get("nodeName"):

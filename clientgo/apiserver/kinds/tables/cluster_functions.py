@@ -192,15 +192,11 @@ def _address_problems(address: str, kind: str) -> list[str]:
 # -- volumes
 
 
-def _claim(claim: Any, _path: str) -> list[FieldError]:
-    """Check the storage that a claim asks for, and its access modes."""
-    return _claim_spec(claim.get("spec", {}), "spec")
-
-
 _ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 
 
 def _claim_spec(spec: Any, path: str) -> list[FieldError]:
+    """Check the storage that a claim asks for, and its access modes."""
     errors = _access_mode_errors(spec.get("accessModes", []), f"{path}.accessModes")
     where = f"{path}.resources[storage]"
     amount = spec.get("resources", {}).get("requests", {}).get("storage")
@@ -248,7 +244,7 @@ def _scale_target(reference: Any, path: str) -> list[FieldError]:
 
 CLUSTER_FUNCTIONS: Final[Mapping[str, Check]] = {
     "access-modes": _access_modes,
-    "claim": _claim,
+    "claim-spec": _claim_spec,
     "endpoint-slice": _endpoint_slice,
     "ip-block": _ip_block,
     "limit-range-item": _limit_range_item,

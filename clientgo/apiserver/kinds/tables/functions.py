@@ -129,9 +129,16 @@ def is_overcommitted(resource: str) -> bool:
     return is_native and not resource.startswith("hugepages-")
 
 
+def _readable_selector_matches_template(spec: Any, path: str) -> list[FieldError]:
+    """Check that a selector selects the pods of the template, if it can be read."""
+    where = f"{path}.selector"
+    return [error for error in _selector_matches_template(spec, path) if error.field != where]
+
+
 FUNCTIONS: Final[Mapping[str, Check]] = {
     **CLUSTER_FUNCTIONS,
     "env-field": _field_path(_ENV_FIELDS),
+    "readable-selector-matches-template": _readable_selector_matches_template,
     "resource-field": _resource_field,
     "resource-requirements": _resource_requirements,
     "selector-matches-template": _selector_matches_template,
