@@ -61,6 +61,13 @@ class AdmissionChain:
         await self._webhooks.mutate(review)
         if self._escalation is not None:
             self._escalation.check(review)
+
+    def allocate(self, review: Review) -> None:
+        """Give ``review.obj`` addresses and ports, which no field manager owns.
+
+        Raises:
+            RequestError: there are none left, or another object has them.
+        """
         self._plugins.allocate(review)
 
     async def validate(self, review: Review) -> None:

@@ -16,6 +16,11 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     StatusStrategy,
 )
 from clientgo.apiserver.kinds.certificates import CertificateRequestStrategy
+from clientgo.apiserver.kinds.cluster_objects import (
+    DisruptionBudgetStrategy,
+    LimitRangeStrategy,
+    NodeStrategy,
+)
 from clientgo.apiserver.kinds.columns.table import columns_for
 from clientgo.apiserver.kinds.conversions.autoscalers import (
     FirstAutoscalerStrategy,
@@ -40,6 +45,7 @@ from clientgo.apiserver.kinds.network.network_policies import NetworkPolicyStrat
 from clientgo.apiserver.kinds.network.services import ServiceStrategy
 from clientgo.apiserver.kinds.pods import PodStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
+from clientgo.apiserver.kinds.storage.volumes import ClaimStrategy, VolumeStrategy
 from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
 from clientgo.apiserver.kinds.workloads import (
     DaemonSetStrategy,
@@ -57,7 +63,11 @@ _RBAC = "rbac.authorization.k8s.io"
 _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("", "ConfigMap"): ConfigMapStrategy,
     ("", "Event"): CoreEventStrategy,
+    ("", "LimitRange"): LimitRangeStrategy,
     ("", "Namespace"): NamespaceStrategy,
+    ("", "Node"): NodeStrategy,
+    ("", "PersistentVolume"): VolumeStrategy,
+    ("", "PersistentVolumeClaim"): ClaimStrategy,
     ("", "Pod"): PodStrategy,
     ("", "ReplicationController"): ReplicaSetStrategy,
     ("", "Secret"): SecretStrategy,
@@ -75,6 +85,7 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("coordination.k8s.io", "Lease"): LeaseStrategy,
     ("events.k8s.io", "Event"): EventStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
+    ("policy", "PodDisruptionBudget"): DisruptionBudgetStrategy,
     (_RBAC, "ClusterRole"): RoleStrategy,
     (_RBAC, "ClusterRoleBinding"): RoleBindingStrategy,
     (_RBAC, "Role"): RoleStrategy,

@@ -16,13 +16,11 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     take,
     text_fields,
 )
+from clientgo.apiserver.kinds.tables.formats import FORMATS
 from clientgo.apiserver.resources.names import DNS_LABEL
-from clientgo.apiserver.storage.storage import Object
+from clientgo.apiserver.storage.storage import Object, decode
 from clientgo.schema.field_errors import FieldError
 
-_CONFIG_KEY = re.compile(r"[-._a-zA-Z0-9]+")
-_CONFIG_KEY_RULE = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-_MAX_KEY_LENGTH = 253
 _MAX_DATA = 1024 * 1024
 """Maximum bytes of all values of a ConfigMap or Secret."""
 
@@ -42,8 +40,10 @@ class _DataStrategy(BuiltinStrategy):
         for field in self.data_fields:
             for key, value in obj.get(field, {}).items():
                 size += len(value)
-                if not _CONFIG_KEY.fullmatch(key) or len(key) > _MAX_KEY_LENGTH:
-                    errors.append(FieldError.invalid(f"{field}[{key}]", key, _CONFIG_KEY_RULE))
+                errors += [
+                    FieldError.invalid(f"{field}[{key}]", key, problem)
+                    for problem in FORMATS["config-key"](key)
+                ]
         if size > _MAX_DATA:
             errors.append(FieldError.too_long("", _MAX_DATA))
         return errors
@@ -84,6 +84,25 @@ _REQUIRED_SECRET_KEYS = {
 }
 
 
+_DOCKER_KEYS = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
+
+
+def _docker_errors(kind: str, data: Object) -> list[FieldError]:
+    """Return an error if the credentials of a registry are no JSON."""
+    key = _DOCKER_KEYS.get(kind, "")
+    if key not in data:
+        return []
+    try:
+        decode(base64.b64decode(data[key]))
+    except ValueError:
+        hidden = "<secret contents redacted>"
+        return [FieldError.invalid(f"data[{key}]", hidden, "must be valid JSON")]
+    return []
+
+
 class SecretStrategy(_DataStrategy):
     """Secrets: data in base64, and the write-only field ``stringData``."""
 
@@ -111,6 +130,13 @@ class SecretStrategy(_DataStrategy):
             for key in _REQUIRED_SECRET_KEYS.get(obj["type"], ())
             if key not in data
         ]
+        if obj["type"] == "kubernetes.io/basic-auth" and not {"username", "password"} & data.keys():
+            errors += [FieldError.required(f"data[{key}]") for key in ("username", "password")]
+        if obj["type"] == "kubernetes.io/service-account-token":
+            account = "kubernetes.io/service-account.name"
+            if not obj["metadata"].get("annotations", {}).get(account):
+                errors.append(FieldError.required(f"metadata.annotations[{account}]"))
+        errors += _docker_errors(obj["type"], data)
         return errors
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
@@ -224,8 +250,13 @@ class NamespaceStrategy(StatusStrategy):
         """Return True if ``spec.finalizers`` is empty."""
         return not obj.get("spec", {}).get("finalizers")
 
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        """Keep the spec; a namespace's labels change with its status too."""
+        take(new, old, "spec")
+
     def mark_deleted(self, obj: Object) -> None:
-        """Set the phase to Terminating."""
+        """Set the phase to Terminating; namespaces have no grace period."""
+        obj["metadata"].pop("deletionGracePeriodSeconds", None)
         obj["status"] = {**obj.get("status", {}), "phase": "Terminating"}
 
 

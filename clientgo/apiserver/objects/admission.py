@@ -49,5 +49,8 @@ class Admission(Protocol):
     async def mutate(self, review: Review) -> None:
         """Change ``review.obj``, before the object is validated."""
 
+    def allocate(self, review: Review) -> None:
+        """Set in ``review.obj`` what only one object can have; it has no field manager."""
+
     async def validate(self, review: Review) -> None:
         """Decide on the object as it will be stored."""

@@ -124,6 +124,8 @@ class ObjectWriter:
         obj = await self._mutate(review, obj)
         if not applied:
             obj = self._state.ownership.update(resource, "", None, obj, options.field_manager)
+        review.obj = obj
+        self._admission.allocate(review)
         causes = object_meta.create_causes(
             obj["metadata"],
             resource.strategy.name_rule,
@@ -207,6 +209,8 @@ class ObjectWriter:
                 new = self._state.ownership.update(
                     resource, subresource, old, new, options.field_manager
                 )
+            review.obj = new
+            self._admission.allocate(review)
             _validate_update(target, new, old, subresource)
             await self._admission.validate(review)
             unchanged = new == old or without_times(new) == without_times(old)

@@ -105,6 +105,8 @@ class ServiceAllocation(Plugin):
         user = f"{review.namespace}/{review.name}"
         errors: list[FieldError] = []
         if spec.get("type") != "ExternalName":
+            if spec.get("clusterIP") and not spec.get("clusterIPs"):
+                spec["clusterIPs"] = [spec["clusterIP"]]
             _set_families(spec, old)
             errors = _family_errors(spec) or _address_errors(spec)
             if not errors and spec.get("clusterIP") != _HEADLESS:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take, text_fields
 from clientgo.apiserver.resources.names import DNS_1035_LABEL
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema.field_errors import FieldError
 
 _AFFINITY_SECONDS = 10_800
 
@@ -43,11 +42,6 @@ class ServiceStrategy(StatusStrategy):
         for port in spec.get("ports", ()):
             port.setdefault("targetPort", port["port"])
 
-    def prepare_for_create(self, obj: Object) -> None:
-        """Set the status, and the list of addresses from the one address."""
-        super().prepare_for_create(obj)
-        _complete_addresses(obj["spec"])
-
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status and what is allocated; drop what the new type does not have."""
         super().prepare_for_update(new, old)
@@ -59,27 +53,29 @@ class ServiceStrategy(StatusStrategy):
         if checked and not spec.get("healthCheckNodePort"):
             take(spec, before, "healthCheckNodePort")
         _drop_fields_of_other_types(spec, before)
-        _complete_addresses(spec)
 
     def initial_status(self, obj: Object) -> Object:
         """Return an empty load balancer status."""
         return {"loadBalancer": {}}
 
-    def validate(self, obj: Object) -> list[FieldError]:
-        """Return the errors of ports."""
-        errors = super().validate(obj)
-        spec = obj["spec"]
-        ports = spec.get("ports", [])
-        if not ports and spec.get("clusterIP") != "None" and spec["type"] != "ExternalName":
-            errors.append(FieldError.required("spec.ports"))
-        for index, port in enumerate(ports):
-            path = f"spec.ports[{index}]"
-            if len(ports) > 1 and not port.get("name"):
-                errors.append(FieldError.required(f"{path}.name"))
-            if port["port"] not in range(1, 65536):
-                detail = "must be between 1 and 65535, inclusive"
-                errors.append(FieldError.invalid(f"{path}.port", port["port"], detail))
-        return errors
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of fields that are ignored or deprecated."""
+        spec = new["spec"]
+        warnings = []
+        if spec.get("externalIPs"):
+            warnings.append(
+                "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+            )
+        if spec.get("clusterIP") == "None":
+            if spec.get("loadBalancerIP"):
+                warnings.append("spec.loadBalancerIP is ignored for headless services")
+            if spec.get("sessionAffinity") != "None":
+                warnings.append("spec.SessionAffinity is ignored for headless services")
+        if spec.get("trafficDistribution") == "PreferClose":
+            warnings.append(
+                'spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"'
+            )
+        return warnings
 
 
 # -- which types have which fields
@@ -161,9 +157,3 @@ def _keep_addresses(spec: Object, old: Object) -> None:
         take(spec, old, "clusterIPs")
     elif not same and spec.get("clusterIPs") == old.get("clusterIPs"):
         spec.pop("clusterIPs", None)
-
-
-def _complete_addresses(spec: Object) -> None:
-    """Set the list of addresses from the one address."""
-    if spec.get("clusterIP") and not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
