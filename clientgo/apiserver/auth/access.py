@@ -6,8 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 from clientgo.apiserver.auth.authentication.authenticator import Authenticator
 from clientgo.apiserver.auth.authentication.service_accounts import ServiceAccountTokens
@@ -26,13 +27,12 @@ class AuthorizationMode(StrEnum):
     RBAC = "RBAC"
 
 
-@dataclass(frozen=True, slots=True)
-class Access:
+class Access(msgspec.Struct, frozen=True):
     """Who is known, and how the server decides what they may do."""
 
     mode: AuthorizationMode = AuthorizationMode.ALWAYS_ALLOW
-    shared_token: SharedToken = field(default_factory=SharedToken)
-    users: Mapping[str, User] = field(default_factory=dict)
+    shared_token: SharedToken = msgspec.field(default_factory=SharedToken)
+    users: Mapping[str, User] = msgspec.field(default_factory=dict)
     """Users by their token."""
     make_key: Callable[[], SigningKey] = SigningKey.make
     """Returns the key that signs the tokens of service accounts."""

@@ -6,8 +6,9 @@ Upstream: apiserver ``authentication/user`` and ``authentication/serviceaccount`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 MASTERS: Final = "system:masters"
 """The group that may do everything."""
@@ -19,14 +20,16 @@ _SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 _SERVICE_ACCOUNTS: Final = "system:serviceaccounts"
 
 
-@dataclass(frozen=True, slots=True)
-class User:
+class User(msgspec.Struct, frozen=True):
     """A user with its groups."""
 
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
-    extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    extra: Mapping[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.groups))
 
     def info(self) -> dict[str, Any]:
         """Return the user as a ``UserInfo``, without its empty fields."""

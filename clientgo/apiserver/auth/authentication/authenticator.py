@@ -12,8 +12,9 @@ Upstream: apiserver ``authentication/request`` (union, x509, bearertoken, anonym
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from clientgo.apiserver.auth.authentication.service_accounts import (
     ISSUER,

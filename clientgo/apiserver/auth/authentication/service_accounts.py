@@ -13,7 +13,6 @@ import base64
 import binascii
 import uuid
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
@@ -47,25 +46,19 @@ class TokenError(ValueError):
     """A token that is not valid; the message says why."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(msgspec.Struct, frozen=True):
     """The name and uid of an object that a token is bound to."""
 
     name: str
     uid: str
 
 
-class _Reference(msgspec.Struct, omit_defaults=True):
-    name: str = ""
-    uid: str = ""
-
-
 class _PrivateClaims(msgspec.Struct, omit_defaults=True):
-    namespace: str = ""
-    node: _Reference | None = None
-    pod: _Reference | None = None
-    secret: _Reference | None = None
-    serviceaccount: _Reference = msgspec.field(default_factory=_Reference)
+    namespace: str
+    serviceaccount: Reference
+    node: Reference | None = None
+    pod: Reference | None = None
+    secret: Reference | None = None
 
 
 class _Claims(msgspec.Struct):
@@ -118,8 +111,8 @@ class ServiceAccountTokens:
             jti=str(uuid.uuid4()),
             private=_PrivateClaims(
                 namespace=namespace,
-                serviceaccount=_Reference(account.name, account.uid),
-                **{claim: _Reference(item.name, item.uid) for claim, item in bound.items()},
+                serviceaccount=account,
+                **bound,
             ),
             nbf=now,
             sub=service_account_name(namespace, account.name),
@@ -157,7 +150,7 @@ class ServiceAccountTokens:
         self._check_account(private.namespace, account)
         extra = {f"{_EXTRA}credential-id": (f"JTI={claims.jti}",)}
         for claim in _BOUND:
-            reference: _Reference | None = getattr(private, claim)
+            reference: Reference | None = getattr(private, claim)
             if reference is None:
                 continue
             if claim != "node" or private.pod is None:  # a pod's token only tells its node
@@ -184,7 +177,7 @@ class ServiceAccountTokens:
         self._checked[token] = claims
         return claims
 
-    def _check_account(self, namespace: str, account: _Reference) -> None:
+    def _check_account(self, namespace: str, account: Reference) -> None:
         stored = self._find(("", "serviceaccounts"), namespace, account.name)
         if stored is None:
             raise TokenError(f'serviceaccounts "{account.name}" not found')
@@ -195,7 +188,7 @@ class ServiceAccountTokens:
                 f"service account UID ({stored.uid}) does not match claim ({account.uid})"
             )
 
-    def _check_bound(self, claim: str, namespace: str, reference: _Reference) -> None:
+    def _check_bound(self, claim: str, namespace: str, reference: Reference) -> None:
         place = "" if claim == "node" else namespace
         stored = self._find(_BOUND[claim], place, reference.name)
         if stored is None or self._is_deleted(stored):

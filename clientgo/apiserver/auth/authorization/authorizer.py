@@ -8,15 +8,15 @@ Upstream: apiserver ``authorization/authorizer``, ``authorizerfactory.AlwaysAllo
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from clientgo.apiserver.auth.authorization.rules import EVERYTHING, Rule
 from clientgo.apiserver.auth.users import User
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(msgspec.Struct, frozen=True):
     """What a user wants to do: a verb of a resource, or of a path that is none.
 
     ``path`` is empty for a resource. The verb of a path (``/healthz``) is the method in lower case.
@@ -33,8 +33,7 @@ class Attributes:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """Whether a user may do something, and why; the reason may be empty."""
 
     allowed: bool

@@ -11,8 +11,9 @@ binding for each request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
+
+import msgspec
 
 from clientgo.apiserver.auth.authorization.authorizer import Attributes, Decision
 from clientgo.apiserver.auth.authorization.rules import Rule
@@ -48,16 +49,13 @@ class RoleNotFoundError(LookupError):
         self.name = name
 
 
-@dataclass(slots=True)
-class _Grants:
+class _Grants(msgspec.Struct):
     """What a user is granted in a namespace, or everywhere."""
 
-    rules: list[tuple[Rule, str]] = field(default_factory=list)
+    rules: list[tuple[Rule, str]] = []
     """Rules, and the binding that each is from."""
-    errors: list[str] = field(default_factory=list)
-    decisions: dict[tuple[str, ...], tuple[tuple[tuple[str, ...], str], ...]] = field(
-        default_factory=dict
-    )
+    errors: list[str] = []
+    decisions: dict[tuple[str, ...], tuple[tuple[tuple[str, ...], str], ...]] = {}
     """By verb and resource: the names that are allowed (none: every name), and the binding."""
 
     def origin(self, attributes: Attributes) -> str | None:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, Final
+
+import msgspec
+from msgspec.structs import replace
 
 EVERY: Final = "*"
 
@@ -23,8 +25,7 @@ _FIELDS: Final = {
 """The fields of a ``PolicyRule``, in the order of messages."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule of a role: verbs of resources, or of paths that are no resources."""
 
     verbs: tuple[str, ...] = ()
