@@ -227,8 +227,12 @@ def _make_server(options: argparse.Namespace) -> EmbeddedAPIServer:
         token = read_token(options.token_file)
     if (options.tls_cert is None) != (options.tls_key is None):
         raise ValueError("--tls-cert and --tls-key go together")
-    if options.insecure_loopback and (token or options.tls_cert):
-        raise ValueError("--insecure-loopback goes with neither a token nor a certificate")
+    needs_tls = token or users or options.authorization_mode == AuthorizationMode.RBAC
+    if options.insecure_loopback and (needs_tls or options.tls_cert):
+        raise ValueError(
+            "--insecure-loopback goes with neither a token nor a certificate, nor with "
+            "--authorization-mode=RBAC, which needs them"
+        )
     certificate = None
     if options.tls_cert is not None:
         certificate = ServingCertificate(options.tls_cert, options.tls_key, options.tls_ca)

@@ -189,6 +189,27 @@ def test_a_token_over_plain_http_is_refused(capsys: pytest.CaptureFixture[str]) 
     assert "--insecure-loopback goes with neither a token" in capsys.readouterr().err
 
 
+def test_rbac_over_plain_http_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["apiserver", "--insecure-loopback", "--authorization-mode", "RBAC"]) == 2
+    assert "--authorization-mode=RBAC, which needs them" in capsys.readouterr().err
+
+
+def test_users_of_a_token_file_are_authorized_by_rbac(tmp_path: Path) -> None:
+    tokens, path = tmp_path / "tokens.csv", tmp_path / "kubeconfig"
+    tokens.write_text('sesame,jane,1,"system:masters"\nother,joe,2\n')
+    options = ("--authorization-mode", "RBAC", "--token-file", str(tokens))
+    with running(*options, "--kubeconfig", str(path)) as (_, url):
+        context = ssl.create_default_context(cadata=_authority(path))
+        admin = json.loads(path.read_text())["users"][0]["user"]["token"]
+        with urllib3.PoolManager(ssl_context=context) as pool:
+            answers = [
+                pool.request("GET", f"{url}/api/v1/nodes", headers={"Authorization": f"Bearer {t}"})
+                for t in (admin, "sesame", "other", "wrong")
+            ]
+
+    assert [answer.status for answer in answers] == [200, 200, 403, 401]
+
+
 def test_a_certificate_without_its_key_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

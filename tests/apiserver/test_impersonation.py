@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.http.webhook_client import WebhookClient
 from tests.apiserver.users import Users, rule
 
 REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
@@ -61,6 +62,42 @@ def test_the_anonymous_user_is_not_authenticated(users: Users) -> None:
 
 def test_groups_without_a_user_are_refused(users: Users) -> None:
     assert users.call("GET", "/api", headers=[("Impersonate-Group", "devs")]).status == 500
+
+
+def test_webhooks_see_the_user_who_is_impersonated(
+    users: Users, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    async def allow(_self: Any, _config: Any, review: dict[str, Any], *_: Any) -> Any:
+        seen.append(review["request"]["userInfo"])
+        response = {"uid": review["request"]["uid"], "allowed": True}
+        return {**review, "response": response}
+
+    monkeypatch.setattr(WebhookClient, "post", allow)
+    webhook = {
+        "name": "a.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": [
+            {
+                "apiGroups": [""],
+                "apiVersions": ["v1"],
+                "resources": ["configmaps"],
+                "operations": ["CREATE"],
+            }
+        ],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    users.create(path, {"metadata": {"name": "a"}, "webhooks": [webhook]})
+
+    body = {"metadata": {"name": "a"}}
+    path = "/api/v1/namespaces/default/configmaps"
+    answer = users.call("POST", path, body, user="jane", groups=["system:masters"])
+
+    assert answer.status == 201
+    assert seen == [{"username": "jane", "groups": ["system:masters", "system:authenticated"]}]
 
 
 @pytest.mark.parametrize(
