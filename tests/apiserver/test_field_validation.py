@@ -100,3 +100,30 @@ def test_a_dry_run_may_be_asked_for_twice(api: Api, dry_run: list[str], status: 
 
     assert (deleted.status, updated.status) == (status, status)
     assert api.get(f"{CONFIGMAPS}/a")
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("eA==", 201), ("eA\n==\r\n", 201), ("é", 400), ("x", 400)]
+)
+def test_base64_may_have_line_breaks_and_nothing_else_that_is_foreign(
+    api: Api, text: str, status: int
+) -> None:
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}, "data": {"k": text}}
+
+    assert api.call("POST", "/api/v1/namespaces/default/secrets", secret).status == status
+
+
+def test_a_backend_outside_of_a_list_is_refused_by_its_own_path(api: Api) -> None:
+    port = {"name": "web", "number": 80}
+    ingress = {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": {"name": "i"},
+        "spec": {"defaultBackend": {"service": {"name": "s", "port": port}}},
+    }
+
+    answer = api.call("POST", "/apis/networking.k8s.io/v1/namespaces/default/ingresses", ingress)
+
+    assert answer.status == 422
+    [cause] = answer.body["details"]["causes"]
+    assert cause["field"].startswith("spec.defaultBackend")

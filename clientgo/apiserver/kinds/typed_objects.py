@@ -13,7 +13,6 @@ Upstream has a Go struct for each type, from which the OpenAPI documents are mad
 from __future__ import annotations
 
 import base64
-import binascii
 import functools
 import gzip
 from importlib.resources import files
@@ -210,6 +209,10 @@ def _read_array(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[
     ]
 
 
+_LINE_BREAKS = {ord("\r"): None, ord("\n"): None}
+"""Go's decoder skips them."""
+
+
 def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
     if not isinstance(value, str):
         if openapi_type.node.get("format") == "int-or-string" and isinstance(value, int):
@@ -218,8 +221,8 @@ def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
     match openapi_type.node.get("format"):
         case "byte":
             try:
-                base64.b64decode(value, validate=True)
-            except binascii.Error as error:
+                base64.b64decode(value.translate(_LINE_BREAKS), validate=True)
+            except ValueError as error:  # also for text that is not ASCII
                 raise TypeMismatchError(f"illegal base64 data in {path}: {error}") from error
         case "date-time":
             try:

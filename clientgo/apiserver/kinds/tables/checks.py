@@ -232,11 +232,12 @@ def _for_values(each: Check) -> Check:
 
 
 def _join(path: str, name: str) -> str:
-    """Return the path of a field below; ``^`` is the path without its last index."""
+    """Return the path of a field below; ``^`` is the path without its last index, if it has one."""
     if not name:
         return path
     if name.startswith("^"):
-        return path[: path.rindex("[")] + name[1:]
+        before, bracket, _ = path.rpartition("[")
+        return (before if bracket else path) + name[1:]
     return f"{path}.{name}" if path else name
 
 
