@@ -39,7 +39,7 @@ class ControllerBuilder(Generic[P]):
     def for_(
         self, kind: Kind, *, predicate: Predicate | None = None, project: Projection = "full"
     ) -> Self:
-        """The primary kind. Raises ``DeclarationError`` if there is one already."""
+        """Set the primary kind. Raises ``DeclarationError`` if there is one already."""
         if self._declaration is not None:
             raise DeclarationError("a controller has one primary kind; make another controller")
         predicates = () if predicate is None else (predicate,)
@@ -73,7 +73,7 @@ class ControllerBuilder(Generic[P]):
         return self._add("dependents", *dependents)
 
     def options(self, **options: Unpack[ControllerSettings]) -> Self:
-        """Settings, see :class:`~clientgo.operator.controller.declaration.ControllerConfig`."""
+        """Settings, see ``ControllerConfig``."""
         declaration = self._declared("options")
         changed = replace(declaration, options={**declaration.options, **options})
         changed.config().checked()

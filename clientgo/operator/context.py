@@ -160,7 +160,7 @@ class Context(Generic[P]):
     def secondary(
         self, kind: type[S], *, name: str | None = None, source: str | None = None
     ) -> S | None:
-        """The one secondary of a kind, from its source's cache; None if there is none.
+        """Return the one secondary of a kind, from its source's cache; None if there is none.
 
         ``name`` picks one of several. Raises ``LookupError`` if several are left, or if several
         sources have the kind and ``source`` does not say which.
@@ -184,7 +184,7 @@ class Context(Generic[P]):
     def own(self, obj: S, *, controller: bool = True, block: bool = True) -> S:
         """Make the primary the owner of an object that is about to be written; returns it.
 
-        Raises :class:`~clientgo.operator.errors.OwnershipError`, ``AlreadyOwnedError``.
+        Raises ``OwnershipError``, ``AlreadyOwnedError``.
         """
         if controller:
             return set_controller_reference(self.obj, obj, block=block)
@@ -198,7 +198,7 @@ class Context(Generic[P]):
         return self._scope.clock
 
     def now(self) -> datetime:
-        """The time, by the manager's clock, in UTC."""
+        """Return the time, by the manager's clock, in UTC."""
         return datetime.fromtimestamp(self.clock.time(), UTC)
 
     def wait(self, delay: Duration) -> bool:
@@ -211,7 +211,7 @@ class Context(Generic[P]):
         return self.deadline is not None and self.clock.monotonic() >= self.deadline
 
     def check(self) -> None:
-        """Raise :class:`~clientgo.operator.errors.CancelledError` if the run should end."""
+        """Raise ``CancelledError`` if the run should end."""
         if self.cancelled.is_set():
             raise CancelledError(f"the run of {self.key} was told to end")
 

@@ -20,7 +20,7 @@ _PART: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
 
 
 def seconds(duration: Duration, name: str = "a duration") -> float:
-    """The length in seconds. Raises :class:`ConfigError` for what is no length."""
+    """Return the length in seconds. Raises :class:`ConfigError` for what is no length."""
     if isinstance(duration, timedelta):
         return duration.total_seconds()
     if isinstance(duration, bool) or not isinstance(duration, int | float):

@@ -53,12 +53,12 @@ class Finalizers(Generic[P]):
 
 
 def default_finalizer(primary: APIResource) -> str:
-    """The name that a controller of this kind uses unless told otherwise."""
+    """Return the name that a controller of this kind uses unless told otherwise."""
     return f"{primary.plural}.{primary.group or 'core.clientgo'}/finalizer"
 
 
 def checked_finalizer(name: str, controller: str = "") -> str:
-    """The name itself. Raises :class:`~clientgo.operator.errors.DeclarationError` for a bad one."""
+    """Return the name itself. Raises ``DeclarationError`` for a bad one."""
     domain, slash, short = name.partition("/")
     if slash and len(domain) <= 253 and _SUBDOMAIN.fullmatch(domain) and _NAME.fullmatch(short):
         return name

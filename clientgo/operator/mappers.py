@@ -34,7 +34,7 @@ class MapContext:
 
     primary: APIResource
     client: Any
-    """A :class:`~clientgo.operator.client.live_client.CachedClient`."""
+    """A ``CachedClient``."""
 
 
 Mapper: TypeAlias = Callable[[MapContext, Any], Mapped]

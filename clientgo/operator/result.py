@@ -75,15 +75,15 @@ class Result:
         return cls(Write.BOTH, obj, mode, optimistic)
 
     def after(self, delay: Duration) -> Result:
-        """The same, and look again after so many seconds."""
+        """Return the same, and look again after so many seconds."""
         return replace(self, delay=positive_seconds(delay, "Result.after(...)"))
 
     def priority(self, value: int) -> Result:
-        """The same, with a priority for the next look; ordinary work has 0."""
+        """Return the same, with a priority for the next look; ordinary work has 0."""
         return replace(self, requeue_priority=value)
 
     def keep_finalizer(self) -> Result:
-        """The same, from ``cleanup``: not done yet, the object must stay."""
+        """Return the same, from ``cleanup``: not done yet, the object must stay."""
         return replace(self, keeps_finalizer=True)
 
 
@@ -109,11 +109,11 @@ class ErrorResult:
         return cls(obj)
 
     def no_retry(self) -> ErrorResult:
-        """The same, and do not try again: only a change of the object can help."""
+        """Return the same, and do not try again: only a change of the object can help."""
         return replace(self, retries=False)
 
     def after(self, delay: Duration) -> ErrorResult:
-        """The same, and try again after so many seconds instead of the policy's."""
+        """Return the same, and try again after so many seconds instead of the policy's."""
         return replace(self, delay=positive_seconds(delay, "ErrorResult.after(...)"))
 
 

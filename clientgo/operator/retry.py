@@ -191,13 +191,13 @@ def generic(
 
 
 def fixed(interval: Duration = 10.0, max_attempts: int | None = 10) -> ExponentialRetry:
-    """The same delay each time."""
+    """Retry after the same delay each time."""
     length = seconds(interval, "interval")
     return exponential(length, 1.0, max_attempts, length)
 
 
 def workqueue(base: Duration = 0.005, cap: Duration = 1000.0) -> ExponentialRetry:
-    """The delays of client-go's default rate limiter: 5 ms, doubled each time up to 1000 s.
+    """Retry with the delays of client-go: 5 ms, doubled each time up to 1000 s.
 
     Source: k8s.io/client-go/util/workqueue, ItemExponentialFailureRateLimiter.
     """

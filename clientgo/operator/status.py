@@ -84,12 +84,12 @@ def condition(
     conditions: list[Condition],
     type: str,  # noqa: A002 - its name in the API
 ) -> Condition | None:
-    """The condition of a type, or None."""
+    """Return the condition of a type, or None."""
     return next((known for known in conditions if known.type == type), None)
 
 
 def status_type_of(kind: type[Any]) -> type[Any] | None:
-    """The class of a kind's status, or None if it has no status, or none that is a class."""
+    """Return the class of a kind's status, or None if it has no status, or none that is a class."""
     body = getattr(kind, "__body__", None)
     if body is None or "status" not in body.__struct_fields__:
         return None

@@ -97,7 +97,7 @@ class KindCache:
 
     @property
     def shares(self) -> bool:
-        """Whether readers are given the cached objects themselves."""
+        """Return True if readers are given the cached objects themselves."""
         return self.scope.general.copy == "shared"
 
     # Subscribing
@@ -116,7 +116,7 @@ class KindCache:
     ) -> Subscription:
         """Call a handler with the objects in namespaces, when the cache is started.
 
-        Raises :class:`~clientgo.operator.errors.ConfigError` for namespaces outside of the scope.
+        Raises ``ConfigError`` for namespaces outside of the scope.
         """
         subscription = Subscription(handler, self.scope.within(namespaces, self.name))
         with self._lock:
@@ -221,7 +221,7 @@ class KindCache:
             thread.join()
 
     def informers(self) -> dict[str, SharedIndexInformer[Any]]:
-        """The informers by namespace, for health and statistics."""
+        """Return the informers by namespace, for health and statistics."""
         with self._lock:
             return {namespace: watch.informer for namespace, watch in self._watches}
 
@@ -234,11 +234,11 @@ class KindCache:
             return "" in watches or (namespace in watches if namespace else bool(watches))
 
     def get(self, key: ObjectName) -> Any | None:
-        """The newest known state of an object, or None."""
+        """Return the newest known state of an object, or None."""
         return self.own_writes.newest(key)
 
     def select(self, namespace: str = "", index: tuple[str, str] | None = None) -> list[Any]:
-        """The newest known states in a namespace, or with ``""`` in all, ordered by key.
+        """Return the newest known states in a namespace, or with ``""`` in all, ordered by key.
 
         ``index`` is the name of an index and the value to look up in it.
         """
@@ -264,7 +264,7 @@ class KindCache:
         return None
 
     def as_of(self, namespace: str) -> int:
-        """The version that a namespace is known as of; 0 if nothing is."""
+        """Return the version that a namespace is known as of; 0 if nothing is."""
         for informer in self._informers_for(namespace):
             version = informer.indexer.last_store_sync_resource_version()
             return parse_resource_version(version) or 0

@@ -139,7 +139,7 @@ class ObjectCache:
     # Reading
 
     def find(self, kind: Kind, key: ObjectName) -> Any | None:
-        """An object, or None. Raises what :meth:`cache_of` does."""
+        """Return an object, or None. Raises what :meth:`cache_of` does."""
         cache = self.cache_of(kind, key.namespace)
         found = cache.get(key)
         return found if found is None or cache.shares else deep_copy(found)
@@ -182,7 +182,7 @@ class ObjectCache:
         return found if cache.shares else [deep_copy(obj) for obj in found]
 
     def cache_of(self, kind: Kind, namespace: str = "") -> KindCache:
-        """The cache to read objects of a namespace from, or with ``""`` of all.
+        """Return the cache to read objects of a namespace from, or with ``""`` of all.
 
         Raises ``CacheNotStartedError``, ``KindNotCachedError``, ``NamespaceNotCachedError``.
         """
@@ -208,7 +208,7 @@ class ObjectCache:
         return cache
 
     def peek(self, kind: Kind) -> KindCache | None:
-        """The cache of a kind if it is declared; of two that of whole objects."""
+        """Return the cache of a kind if it is declared; of two that of whole objects."""
         with self._lock:
             caches = self._caches.get(_cache_name(kind), {})
             return caches.get("full") or caches.get("metadata")
@@ -217,7 +217,7 @@ class ObjectCache:
 
     @contextmanager
     def writing(self, kind: Kind, writer: Hashable) -> Iterator[None]:
-        """A request by ``writer`` is under way; see :class:`OwnWrites`."""
+        """Note that a request by ``writer`` is under way; see :class:`OwnWrites`."""
         with ExitStack() as stack:
             for cache in self._caches_of(kind) if writer is not None else ():
                 stack.enter_context(cache.own_writes.writing(writer))

@@ -34,7 +34,7 @@ class Stored(Protocol):
     """The store that lags behind the writes."""
 
     def as_of(self, namespace: str) -> int:
-        """The version that it is as of in a namespace; 0 if it has nothing yet."""
+        """Return the version that it is as of in a namespace; 0 if it has nothing yet."""
 
     def stored(self, key: ObjectName) -> Any | None:
         """What it has."""
@@ -162,7 +162,7 @@ class OwnWrites:
             return self._newer_locked(key, entry, stored, as_of)
 
     def keys(self) -> list[ObjectName]:
-        """The objects of which reads may be answered by more than the store."""
+        """Return the objects of which reads may be answered by more than the store."""
         if not self._entries:
             return []
         with self._lock:
@@ -247,7 +247,7 @@ class OwnWrites:
 
 
 def _is_history(entry: _Entry, stored: Any | None, as_of: int) -> bool:
-    """Whether the store has come as far as what was written."""
+    """Return True if the store has come as far as what was written."""
     if as_of < entry.version:
         return False
     if not entry.deleted or stored is None:

@@ -52,7 +52,7 @@ class Reader:
 
 
 def namespace_set(namespaces: Namespaces) -> NamespaceSet:
-    """The set for what a user gave. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+    """Return the set for what a user gave. Raises ``ConfigError``."""
     if namespaces is Scope.ALL:
         return EVERYWHERE
     if namespaces is Scope.OWN:
@@ -76,7 +76,7 @@ def namespace_set(namespaces: Namespaces) -> NamespaceSet:
 def own_namespace() -> str:
     """The namespace of this process's pod: from its service account, POD_NAMESPACE or NAMESPACE.
 
-    Raises :class:`~clientgo.operator.errors.ConfigError` where none says it.
+    Raises ``ConfigError`` where none says it.
     """
     try:
         from_file = NAMESPACE_FILE.read_text().strip()
@@ -175,7 +175,7 @@ class KindScope:
     def within(self, wanted: NamespaceSet, kind: str) -> NamespaceSet:
         """Return the namespaces to watch for a reader that wants these.
 
-        Raises :class:`~clientgo.operator.errors.ConfigError` for one that lies outside.
+        Raises ``ConfigError`` for one that lies outside.
         """
         if wanted == EVERYWHERE:
             return frozenset(self.named) | EVERYWHERE if self.everywhere else frozenset(self.named)

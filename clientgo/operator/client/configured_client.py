@@ -53,7 +53,7 @@ class ClientOptions:
     stop: threading.Event | None = None
     """Ends requests that are under way when it is set."""
     writer: Callable[[], Any] | None = None
-    """Who writes, as :class:`~clientgo.operator.cache.OwnWrites` remembers it."""
+    """Who writes, as ``OwnWrites`` remembers it."""
 
 
 class ConfiguredClient:
@@ -95,7 +95,7 @@ class ConfiguredClient:
 
     def until(self, stop: threading.Event) -> Self:
         """Requests under way when ``stop`` is set end, those after it do not begin: both raise
-        :class:`~clientgo.operator.errors.CancelledError`."""
+        ``CancelledError``."""
         return self._with(stop=stop)
 
     def guarded(self, guard: Callable[[], object]) -> Self:
@@ -153,7 +153,7 @@ class ConfiguredClient:
 
     @contextmanager
     def _until_stopped(self) -> Iterator[threading.Event | None]:
-        """The frame of one request, and what ends it early."""
+        """Give what ends a request early; raise ``CancelledError`` if that happened."""
         try:
             yield self._options.stop
         except RequestStoppedError as error:
@@ -181,7 +181,7 @@ _log = logging.getLogger("clientgo.operator.client")
 def client_of(cluster: Any, name: str, metrics: MetricsProvider) -> Client:
     """Return a client as it is, and for anything else one with the user agent of an operator.
 
-    Raises :class:`~clientgo.rest.ConfigError`.
+    Raises ``ConfigError``.
     """
     if isinstance(cluster, Client):
         return cluster

@@ -13,7 +13,7 @@ from clientgo.meta.patches import create_merge_patch
 
 
 def merge_from(base: Any, changed: Any, *, optimistic: bool = False) -> dict[str, Any]:
-    """The merge patch from one state of an object to another; empty if they are equal.
+    """Return the merge patch from one state of an object to another; empty if they are equal.
 
     With ``optimistic`` it applies only to the very version that ``base`` is.
     """
@@ -43,7 +43,7 @@ _SERVER_SIDE = ("managedFields", "resourceVersion", "uid", "creationTimestamp", 
 
 
 def to_apply(obj: Any, *, optimistic: bool) -> dict[str, Any]:
-    """An object, perhaps one that was read, as a server-side apply takes it."""
+    """Return an object, perhaps one that was read, as a server-side apply takes it."""
     plain = as_wanted(obj)
     if optimistic:
         plain["metadata"]["resourceVersion"] = metadata_of(obj).resource_version
@@ -51,7 +51,7 @@ def to_apply(obj: Any, *, optimistic: bool) -> dict[str, Any]:
 
 
 def as_wanted(obj: Any) -> dict[str, Any]:
-    """An object without what only a server can say."""
+    """Return an object without what only a server can say."""
     plain = to_plain(obj)
     metadata = {
         name: value for name, value in plain["metadata"].items() if name not in _SERVER_SIDE

@@ -91,7 +91,7 @@ class ObjectEvents:
 
 
 def shortened(note: str) -> str:
-    """A text as the API server takes it for a note: cut if it is longer than 1024 bytes."""
+    """Return a text as the API server takes it for a note: cut if it is longer than 1024 bytes."""
     encoded = note.encode()
     if len(encoded) <= _LONGEST_NOTE:
         return note
@@ -118,7 +118,7 @@ class EventPublisher:
         self._budget = _Budget(clock)
 
     def recorder(self, controller: str) -> SeriesRecorder:
-        """A recorder in the name of a controller. Its calls never block."""
+        """Return a recorder in the name of a controller. Its calls never block."""
         name = controller[:_LONGEST_NAME]
         return SeriesRecorder(self._publish, name, socket.gethostname(), clock=self._clock)
 

@@ -162,7 +162,7 @@ class Controller(Generic[P]):
         return self.parts.cache
 
     def read_primary(self, key: ObjectName) -> Any | None:
-        """The newest known state of a primary, shared and read-only."""
+        """Return the newest known state of a primary, shared and read-only."""
         return self.parts.cache.get(key)
 
     # Its sources

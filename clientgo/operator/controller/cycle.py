@@ -1,19 +1,17 @@
 """One run of a controller, from its key to what follows.
 
-::
-
     fetch ──► being deleted? ──► cleanup ──► finalizer off
       │ no
       ▼
     finalizer on ──► validate ──► initialise ──► reconcile ──► write ──► succeeded
                                                      └── raised ──► failures.py
 
-Promises this order. The deletion is judged first, so that an invalid object can be deleted;
-``reconcile`` sees only objects that are valid, initialised and not being deleted. A pass that had
-to write the finalizer or an initialisation ends there and another follows immediately.
+Promises this order: an invalid object can be deleted, and ``reconcile`` gets only objects that are
+valid, initialised and not being deleted. A pass that wrote the finalizer or an initialisation ends
+there and another follows immediately.
 
-Source: controller-runtime and Java Operator SDK (ReconciliationDispatcher), and the cycle that
-Red Hat's operator best practices describe.
+Source: controller-runtime and Java Operator SDK (ReconciliationDispatcher), Red Hat's operator best
+practices.
 """
 
 from __future__ import annotations
@@ -100,7 +98,7 @@ class Cycle:
         return "success" if result is None else _succeeded(run, result)
 
     def _deleted(self, ctx: Context[Any], run: Run, log: RunFields) -> str:
-        """The object is gone; a controller may want to hear of that, with its last state."""
+        """Run a controller with ``on_deleted`` once more, with the last state of the object."""
         last = run.last_known
         if last is None:
             run.gone()

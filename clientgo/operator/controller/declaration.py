@@ -139,7 +139,7 @@ class ControllerConfig:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self) -> ControllerConfig:
-        """The same, with lengths in seconds. Raises ``ConfigError``."""
+        """Return the same, with lengths in seconds. Raises ``ConfigError``."""
         where = f"controller {self.name}: " if self.name else ""
         if self.name and not _NAME.fullmatch(self.name):
             raise ConfigError(
@@ -197,7 +197,7 @@ def check_names(names: Iterable[str], known: Collection[str], owner: str) -> Non
 
 
 def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:
-    """The settings with some replaced. Raises ``ConfigError`` for one that there is not."""
+    """Return the settings with some replaced. Raises ``ConfigError`` for one that there is not."""
     check_names(changes, [setting.name for setting in fields(ControllerConfig)], "a controller")
     return replace(config, **changes)
 

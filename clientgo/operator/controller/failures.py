@@ -1,14 +1,10 @@
 """What follows when a run has failed.
 
-::
-
     cut short by the stop ──► nothing
     clean-up failed for too long ──► finalizers off
     on_error ──► Event ──► status ──► retry policy ──► one line in the log
 
-Promises this order, so that users can read of a failure before it is tried again; that nothing
-which fails on the way replaces the failure itself; and one log record for each failure, besides
-those of what failed on the way.
+Promises this order, and that nothing which fails on the way replaces the failure itself.
 
 Source: Java Operator SDK (ReconciliationDispatcher, ErrorStatusHandler); Red Hat's operator best
 practices (ManageError).
@@ -102,7 +98,7 @@ class Failures:
         )
 
     def _timed_out(self, ctx: Context[Any], error: Exception) -> Exception:
-        """The error itself, unless it is only what the end of the run's time made of it."""
+        """Return the error itself, unless it is only what the end of the run's time made of it."""
         if ctx.time_is_up() and isinstance(error, CancelledError):
             timed_out = ReconcileTimeoutError(
                 f"the run of {ctx.key} took longer than the "

@@ -80,7 +80,7 @@ class ControllerSources:
     ) -> None:
         """Make the sources that the declaration and the reconciler name, for a queue.
 
-        Raises :class:`~clientgo.operator.errors.DeclarationError` for what cannot work.
+        Raises ``DeclarationError`` for what cannot work.
         """
         self._routing = Routing(
             controller=self._name,

@@ -35,7 +35,7 @@ class Node:
 
     @property
     def is_deleted_by_us(self) -> bool:
-        """Whether the primary must not go before its objects have."""
+        """Return True if the primary must not go before its objects have."""
         explicitly = not self.owned or self.dependent.has("gone")
         return self.dependent.deletes and (
             explicitly or any(node.is_deleted_by_us for node in self.needs)
@@ -43,7 +43,7 @@ class Node:
 
 
 def nodes_in_order(declared: Iterable[Any], primary: APIResource, controller: str) -> list[Node]:
-    """The dependents, each after those that it depends on. Raises ``DeclarationError``."""
+    """Return the dependents, each after those that it depends on. Raises ``DeclarationError``."""
     nodes = [Node(_instance(item, controller), primary) for item in declared]
     _check_told_apart(nodes, controller)
     by_class = {type(node.dependent): node for node in nodes}
@@ -140,7 +140,7 @@ def _check_told_apart(nodes: Sequence[Node], controller: str) -> None:
 
 
 def _differ(one: Any, other: Any) -> bool:
-    """Whether no object can have both labels."""
+    """Return True if no object can have both labels."""
     return any(name in other and other[name] != value for name, value in one.items())
 
 

@@ -48,14 +48,14 @@ class Dependent(Generic[S, P]):
     """What is done to its objects. What is not deleted is not owned either."""
 
     def desired(self, ctx: Context[P], primary: P) -> S | Mapping[str, S] | None:
-        """The object as it should be; several, by names for messages; None for none at all.
+        """Return the object as it should be; several, by names for messages; None for none at all.
 
         A namespace that is left out is that of the primary.
         """
         raise NotImplementedError(f"{type(self).__name__} needs desired(self, ctx, primary)")
 
     def matches(self, actual: S, desired: S) -> bool | None:
-        """Whether an object is as desired; None leaves that to the framework."""
+        """Return True if an object is as desired; None leaves that to the framework."""
         return None
 
     def active(self, ctx: Context[P], primary: P) -> bool:
@@ -68,7 +68,7 @@ class Dependent(Generic[S, P]):
         return True
 
     def ready(self, ctx: Context[P], primary: P, actual: S) -> bool:
-        """Whether what depends on it may be looked after. Every object is asked about."""
+        """Return True if what depends on it may be looked after. Every object is asked about."""
         return True
 
     def gone(self, ctx: Context[P], primary: P) -> bool:

@@ -97,7 +97,7 @@ class Workflow:
 
     @property
     def needs_finalizer(self) -> bool:
-        """Whether the garbage collector cannot do all of the cleaning."""
+        """Return True if the garbage collector cannot do all of the cleaning."""
         return any(node.is_deleted_by_us for node in self._nodes)
 
     def sources(self, declared: Sequence[Source]) -> list[KindSource]:

@@ -241,7 +241,7 @@ class ObjectsOfPrimary:
         return self._desired
 
     def actual(self, key: ObjectName) -> Any | None:
-        """The object of that name. Raises ``AlreadyOwnedError``, ``OwnershipError`` if it
+        """Return the object of that name. Raises ``AlreadyOwnedError``, ``OwnershipError`` if it
         has another owner."""
         found = self._existing.get(key)
         if found is None:
@@ -257,7 +257,7 @@ class ObjectsOfPrimary:
         self._existing[ObjectName.of(obj)] = obj
 
     def wanted(self) -> list[Any | None]:
-        """The objects that are desired, as they are now."""
+        """Return the objects that are desired, as they are now."""
         return [self._existing.get(key) for key in self._desired]
 
     def not_among(self, desired: Collection[ObjectName]) -> list[Any]:
@@ -282,7 +282,7 @@ class ObjectsOfPrimary:
         return obj
 
     def _marks(self) -> dict[str, str]:
-        """The annotations by which an object without an owner is found again."""
+        """Return the annotations by which an object without an owner is found again."""
         primary, key = self._ctx.primary, self._ctx.key
         marks = {default_key(primary, "name"): key.name}
         if primary.namespaced:

@@ -46,7 +46,7 @@ class LeaderElection:
     release_on_cancel: bool = True
 
     def checked(self) -> LeaderElection:
-        """The same, complete. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+        """Return the same, complete. Raises ``ConfigError``."""
         if not self.id:
             raise ConfigError("leader election needs an id, which all replicas share")
         self.timing()
@@ -110,7 +110,7 @@ class ManagerConfig:
     values: Mapping[str, Any] = field(default_factory=dict)
 
     def checked(self) -> ManagerConfig:
-        """The same, with lengths in seconds. Raises ``ConfigError``."""
+        """Return the same, with lengths in seconds. Raises ``ConfigError``."""
         if self.workers < 1:
             raise ConfigError(f"workers must be at least 1, not {self.workers}")
         for check in self.checks:
@@ -135,7 +135,7 @@ class ManagerConfig:
 
 
 class ManagerSettings(TypedDict, total=False):
-    """What :class:`~clientgo.operator.Manager` accepts; :class:`ManagerConfig` has the result."""
+    """What ``Manager`` accepts; :class:`ManagerConfig` has the result."""
 
     name: str
     namespaces: Namespaces
@@ -164,6 +164,6 @@ class ManagerSettings(TypedDict, total=False):
 
 
 def changed_settings(config: ManagerConfig, changes: Mapping[str, Any]) -> ManagerConfig:
-    """The settings with some replaced. Raises ``ConfigError`` for one that there is not."""
+    """Return the settings with some replaced. Raises ``ConfigError`` for one that there is not."""
     check_names(changes, [setting.name for setting in fields(ManagerConfig)], "a manager")
     return replace(config, **changes)

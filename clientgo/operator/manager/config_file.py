@@ -52,7 +52,7 @@ _CONTROLLER_CODE_ONLY: Final = ("name", "reporter", "allow_duplicate_name", "ext
 def load_settings(
     path: str | None = None, environment: Mapping[str, str] | None = None
 ) -> dict[str, Any]:
-    """The settings of a manager, as ``ManagerConfig`` takes them.
+    """Return the settings of a manager, as ``ManagerConfig`` takes them.
 
     ``environment`` is that of the process unless given. Raises ``ConfigError``.
     """
@@ -147,7 +147,7 @@ def read_settings(
 
 
 def as_table(where: str, value: Any) -> dict[str, Any]:
-    """Return the value if it is a table. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+    """Return the value if it is a table. Raises ``ConfigError``."""
     if not isinstance(value, dict):
         raise ConfigError(f"{where} must be a table of settings, not {value!r}")
     return value

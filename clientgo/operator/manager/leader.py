@@ -77,7 +77,7 @@ class Leader:
         self._thread: threading.Thread | None = None
 
     def check_permissions(self) -> None:
-        """Raise :class:`~clientgo.operator.errors.ConfigError` if the lease cannot be had."""
+        """Raise ``ConfigError`` if the lease cannot be had."""
         check_lease_permissions(self._client, self.settings.namespace, self.settings.id)
 
     def start(
@@ -183,7 +183,7 @@ _GROUP: Final = "coordination.k8s.io"
 
 
 def check_lease_permissions(client: Client, namespace: str, name: str) -> None:
-    """Raise :class:`~clientgo.operator.errors.ConfigError` for verbs that are missing. Blocks."""
+    """Raise ``ConfigError`` for verbs that are missing. Blocks."""
     try:
         missing = _missing(client, namespace, name)
     except (StatusError, TransportError) as error:
@@ -211,7 +211,7 @@ def _missing(client: Client, namespace: str, name: str) -> list[str]:
 
 
 def _allows(rule: ResourceRule, verb: str, name: str) -> bool:
-    """Whether a rule grants a verb; what is created has no name that could be granted."""
+    """Return True if a rule grants a verb; what is created has no name that could be granted."""
     names = rule.resource_names
     return (
         _has(rule.verbs, verb)
@@ -226,7 +226,7 @@ def _has(granted: list[str] | None, wanted: str) -> bool:
 
 
 def _may(client: Client, verb: str, namespace: str, name: str) -> bool:
-    """The answer for one verb, where the list of rules is not all."""
+    """Return the answer for one verb, where the list of rules is not all."""
     attributes = ResourceAttributes(
         group=_GROUP, resource="leases", verb=verb, namespace=namespace, name=name
     )

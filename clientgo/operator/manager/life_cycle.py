@@ -67,11 +67,11 @@ class LifeCycle:
 
     @property
     def has_started(self) -> bool:
-        """Whether the start is over."""
+        """Return True if the start is over."""
         return self._started.is_set()
 
     def check_not_stopped(self) -> None:
-        """Raise :class:`~clientgo.operator.errors.ManagerStoppedError` after a stop."""
+        """Raise ``ManagerStoppedError`` after a stop."""
         if self._phase is _Phase.STOPPED:
             raise ManagerStoppedError("this manager has stopped; make a new one")
 
@@ -162,7 +162,7 @@ RunFunction: TypeAlias = Callable[[threading.Event], object]
 
 
 def run_function(runnable: Runnable | RunFunction) -> RunFunction:
-    """The function to call. Raises ``TypeError`` for what cannot be run."""
+    """Return the function to call. Raises ``TypeError`` for what cannot be run."""
     run = getattr(runnable, "run", None) or runnable
     if not callable(run):
         raise TypeError(f"{runnable!r} cannot be run: pass a function of a stop event")

@@ -173,7 +173,7 @@ class Manager:
     ) -> None:
         """Run something beside the controllers, by default where they run: in the leader.
 
-        Raises :class:`~clientgo.operator.errors.ManagerStoppedError`.
+        Raises ``ManagerStoppedError``.
         """
         run = run_function(runnable)
         self._life.check_not_stopped()

@@ -39,7 +39,7 @@ class ControllerRegistry:
             return list(self._controllers.values())
 
     def settings_of(self, declaration: Declaration) -> ControllerConfig:
-        """The settings of a controller. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+        """Return the settings of a controller. Raises ``ConfigError``."""
         resource = api_resource(declaration.primary)
         name = declaration.options.get("name") or resource.kind.lower() or resource.plural
         settings = {

@@ -43,7 +43,7 @@ class BoundAddresses:
 class Servers:
     """The servers of one manager. Declare before :meth:`start`; thread-safe after it.
 
-    Raises :class:`~clientgo.operator.errors.ConfigError` for bad addresses.
+    Raises ``ConfigError`` for bad addresses.
     """
 
     def __init__(

@@ -123,7 +123,7 @@ class Stages:
         return sorted(set(alive)) if grace != 0 else []
 
     def _warm(self) -> list[Controller[Any]]:
-        """The controllers whose sources run, whether this process leads or not."""
+        """Return the controllers whose sources run, whether this process leads or not."""
         leads = self._leads()
         return [
             controller

@@ -1,9 +1,7 @@
 """How long a run may take.
 
-Promises that ``ctx.cancelled`` is set for a run which exceeds its controller's time, and that one
-which goes on all the same is reported once a minute: its object stays locked.
-
-Does not promise to end it: a thread in Python cannot be ended from outside.
+Promises that ``ctx.cancelled`` is set for a run that exceeds its controller's time, and that a run
+which does not end is reported once a minute. A thread in Python cannot be ended from outside.
 """
 
 from __future__ import annotations

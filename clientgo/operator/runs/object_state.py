@@ -94,7 +94,7 @@ class Timer(NamedTuple):
     due: float
 
     def by(self, due: float) -> Timer:
-        """The same timer, at an instant at the latest."""
+        """Return the same timer, at an instant at the latest."""
         return Timer(self.kind, min(self.due, due))
 
 
@@ -102,7 +102,7 @@ class Timer(NamedTuple):
 class RetryInfo:
     """What a run may know of the failures before it; ``ctx.retry``.
 
-    ``attempt`` is 0 in the first run and k in retry k; runs that an event causes keep the number.
+    ``attempt`` is 0 in the first run and k in retry k; runs caused by events keep the number.
     ``is_last``: if this run fails the policy has no further retry. ``first_failure`` is Unix
     seconds.
     """
@@ -251,9 +251,8 @@ class ObjectState:
     def own_write(self, now: float, version: str) -> float | None:
         """Ask for a run because of the event of an own write; return how long it has to wait.
 
-        None if the current or last run began with that version or a newer one: it has seen it. A
-        reconciler that writes something else each time would never come to rest. It runs ten times
-        without a wait, then after 1, 2, 4 ... seconds, up to a minute.
+        None if the last run began with that version or a newer one. Ten such runs in a row do not
+        wait, then they wait 1, 2, 4 ... seconds, up to a minute.
         """
         seen, written = map(parse_resource_version, (self._seen_version, version))
         if seen is not None and written is not None and written <= seen:
@@ -290,7 +289,7 @@ class ObjectState:
         return following is not None and nanoseconds(following[0]) <= nanoseconds(now)
 
     def _guarded(self, now: float) -> float:
-        """The instant of a pending run, after too many event-caused failures in a row."""
+        """Return the instant of a pending run, after too many event-caused failures in a row."""
         if self._event_failures < EVENT_FAILURES_WITHOUT_WAIT:
             return now
         if self._blocked_until is None:
@@ -301,7 +300,7 @@ class ObjectState:
         return max(self._blocked_until, now)
 
     def _admitted(self, due: float) -> float:
-        """The first instant from ``due`` on that the rate limit admits."""
+        """Return the first instant from ``due`` on that the rate limit admits."""
         limit = self._settings.rate_limit
         if limit is None or self._began is None or len(self._began) < limit.runs:
             return due
@@ -423,7 +422,7 @@ class ObjectState:
         return None
 
     def _retry(self, run: FailedRun, now: float, wall: float) -> Timer | None:
-        """The timer of the next try; None if there is none."""
+        """Return the timer of the next try; None if there is none."""
         asked = run.error.after if isinstance(run.error, Retry) else None
         asked = asked if run.delay is None else run.delay
         if asked is not None:

@@ -1,8 +1,7 @@
 """How often one object may be reconciled.
 
-Promises a true sliding window: in no stretch of ``per`` seconds does an object run more than
-``runs`` times. Differs from Java Operator SDK (``LinearRateLimiter``), whose fixed windows let
-through nearly twice as many across a boundary.
+A sliding window, where Java Operator SDK (``LinearRateLimiter``) has fixed ones, which let nearly
+twice as many runs pass.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ class RateLimit(NamedTuple):
     debounce: Duration = 0.0
 
     def checked(self) -> RateLimit:
-        """The same in plain seconds. Raises :class:`~clientgo.operator.errors.ConfigError`."""
+        """Return the same in plain seconds. Raises ``ConfigError``."""
         if self.runs < 1:
             raise ConfigError(f"a rate limit allows at least one run, not {self.runs}")
         debounce = seconds(self.debounce, "debounce")

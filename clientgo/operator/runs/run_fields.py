@@ -1,9 +1,8 @@
-"""What log lines say about the object that is being worked on.
+"""What log lines say about the object that is being processed.
 
-Promises: while user code runs for an object, the lines of every logger in that thread carry these
-fields (see :mod:`clientgo.logs` for how they get onto a line); afterwards none does. Nothing is
-computed unless a line is written, and nothing that is in an object is ever told, only what it is
-called.
+Promises that while user code runs for an object, the lines of every logger in that thread carry
+these fields (see :mod:`clientgo.logs`). Nothing is computed unless a line is written. Contents of
+objects are never logged.
 
 Source: Java Operator SDK (MDC), controller-runtime pkg/log.
 """
@@ -111,7 +110,7 @@ def leave(token: _Entered) -> None:
 
 
 def current_run() -> tuple[str, ObjectName] | None:
-    """The controller and the key of the run that this thread is in, if it is in one."""
+    """Return the controller and the key of the run that this thread is in, if it is in one."""
     fields = current_fields()
     if not isinstance(fields, RunFields) or fields.key is None:
         return None
@@ -121,8 +120,7 @@ def current_run() -> tuple[str, ObjectName] | None:
 class BoundLogger:
     """A logger whose calls take values by name: ``log.info("scaled", replicas=3)``.
 
-    An API object as a value is logged as its kind, namespace and name. :meth:`bind` gives a logger
-    with more values.
+    An API object as a value is logged as its kind, namespace and name.
     """
 
     __slots__ = ("_logger", "_values")
@@ -132,7 +130,7 @@ class BoundLogger:
         self._values = dict(values or {})
 
     def bind(self, **values: Any) -> BoundLogger:
-        """The same logger with more values; a later one of the same name wins."""
+        """Return the same logger with more values; a later one of the same name wins."""
         return BoundLogger(self._logger, self._values | values)
 
     def debug(self, message: str, **values: Any) -> None:

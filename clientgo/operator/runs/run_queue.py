@@ -1,11 +1,9 @@
 """The engine of a controller: which object runs next, and when.
 
-Promises: an object never runs in two threads at once; triggers during a run are one more run
-afterwards; an object that waits, for a retry or because a result asked for it, occupies no worker;
-an exception of a run ends no worker. ``object_state.py`` decides when an object runs next; the
-delays, the priorities and the order are those of one :class:`~clientgo.workqueue.PriorityQueue`.
-
-Does not promise one run for each trigger.
+Promises that an object never runs in two threads at the same time, that triggers during a run are
+one more run afterwards, that an object which waits occupies no worker, and that an exception of a
+run ends no worker. ``object_state.py`` decides when an object runs next; the order is that of one
+``PriorityQueue``. Several triggers may be one run.
 
 Source: controller-runtime pkg/internal/controller and its priority queue; Java Operator SDK
 EventProcessor.

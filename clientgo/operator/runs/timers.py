@@ -1,10 +1,7 @@
 """Functions that are called at an instant, by one thread for all of them.
 
-Promises: setting a timer replaces the key's earlier one; a timer that is due calls its function
-once; nothing is called after :meth:`Timers.stop` has returned.
-
-Does not promise punctuality while a function takes its time: a function adds to a queue, or sets
-an event, and returns.
+Promises that a timer replaces the key's earlier one, and that nothing is called after
+:meth:`Timers.stop` has returned. A function must return quickly: others wait for it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Failures that say nothing about the object: the API server was away or busy, or a write lost.
 
-Promises that such a failure never uses up an attempt of a retry policy and is always retried:
-transport errors, 429, every 5xx and conflicts. An error that wraps one, as in ``raise ... from
-error``, counts as one; so does a run whose time ended in a request. Of several errors all must be
-transient.
+Transport errors, 429, every 5xx and conflicts use no attempt of a retry policy and are always
+retried. An error that wraps one counts as one. Of several errors all must be transient.
 
 Differs from Java Operator SDK and controller-runtime, where these failures count as any other.
 """
@@ -40,7 +38,7 @@ def retry_after(error: BaseException) -> float:
 
 
 def _parts(error: BaseException) -> Iterable[BaseException]:
-    """The errors that an error consists of, or the one that it wraps."""
+    """Return the errors that an error consists of, or the one that it wraps."""
     if isinstance(error, SeveralErrors):
         return error.errors.values()
     if isinstance(error, BaseExceptionGroup):

@@ -78,7 +78,7 @@ class InboundSource(Source):
             self._started = sink, PrimaryWatch(context, self._cache.forget)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
-        """The primaries are known, and those that were named before the start are queued."""
+        """Wait for the primaries; then queue those that were named before the start."""
         started = self._started
         if started is None or not started[1].wait_synced(timeout, stop):
             return False
@@ -152,8 +152,7 @@ class ChannelSource(ThreadSource):
 
     def put(self, obj: Any, *, timeout: float | None = None) -> None:
         """Add an event about an object. Blocks while the buffer is full; raises ``queue.Full``
-        after ``timeout`` seconds, and after a stop, which leaves no thread to make room.
-        """
+        after ``timeout`` seconds, and after a stop, which leaves no thread to make room."""
         with self._changed:
             self._changed.wait_for(lambda: self._stopped or self._has_room_locked(), timeout)
             if not self._has_room_locked():

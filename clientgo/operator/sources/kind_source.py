@@ -179,7 +179,7 @@ def watch(
 ) -> KindSource:
     """Make a source for objects of a kind; by default they wake the primaries that control them.
 
-    ``options`` are described at :class:`~clientgo.operator.sources.KindSource`.
+    ``options`` are described at ``KindSource``.
     """
     return KindSource(kind, mapper or by_owner(), **options)
 

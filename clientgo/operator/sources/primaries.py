@@ -16,7 +16,7 @@ ItemId: TypeAlias = Callable[[Any], Hashable]
 
 
 def default_item_id(item: Any) -> Hashable:
-    """The default identity of an item: its ``id`` or ``name``."""
+    """Return the default identity of an item: its ``id`` or ``name``."""
     for attribute in ("id", "name"):
         found = getattr(item, attribute, None)
         if isinstance(found, Hashable) and found is not None:
@@ -78,7 +78,7 @@ class ItemCache:
             self.forget(key)
 
     def keys(self) -> list[ObjectName]:
-        """The primaries that anything is known of."""
+        """Return the primaries that anything is known of."""
         with self._lock:
             return list(self._items)
 
@@ -114,7 +114,7 @@ class PrimaryWatch(ResourceEventHandler[Any]):
         self._subscription = cache.subscribe(self, context.namespaces)
 
     def get(self, key: ObjectName) -> Any | None:
-        """The newest known state of a primary, which is shared and read-only."""
+        """Return the newest known state of a primary, which is shared and read-only."""
         return self._cache.get(key)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:

@@ -62,7 +62,7 @@ class AdmissionRequest(Struct, rename="camel", kw_only=True, frozen=True):
     """One request under review.
 
     ``object`` is absent for DELETE, ``old_object`` for CREATE; :func:`plain_object` decodes them.
-    ``operation`` is the text of an :class:`~clientgo.operator.webhooks.admission_review.Operation`.
+    ``operation`` is the text of an ``Operation``.
     """
 
     uid: str = ""
