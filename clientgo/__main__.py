@@ -15,7 +15,7 @@ from clientgo.extras import MissingExtraError, needing_extra
 
 _COMMANDS = {
     "apiserver": (
-        "clientgo.apiserver.cli",
+        "clientgo.cli.apiserver",
         "serve the Kubernetes API from memory, for development and tests",
     ),
     "gen": ("clientgo.cli.gen", "generate types, manifests and clients"),

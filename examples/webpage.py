@@ -120,7 +120,7 @@ def new_manager(client: Client, reconciler: object) -> Manager:
 
 def demo(reconciler: object) -> None:
     from clientgo.testing.observer import Observer
-    from clientgo.testing.workloads import WorkloadSimulator
+    from clientgo.workloads import WorkloadSimulator
 
     with embedded(WebPage) as client:
         manager = new_manager(client, reconciler)

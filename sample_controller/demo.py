@@ -29,8 +29,8 @@ from clientgo.meta import deep_copy
 from clientgo.meta.owner_references import is_controlled_by
 from clientgo.rest import load_config
 from clientgo.testing.observer import Observer, ObserverClosedError
-from clientgo.testing.workloads import WorkloadSimulator
 from clientgo.wait import call_when_set, retry_on_conflict, setup_signal_handler
+from clientgo.workloads import WorkloadSimulator
 from sample_controller.__main__ import run
 from sample_controller.options import Options
 from sample_controller.types import Foo

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 from clientgo.apiserver.auth.access import AuthorizationMode
@@ -31,7 +32,10 @@ _USAGE_ERROR = 2
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the command's options; ``run`` is what an invocation calls."""
+    """Add the command's options; ``run`` is what an invocation calls.
+
+    ``beside(options, server)`` returns the context in which the server serves.
+    """
     parser.add_argument(
         "--listen",
         metavar="HOST:PORT",
@@ -116,7 +120,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="after --: run this when the server is ready, with KUBECONFIG set, and stop the "
         "server when it ends; the exit status is the command's",
     )
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, beside=lambda _options, _server: nullcontext())
 
 
 def _parse_address(text: str) -> tuple[str, int]:
@@ -166,9 +170,10 @@ def _serve(
         if options.kubeconfig is not None:
             write_kubeconfig(options.kubeconfig, server.kubeconfig_data)
             kubeconfig = options.kubeconfig
-        print(f"The API server listens on {server.url}. It is for development and tests only.")
-        print(f"Try: kubectl --kubeconfig {kubeconfig} get namespaces", flush=True)
-        return until(kubeconfig)
+        with options.beside(options, server):
+            print(f"The API server listens on {server.url}. It is for development and tests only.")
+            print(f"Try: kubectl --kubeconfig {kubeconfig} get namespaces", flush=True)
+            return until(kubeconfig)
     except OSError as error:
         print(f"can't write {options.kubeconfig}: {error.strerror}", file=sys.stderr)
         return 1

@@ -48,6 +48,7 @@ from clientgo.apiserver.faults.matching import RequestObserver
 from clientgo.apiserver.http.browser_check import BrowserCheck
 from clientgo.apiserver.http.server import HttpServer
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
+from clientgo.apiserver.objects.state import PodLogs
 from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
 from clientgo.apiserver.storage.journal import Journal, JournalError
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
@@ -137,6 +138,7 @@ class EmbeddedAPIServer:
         self._fault_control = fault_control
         self._data_dir = None if data_dir is None else Path(data_dir)
         self._faults = FaultInjector(self._token)
+        self._pod_logs: PodLogs | None = None
         self._cluster = self._new_cluster()
         self._application: Application | None = None
         self._life = threading.RLock()
@@ -170,9 +172,11 @@ class EmbeddedAPIServer:
         self._serve_on_thread()
 
     def _new_cluster(self, journal: Journal | None = None) -> Cluster:
-        return Cluster(
+        cluster = Cluster(
             self._faults.now, journal, self._access, service_accounts=self._service_accounts
         )
+        cluster.state.pod_logs = self._pod_logs
+        return cluster
 
     def _kept_cluster(self) -> Cluster:
         """Return the stopped cluster; load it again if it is kept in a directory."""
@@ -363,6 +367,19 @@ class EmbeddedAPIServer:
         It is called on the server's thread, must not block, and stays for the server's life.
         """
         self._call(lambda: self._faults.observe(observer))
+
+    def provide_logs(self, provider: PodLogs | None) -> None:
+        """Let ``provider`` answer what containers have written; None: there are no logs.
+
+        It is given a pod as JSON and the name of a container. It is called on the server's thread
+        and must not block.
+        """
+        self._pod_logs = provider
+
+        def provide() -> None:
+            self._cluster.state.pod_logs = provider
+
+        self._call(provide)
 
     # -- the thread
 

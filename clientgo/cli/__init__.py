@@ -1,5 +1,5 @@
 """The ``clientgo`` command: one module for each of its parts.
 
-``clientgo gen`` is in :mod:`clientgo.cli.gen`, ``clientgo operator`` in
-:mod:`clientgo.cli.operator`.
+``clientgo apiserver`` is in :mod:`clientgo.cli.apiserver`, ``clientgo gen`` in
+:mod:`clientgo.cli.gen`, ``clientgo operator`` in :mod:`clientgo.cli.operator`.
 """

@@ -17,8 +17,8 @@ from clientgo.client import Client
 from clientgo.meta import ObjectMeta, deep_copy
 from clientgo.rest import load_config
 from clientgo.testing.observer import Observer
-from clientgo.testing.workloads import WorkloadSimulator
 from clientgo.wait import retry_on_conflict
+from clientgo.workloads import WorkloadSimulator
 from sample_controller.demo import install_crd, run_controller, running
 from sample_controller.types import Foo, FooSpec
 

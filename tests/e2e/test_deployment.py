@@ -26,7 +26,7 @@ from clientgo.client import Client
 from clientgo.leaderelection import USUAL_TIMING
 from clientgo.meta import ObjectMeta
 from clientgo.rest import load_config
-from clientgo.testing.workloads import WorkloadSimulator
+from clientgo.workloads import WorkloadSimulator
 from sample_controller.demo import install_crd, running
 from sample_controller.options import Election, parse_options
 from tests.e2e.conftest import World

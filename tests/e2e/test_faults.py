@@ -38,7 +38,7 @@ from clientgo.testing.faults import (
     stale_view,
     unobserved_state,
 )
-from clientgo.testing.workloads import WorkloadSimulator
+from clientgo.workloads import WorkloadSimulator
 from sample_controller.demo import install_crd, run_controller, running
 from tests.e2e.conftest import World
 

@@ -10,7 +10,7 @@ import pytest
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.operator import Manager
-from clientgo.testing.workloads import WorkloadSimulator
+from clientgo.workloads import WorkloadSimulator
 from examples.foo_operator.reconciler import FooReconciler
 from sample_controller.demo import running
 from tests.e2e.conftest import World

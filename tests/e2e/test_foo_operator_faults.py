@@ -12,7 +12,7 @@ from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.operator import Manager
 from clientgo.rest import load_config
-from clientgo.testing.workloads import WorkloadSimulator
+from clientgo.workloads import WorkloadSimulator
 from examples.foo_operator.reconciler import FooReconciler
 from sample_controller.demo import running
 from tests.e2e.conftest import World

@@ -118,7 +118,7 @@ def test_five_hundred_foos_converge(world: World, workers: int) -> None:
     for name in names:
         world.create_foo(name)
 
-    world.eventually(lambda: all(world.reconciled(name, 1) for name in names), timeout=60.0)
+    world.eventually(lambda: all(world.reconciled(name, 1) for name in names), timeout=180.0)
 
 
 def foreign_deployment(name: str) -> Deployment:

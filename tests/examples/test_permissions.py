@@ -18,7 +18,7 @@ from clientgo.scaffold.inferred_rules import controller_rules
 from clientgo.scaffold.manifests.roles import operator_roles
 from clientgo.testing.observer import Observer
 from clientgo.testing.rbac_server import RBACServer
-from clientgo.testing.workloads import WorkloadSimulator
+from clientgo.workloads import WorkloadSimulator
 from examples.cronjob.api import CronJob
 from examples.cronjob.demo import JobSimulator, sample
 from examples.cronjob.main import new_manager as new_cronjob_manager

@@ -13,11 +13,11 @@ from clientgo.codegen.crd import definitions_of
 from clientgo.operator import LeaderElection, Manager
 from clientgo.rest import RestConfig
 from clientgo.testing.perturb import PERTURBATIONS, Report, perturb
-from clientgo.testing.workloads import WorkloadSimulator
 from examples.foo_operator.reconciler import FooReconciler
 from examples.webpage import WebPage, WebPageReconciler
 from examples.webpage_dependents import DescribedPageReconciler
 from sample_controller.demo import artifact, run_controller, running, scale
+from tests.available import deployments_available
 
 FOO = artifact("crd-status-subresource.yaml"), artifact("example-foo.yaml")
 
@@ -35,7 +35,7 @@ def reached(report: Report) -> set[str]:
 @contextmanager
 def pods(config: RestConfig) -> Iterator[None]:
     """Deployments become available."""
-    with Client(config) as client, running("workloads", WorkloadSimulator(client).run):
+    with Client(config) as client, deployments_available(client):
         yield
 
 

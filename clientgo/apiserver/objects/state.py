@@ -7,15 +7,18 @@ runs without interruption until it awaits, so a write needs no lock.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from clientgo.apiserver.auth.authentication.authenticator import Authenticator
 from clientgo.apiserver.auth.authorization.authorizer import Authorizer
 from clientgo.apiserver.objects.ownership import Ownership
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Storage
+from clientgo.apiserver.storage.storage import Object, Storage
 from clientgo.meta.timestamps import format_time
+
+PodLogs: TypeAlias = Callable[[Object, str], str]
+"""Returns what a container of a pod has written. It is called on the event loop."""
 
 
 class OpenWatch(Protocol):
@@ -72,6 +75,7 @@ class State:
         self.authorizer = authorizer
         self.ownership = Ownership(now, self.timestamp)
         self.watches = OpenWatches()
+        self.pod_logs: PodLogs | None = None
         self.now = now
         self._last_timestamp = (0, "")
         """The second that was formatted last; many writes happen in the same one."""

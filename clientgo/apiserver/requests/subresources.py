@@ -15,6 +15,7 @@ from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.requests.account_tokens import create_token
 from clientgo.apiserver.requests.eviction import evict
 from clientgo.apiserver.requests.options import write_options
+from clientgo.apiserver.requests.pod_logs import read_log
 from clientgo.apiserver.requests.request_info import RequestInfo
 from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
 from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Verb, VerbCall
@@ -89,7 +90,7 @@ async def _refuse(call: VerbCall) -> AnyResponse:
 
 _SUCCESS = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
-_OF_RUNNING_PODS = ("attach", "exec", "log", "portforward", "proxy")
+_OF_RUNNING_PODS = ("attach", "exec", "portforward", "proxy")
 
 _HANDLERS: dict[tuple[str, str], Verb] = {
     ("scale", "get"): get_scale,
@@ -98,5 +99,6 @@ _HANDLERS: dict[tuple[str, str], Verb] = {
     ("token", "create"): create_token,
     ("binding", "create"): _bind,
     ("eviction", "create"): evict,
+    ("log", "get"): read_log,
     **{(name, verb): _refuse for name in _OF_RUNNING_PODS for verb in _METHODS.values()},
 }

@@ -26,7 +26,7 @@ from clientgo.clock import Clock
 from clientgo.meta import APIResource, ListOptions, NotFoundError, ObjectList, metadata_of
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.own_writes import OwnWrites
-from clientgo.operator.cache.scope import KindScope
+from clientgo.operator.cache.scope import CacheScope, KindScope
 from clientgo.operator.durations import seconds
 from clientgo.operator.metrics import CacheMetrics, CacheSize
 from clientgo.process import SupervisedThread
@@ -189,7 +189,8 @@ class Watches:
         progress = _StoreProgress(self.own_writes, self.metrics, size)
         informer.add_event_handler(progress, resync_period=0.0)
         is_limited = namespace or scope.labels or labels or scope.fields or self.is_projected
-        if not is_limited and (self.resource.group, self.resource.kind) in NUMEROUS:
+        is_numerous = (self.resource.group, self.resource.kind) in NUMEROUS
+        if is_numerous and not is_limited and self.scope.own == CacheScope():
             _log.warning(
                 "every %s of the cluster will be cached; if that is too much memory, limit it with "
                 "namespaces, labels or fields in a CacheScope, or watch it with project='metadata'",

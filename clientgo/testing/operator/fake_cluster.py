@@ -5,7 +5,7 @@ generations, finalizers, garbage collection, conflicts, selectors, watches with 
 server-side apply, schemas of custom kinds, admission webhooks. What an operator asks of it is
 noted.
 
-Does not promise nodes or pods that run; :class:`~clientgo.testing.workloads.WorkloadSimulator`
+Does not promise nodes or pods that run; :class:`~clientgo.workloads.WorkloadSimulator`
 makes Deployments report that they do.
 
 Upstream: controller-runtime ``envtest`` and ``client/fake``, here in one.

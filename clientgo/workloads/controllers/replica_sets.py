@@ -1,0 +1,41 @@
+"""ReplicaSets: as many pods as wanted, it does not matter which.
+
+Upstream: ``pkg/controller/replicaset``.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from clientgo.api.apps_v1 import ReplicaSet
+from clientgo.api.core_v1 import Pod
+from clientgo.operator import Context, controller
+from clientgo.workloads.controllers.owner import MODERATE, Owner, Plan, new_pod, wanted_replicas
+from clientgo.workloads.controllers.pod_facts import Availability, deletion_cost, is_active
+
+
+@controller(ReplicaSet, owns=[Pod], name="replicasets", rate_limit=MODERATE)
+class ReplicaSets(Owner[ReplicaSet]):
+    """Creates pods that are missing, deletes those that are too many."""
+
+    def plan(self, ctx: Context[ReplicaSet], obj: ReplicaSet, owned: list[Pod]) -> Plan:
+        active = [pod for pod in owned if is_active(pod)]
+        missing = wanted_replicas(obj) - len(active)
+        plan = Plan()
+        if missing > 0:
+            taken = {pod.metadata.name for pod in owned}
+            names = [self.randomness.name(obj.metadata.name, taken) for _ in range(missing)]
+            plan.create = [new_pod(obj, obj.spec.template, name) for name in names]
+        elif missing < 0:
+            plan.delete = sorted(active, key=deletion_cost)[:-missing]
+        found = Availability(active, obj.spec.min_ready_seconds, ctx.clock.time())
+        plan.again = found.next
+        plan.status = replace(
+            obj.status,
+            replicas=len(active),
+            fully_labeled_replicas=len(active) or None,
+            ready_replicas=found.ready or None,
+            available_replicas=found.available or None,
+            observed_generation=obj.metadata.generation,
+        )
+        return plan
