@@ -105,6 +105,7 @@ class Cluster:
         """End the threads of the cluster; the storage stays open."""
         self._admission.close()
         self._definitions.close()
+        self.state.large_work.close()
 
 
 def _builtin(registry: ResourceRegistry, group: str, version: str, plural: str) -> Resource:

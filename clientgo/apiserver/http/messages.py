@@ -70,6 +70,12 @@ class Request:
         return values[0] if values else ""
 
     @property
+    def work_size(self) -> int:
+        """Return the bytes of the object in the body, at most; aliases in YAML may repeat much."""
+        may_repeat = b"*" in self.body and not self.body.lstrip().startswith(b"{")
+        return BODY_LIMIT if may_repeat else len(self.body)
+
+    @property
     def accepts_gzip(self) -> bool:
         """Return True if the client accepts a compressed response."""
         return "gzip" in self.headers.get("accept-encoding", "")

@@ -40,6 +40,8 @@ class WriteOptions:
     as_sent: Mapping[str, Any] = field(default_factory=dict)
     """What the client gave, for admission webhooks."""
     user: User = SERVER
+    work_size: int = 0
+    """Bytes of the object that the client sent, at most; 0 if the server itself writes."""
 
 
 @dataclass(frozen=True, slots=True)

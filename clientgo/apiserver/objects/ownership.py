@@ -1,13 +1,14 @@
 """Field ownership: ``managedFields`` of every write, and server-side apply.
 
 Promises: each write updates the owners of the fields that it changes; an apply merges by the kind's
-type and refuses to take fields from other managers.
+type and refuses to take fields from other managers. Thread-safe.
 
 Upstream: apiserver ``endpoints/handlers/fieldmanager``.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Hashable
 from typing import Any
 
@@ -32,26 +33,30 @@ class Ownership:
         self._managers: dict[tuple[Resource, str], FieldManager] = {}
         self._entries_of_new: dict[Hashable, list[Object]] = {}
         """``managedFields`` of new objects by their shape, without times."""
+        self._lock = threading.Lock()
+        """Guards both."""
 
     def forget(self, group: str, plural: str) -> None:
         """Remove the managers of a resource whose definition has changed."""
-        self._entries_of_new.clear()
-        for key in list(self._managers):
-            if (key[0].group, key[0].plural) == (group, plural):
-                del self._managers[key]
+        with self._lock:
+            self._entries_of_new.clear()
+            for key in list(self._managers):
+                if (key[0].group, key[0].plural) == (group, plural):
+                    del self._managers[key]
 
     def _manager(self, resource: Resource, subresource: str) -> FieldManager:
-        manager = self._managers.get((resource, subresource))
-        if manager is None:
-            manager = self._managers[resource, subresource] = FieldManager(
-                api_version=resource.api_version,
-                kind=resource.kind,
-                types=resource.strategy.field_type,
-                subresource=subresource,
-                reset_fields=resource.strategy.reset_fields(subresource),
-                now=self._now,
-            )
-        return manager
+        with self._lock:
+            manager = self._managers.get((resource, subresource))
+            if manager is None:
+                manager = self._managers[resource, subresource] = FieldManager(
+                    api_version=resource.api_version,
+                    kind=resource.kind,
+                    types=resource.strategy.field_type,
+                    subresource=subresource,
+                    reset_fields=resource.strategy.reset_fields(subresource),
+                    now=self._now,
+                )
+            return manager
 
     def update(
         self, resource: Resource, subresource: str, old: Object | None, new: Object, writer: str
@@ -79,13 +84,15 @@ class Ownership:
         if len(encode(new)) > _LARGE_OBJECT:
             return self._update(resource, "", _empty(resource), new, writer)
         key = (resource, writer, _shape(new))
-        entries = self._entries_of_new.get(key)
+        with self._lock:
+            entries = self._entries_of_new.get(key)
         if entries is None:
             owned = self._update(resource, "", _empty(resource), new, writer)
             entries = owned["metadata"].get("managedFields", [])
-            if len(self._entries_of_new) >= _REMEMBERED_SHAPES:
-                self._entries_of_new.clear()
-            self._entries_of_new[key] = entries
+            with self._lock:
+                if len(self._entries_of_new) >= _REMEMBERED_SHAPES:
+                    self._entries_of_new.clear()
+                self._entries_of_new[key] = entries
         if entries:
             time = self._timestamp()
             new["metadata"]["managedFields"] = [entry | {"time": time} for entry in entries]

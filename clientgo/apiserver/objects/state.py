@@ -11,6 +11,7 @@ from typing import Protocol, TypeAlias
 
 from clientgo.apiserver.auth.authentication.authenticator import Authenticator
 from clientgo.apiserver.auth.authorization.authorizer import Authorizer
+from clientgo.apiserver.objects.large_work import LargeWork
 from clientgo.apiserver.objects.ownership import Ownership
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
@@ -74,6 +75,7 @@ class State:
         self.authenticator = authenticator
         self.authorizer = authorizer
         self.ownership = Ownership(now, self.timestamp)
+        self.large_work = LargeWork()
         self.watches = OpenWatches()
         self.pod_logs: PodLogs | None = None
         self.now = now

@@ -3,18 +3,20 @@
 Promises: every write (a PUT, a patch, the garbage collector's) goes through ``ObjectWriter``, so
 metadata, generation, finalizers, optimistic locking and validation are decided in one place. A
 write that changes nothing stores nothing and keeps its resource version. Nothing is awaited between
-the read of the old state and the write, except a matching admission webhook; then the write starts
-again if the old state has changed meanwhile.
+the read of the old state and the write, except a matching admission webhook, and the thread that
+works on large objects; then the write starts again if the old state has changed meanwhile.
 
 Upstream: apiserver ``registry/generic/registry.Store``.
 """
 
 from __future__ import annotations
 
+import functools
+import itertools
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from clientgo.apiserver.auth.authorization.authorizer import Attributes
 from clientgo.apiserver.auth.authorization.refusals import AccessDeniedError
@@ -29,6 +31,7 @@ from clientgo.apiserver.objects.deletion import (
     is_finished,
     mark_deleted,
 )
+from clientgo.apiserver.objects.large_work import LARGE
 from clientgo.apiserver.objects.options import DeleteOptions, WriteOptions
 from clientgo.apiserver.objects.ownership import without_times
 from clientgo.apiserver.objects.state import State
@@ -48,11 +51,18 @@ from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
 from clientgo.schema.field_errors import FieldError
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
 _GENERATE_ATTEMPTS = 8
 """Tries to find a free generated name, as upstream does."""
 
+_ATTEMPTS = 3
+"""Tries to update a large object on a thread, before one on the event loop that can't be late."""
+
 ObjectChange = Callable[[Object], Object]
-"""Returns the wanted state; is given a copy of the current one."""
+"""Returns the wanted state; is given a copy of the current one. For a request it may run on a
+thread, see ``large_work``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +132,16 @@ class ObjectWriter:
             user=options.user,
         )
         obj = await self._mutate(review, obj)
+        size = options.work_size
         if not applied:
-            obj = self._state.ownership.update(resource, "", None, obj, options.field_manager)
+            own = self._state.ownership.update
+            obj = await self._run(size, own, resource, "", None, obj, options.field_manager)
         review.obj = obj
         self._admission.allocate(review)
-        causes = object_meta.create_causes(
-            obj["metadata"],
-            resource.strategy.name_rule,
-            namespaced=resource.namespaced,
-            qualified_finalizers=resource.strategy.metadata_checks.qualified_finalizers,
-        )
-        causes += resource.strategy.validate(obj)
-        if causes:
-            raise invalid(resource.reported, target.name, causes)
+        await self._run(size, _validate_new, target, obj)
         await self._admission.validate(review)
+        if size >= LARGE:  # the namespace may have gone meanwhile
+            self._admission.check(Operation.CREATE, resource, namespace, target.name)
         _take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj)
         existing = collection.get(target.key)
@@ -184,11 +190,12 @@ class ObjectWriter:
         """
         resource = target.resource
         collection = self._collection(resource)
-        while True:
+        for attempt in itertools.count():
             stored = _existing(collection, target)
+            is_late = attempt >= _ATTEMPTS or not options.work_size
+            size = 0 if is_late else max(options.work_size, len(stored.raw))
             [current] = await resource.served([stored])
-            old = resource.decode(current)
-            new = change(resource.decode(current))
+            old, new = await self._run(size, _change, resource, current, change)
             _check_version(target, new["metadata"], old["metadata"])
             _prepare_update(resource, new, old, subresource)
             review = Review(
@@ -206,12 +213,13 @@ class ObjectWriter:
             new = await self._mutate(review, new)
             _count_generation(resource, new, old)
             if not applied:
-                new = self._state.ownership.update(
-                    resource, subresource, old, new, options.field_manager
+                own = self._state.ownership.update
+                new = await self._run(
+                    size, own, resource, subresource, old, new, options.field_manager
                 )
             review.obj = new
             self._admission.allocate(review)
-            _validate_update(target, new, old, subresource)
+            await self._run(size, _validate_update, target, new, old, subresource)
             await self._admission.validate(review)
             unchanged = new == old or without_times(new) == without_times(old)
             finished = is_finished(resource, new, old)
@@ -272,7 +280,7 @@ class ObjectWriter:
                     "and no existing object was found",
                 )
             self._check_may_create(target, options.user)
-            obj = merge(None)
+            obj = await self._run(options.work_size, merge, None)
             obj["metadata"].pop("resourceVersion", None)
             result = await self.create(resource, target.namespace, obj, options, applied=True)
         return result
@@ -374,6 +382,10 @@ class ObjectWriter:
                 return
         self._store(collection, target, new, dry_run=False)
 
+    async def _run(self, size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what work returns; it runs on a thread if the object is large."""
+        return await self._state.large_work.run(size, functools.partial(work, *args, **kwargs))
+
     # -- storing
 
     def _collection(self, resource: Resource) -> Collection:
@@ -394,6 +406,13 @@ def _existing(collection: Collection, target: Target) -> StoredObject:
     if stored is None:
         raise not_found(target.resource, target.name)
     return stored
+
+
+def _change(
+    resource: Resource, stored: StoredObject, change: ObjectChange
+) -> tuple[Object, Object]:
+    """Return the current state and the wanted one."""
+    return resource.decode(stored), change(resource.decode(stored))
 
 
 def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:
@@ -444,6 +463,19 @@ def _count_generation(resource: Resource, new: Object, old: Object) -> None:
     strategy = resource.strategy
     if strategy.counts_generations and strategy.spec_changed(new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+
+def _validate_new(target: Target, obj: Object) -> None:
+    strategy = target.resource.strategy
+    causes = object_meta.create_causes(
+        obj["metadata"],
+        strategy.name_rule,
+        namespaced=target.resource.namespaced,
+        qualified_finalizers=strategy.metadata_checks.qualified_finalizers,
+    )
+    causes += strategy.validate(obj)
+    if causes:
+        raise invalid(target.resource.reported, target.name, causes)
 
 
 def _validate_update(target: Target, new: Object, old: Object, subresource: str) -> None:

@@ -46,7 +46,7 @@ class _Spec(msgspec.Struct, rename="camel"):
 
 async def create_token(call: VerbCall) -> AnyResponse:
     """Answer a token of a service account."""
-    review, _ = decode_object(call.request, _TYPE.kind)
+    review, _ = await call.read_body(lambda: decode_object(call.request, _TYPE.kind))
     try:
         spec = convert(review.get("spec") or {}, _Spec)
     except msgspec.ValidationError as error:

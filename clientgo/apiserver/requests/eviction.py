@@ -44,7 +44,7 @@ async def evict(call: VerbCall) -> AnyResponse:
     Raises:
         RequestError: 429, the budget allows no disruption now.
     """
-    eviction, _ = decode_object(call.request, "Eviction")
+    eviction, _ = await call.read_body(lambda: decode_object(call.request, "Eviction"))
     if (eviction.get("metadata") or {}).get("name") != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = read_delete_options(eviction.get("deleteOptions") or {}, call.request)

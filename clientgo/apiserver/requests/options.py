@@ -105,6 +105,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
         request.flag("force"),
         _as_sent(request, kind),
         request.user,
+        request.work_size,
     )
 
 
@@ -190,6 +191,10 @@ def _delete_query(request: Request) -> dict[str, Any]:
     return given
 
 
+_MOST_REQUIREMENTS = 1000
+"""Requirements of a label selector, each of which is tried on each object and event."""
+
+
 def list_options(request: Request, *, watch: bool = False) -> ListQuery:
     """Read the ``ListOptions`` of a list or of a watch.
 
@@ -202,6 +207,8 @@ def list_options(request: Request, *, watch: bool = False) -> ListQuery:
         fields = parse_field_selector(request.parameter("fieldSelector"))
     except SelectorError as error:
         raise bad_request(str(error)) from error
+    if len(labels.requirements) > _MOST_REQUIREMENTS:
+        raise bad_request(f"a label selector has at most {_MOST_REQUIREMENTS} requirements here")
     numbers = {
         name: parse_integer(request.parameter(name))
         for name in ("timeoutSeconds", "limit")

@@ -34,7 +34,9 @@ def review_verb(answer: _Answer) -> Verb:
 
     async def review(call: VerbCall) -> AnyResponse:
         options = write_options(call.request, "CreateOptions")
-        obj, duplicates = decode_object(call.request, call.resource.kind)
+        obj, duplicates = await call.read_body(
+            lambda: decode_object(call.request, call.resource.kind)
+        )
         read, warnings = read_object(call.resource, obj, options.field_validation, duplicates)
         call.warnings.extend(warnings)
         read["status"] = answer(call, read.get("spec") or {})

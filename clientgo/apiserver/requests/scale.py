@@ -45,7 +45,7 @@ async def get_scale(call: VerbCall) -> AnyResponse:
 
 async def update_scale(call: VerbCall) -> AnyResponse:
     """Replace the scale of an object."""
-    wanted, _ = decode_object(call.request, "Scale")
+    wanted, _ = await call.read_body(lambda: decode_object(call.request, "Scale"))
     try:
         _replicas_of(wanted)
     except ValueError as error:
@@ -63,7 +63,7 @@ async def patch_scale(call: VerbCall) -> AnyResponse:
     if call.resource.is_custom and is_apply(call.request):
         problem = "request to convert CR to an invalid group/version: autoscaling/v1"
         raise internal(f"failed to convert new object to proper version: {problem}")
-    patcher = make_patcher(call.request, call.resource)
+    patcher = await call.read_body(lambda: make_patcher(call.request, call.resource))
 
     def patch(scale: Object) -> Object:
         was_unset = "replicas" not in scale["spec"]

@@ -54,7 +54,7 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
 
 async def create_binding(call: VerbCall) -> AnyResponse:
     """Assign the pod of a binding's name to a node."""
-    binding, _ = decode_object(call.request, "Binding")
+    binding, _ = await call.read_body(lambda: decode_object(call.request, "Binding"))
     pods = call.state.registry.find("", "v1", "pods")
     name = binding.get("metadata", {}).get("name")
     if pods is None or not name:
@@ -64,7 +64,7 @@ async def create_binding(call: VerbCall) -> AnyResponse:
 
 async def _bind(call: VerbCall) -> AnyResponse:
     """Assign a pod to a node, as schedulers do."""
-    binding, _ = decode_object(call.request, "Binding")
+    binding, _ = await call.read_body(lambda: decode_object(call.request, "Binding"))
     if (binding.get("metadata") or {}).get("name") != call.name:
         raise bad_request("name in URL does not match name in Binding object")
     node = (binding.get("target") or {}).get("name")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from clientgo.apiserver.http.bodies import decode_object, parse_yaml
 from clientgo.apiserver.http.messages import AnyResponse, Request, Response, json_response
@@ -42,6 +42,8 @@ from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import parse_field_selector
 from clientgo.schema.field_errors import FieldError
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class VerbCall:
@@ -62,6 +64,10 @@ class VerbCall:
     def target(self) -> Target:
         """Return the object that the path names."""
         return Target(self.resource, self.namespace, self.name)
+
+    async def read_body(self, read: Callable[[], T]) -> T:
+        """Return what ``read`` makes of the body; on a thread if that is large."""
+        return await self.state.large_work.run(self.request.work_size, read)
 
 
 Verb = Callable[[VerbCall], Awaitable[AnyResponse]]
@@ -129,7 +135,7 @@ async def watch(call: VerbCall) -> AnyResponse:
 async def create(call: VerbCall) -> AnyResponse:
     """Store a new object."""
     options = write_options(call.request, "CreateOptions")
-    obj = _read_body(call, options)
+    obj = await call.read_body(lambda: _read_body(call, options))
     _check_namespace(call, obj)
     result = await call.writer.create(call.resource, call.namespace, obj, options)
     return await _written(call, result)
@@ -138,7 +144,7 @@ async def create(call: VerbCall) -> AnyResponse:
 async def update(call: VerbCall) -> AnyResponse:
     """Replace an object."""
     options = write_options(call.request, "UpdateOptions")
-    obj = _read_body(call, options)
+    obj = await call.read_body(lambda: _read_body(call, options))
     _check_names(call, obj)
 
     def replaced(old: Object) -> Object:
@@ -161,7 +167,7 @@ async def patch(call: VerbCall) -> AnyResponse:
     if "force" in call.request.query:
         error = FieldError.forbidden("force", "may not be specified for non-apply patch")
         raise invalid_options("PatchOptions", [error])
-    apply_patch = make_patcher(call.request, call.resource)
+    apply_patch = await call.read_body(lambda: make_patcher(call.request, call.resource))
 
     def change(old: Object) -> Object:
         new = _read_patched(call, apply_patch(old), options)
@@ -188,7 +194,7 @@ async def apply(call: VerbCall) -> AnyResponse:
         error = FieldError.required("fieldManager", "is required for apply patch")
         raise invalid_options("PatchOptions", [error])
     problem = "error decoding YAML: error converting YAML to JSON: "
-    config, _ = parse_yaml(call.request.body, problem)
+    config, _ = await call.read_body(lambda: parse_yaml(call.request.body, problem))
     if not isinstance(config, dict):
         raise bad_request("error decoding YAML: the body is not an object")
     _check_names(call, config)
@@ -202,7 +208,7 @@ async def apply(call: VerbCall) -> AnyResponse:
 
 async def delete(call: VerbCall) -> AnyResponse:
     """Delete an object, or mark it as being deleted."""
-    options = delete_options(call.request)
+    options = await call.read_body(lambda: delete_options(call.request))
     result = await call.writer.delete(call.target, options)
     call.warnings.extend(result.warnings)
     if result.deleted and not call.resource.strategy.returns_deleted_object:
@@ -228,7 +234,7 @@ def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
 
 async def delete_collection(call: VerbCall) -> AnyResponse:
     """Delete the selected objects; answer their last states."""
-    options = delete_options(call.request)
+    options = await call.read_body(lambda: delete_options(call.request))
     listed = list_options(call.request)
     if listed.resource_version not in ("", "0") and not listed.match:
         listed = replace(listed, match="Exact")  # upstream lists in pages, which are exact

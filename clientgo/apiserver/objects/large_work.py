@@ -1,0 +1,47 @@
+"""Work on large objects, on a thread: other requests are answered meanwhile.
+
+Promises: what takes as long as an object is large (to read, patch, own and validate it) does not
+hold the event loop. One thread does it, one object at a time, so that a request in between waits
+for some turns of the interpreter, not for several threads.
+
+Does not promise less work: a large object takes as long as before.
+
+Differs from upstream, where each request has a goroutine.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final, TypeVar
+
+T = TypeVar("T")
+
+LARGE: Final = 32 * 1024
+"""Bytes of an object; below, the work takes a few milliseconds."""
+
+
+class LargeWork:
+    """The thread of one server. On the server's event loop."""
+
+    def __init__(self) -> None:
+        self._thread: ThreadPoolExecutor | None = None
+
+    async def run(self, size: int, work: Callable[[], T]) -> T:
+        """Return what ``work`` on an object of ``size`` bytes returns.
+
+        It may run on a thread, so it must use nothing that belongs to the event loop; what the
+        event loop has may change meanwhile.
+        """
+        if size < LARGE:
+            return work()
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="apiserver-large-objects")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def close(self) -> None:
+        """End the thread, after the object that it works on."""
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+            self._thread = None

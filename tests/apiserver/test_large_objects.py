@@ -1,0 +1,157 @@
+"""Large objects: their requests do not keep others waiting, and lose no change."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver.requests import verbs
+from tests.apiserver.fuzz.large import LARGE
+from tests.apiserver.http_api import (
+    CONFIGMAPS,
+    CRDS,
+    MERGE_PATCH,
+    WIDGETS,
+    Api,
+    configmap,
+    widget,
+    widget_crd,
+)
+
+TIMEOUT = 30.0
+
+
+def large(name: str, **data: str) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "data": {"text": "x" * 100_000, **data}}
+
+
+def test_others_are_answered_while_a_large_body_is_read(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, over = threading.Event(), threading.Event()
+    read = verbs.decode_object
+
+    def slow(*arguments: Any) -> Any:
+        begun.set()
+        assert over.wait(TIMEOUT)
+        return read(*arguments)
+
+    monkeypatch.setattr(verbs, "decode_object", slow)
+    with ThreadPoolExecutor(1) as thread:
+        created = thread.submit(api.call, "POST", CONFIGMAPS, large("a"))
+        try:
+            assert begun.wait(TIMEOUT)
+            assert api.call("GET", "/api/v1/namespaces/default").status == 200
+            assert not created.done()
+        finally:
+            over.set()
+        assert created.result(TIMEOUT).status == 201
+
+
+def test_changes_of_a_large_object_at_the_same_time_are_all_kept(api: Api) -> None:
+    """The thread has one object at a time, but the change of another may be stored in between."""
+    api.create(CONFIGMAPS, large("a"))
+
+    def change(number: int) -> int:
+        patch = {"data": {f"k{number}": "v"}}
+        return api.call("PATCH", f"{CONFIGMAPS}/a", patch, MERGE_PATCH).status
+
+    with ThreadPoolExecutor(6) as clients:
+        assert set(clients.map(change, range(24))) == {200}
+
+    assert api.get(f"{CONFIGMAPS}/a")["data"].keys() == {"text", *(f"k{n}" for n in range(24))}
+
+
+def test_a_large_object_is_created_once(api: Api) -> None:
+    with ThreadPoolExecutor(4) as clients:
+        answers = clients.map(lambda _: api.call("POST", CONFIGMAPS, large("a")).status, range(4))
+
+    assert sorted(answers) == [201, 409, 409, 409]
+
+
+def test_a_large_object_is_not_created_in_a_namespace_that_goes_meanwhile(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    api.create("/api/v1/namespaces", {"metadata": {"name": "going", "finalizers": ["a/b"]}})
+    begun, over = threading.Event(), threading.Event()
+    read = verbs.drop_duplicate_owners
+
+    def slow(metadata: Any) -> Any:
+        if threading.current_thread().name.startswith("apiserver-large-objects"):
+            begun.set()
+            assert over.wait(TIMEOUT)
+        return read(metadata)
+
+    monkeypatch.setattr(verbs, "drop_duplicate_owners", slow)
+    with ThreadPoolExecutor(1) as thread:
+        path = "/api/v1/namespaces/going/configmaps"
+        created = thread.submit(api.call, "POST", path, large("a"))
+        try:
+            assert begun.wait(TIMEOUT)
+            api.delete("/api/v1/namespaces/going")
+        finally:
+            over.set()
+        assert created.result(TIMEOUT).status == 403
+
+
+def test_a_selector_of_very_many_requirements_is_refused(api: Api) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+    many = ",".join(f"a!={number}" for number in range(1001))
+
+    answer = api.call("GET", CONFIGMAPS, labelSelector=many)
+
+    assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+    assert api.call("GET", CONFIGMAPS, labelSelector=many.rpartition(",")[0]).status == 200
+
+
+@pytest.mark.parametrize("index", range(10, 19))
+def test_garbage_near_the_limit_of_size_is_refused(api: Api, index: int) -> None:
+    """JSON, YAML and protobuf."""
+    request = LARGE[index]()
+    content_type = dict(request.headers).get("Content-Type", "")
+    begun = time.monotonic()
+
+    answer = api._pool.request(
+        request.method,
+        api.url + request.target,
+        body=request.body or None,
+        headers={"Content-Type": content_type},
+        timeout=60,
+        retries=False,
+    )
+
+    assert 400 <= answer.status < 500, answer.data[:300]
+    assert time.monotonic() - begun < 60
+
+
+def test_patterns_take_linear_time_in_every_item_of_a_list(api: Api) -> None:
+    """An engine that goes back in the text would need more than the age of the world."""
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    item = {"type": "string", "pattern": "^(a+)+$"}
+    matches = {"rule": "!self.exists(x, x.matches('^(a|aa)+$'))"}
+    schema["properties"]["spec"] = {
+        "type": "object",
+        "properties": {
+            "list": {
+                "type": "array",
+                "items": {**item, "maxLength": 20_000},
+                "maxItems": 10,
+                "x-kubernetes-validations": [matches],
+            }
+        },
+    }
+    api.create(CRDS, definition)
+    body = {**widget("a"), "spec": {"list": ["a" * 20_000 + "!"] * 10}}
+    begun = time.monotonic()
+
+    answer = api.call("POST", WIDGETS, body)
+    while answer.status == 404:  # the definition is not established yet
+        answer = api.call("POST", WIDGETS, body)
+
+    assert answer.status == 422
+    assert time.monotonic() - begun < TIMEOUT
