@@ -69,6 +69,13 @@ def deployment(name: str) -> dict[str, Any]:
             {"kind": "pods", "name": "a"},
         ),
         (
+            "GET",
+            "/api/v1/namespaces/default/services/a/proxy/b/c",
+            'services "a" is forbidden: User "jane" cannot get resource "services/proxy" in API '
+            'group "" in the namespace "default"',
+            {"kind": "services", "name": "a"},
+        ),
+        (
             "DELETE",
             DEPLOYMENTS,
             'deployments.apps is forbidden: User "jane" cannot deletecollection resource '
@@ -123,6 +130,16 @@ def test_an_anonymous_client_may_read_the_version_alone(users: Users) -> None:
         403,
         'forbidden: User "system:anonymous" cannot get path "/apis"',
     )
+
+
+@pytest.mark.parametrize("shown", ["Basic amFuZTp4", "Bearer", "Bearer ", "nonsense"])
+def test_a_header_without_a_token_is_that_of_an_anonymous_client(users: Users, shown: str) -> None:
+    headers = [("Authorization", shown)]
+
+    answer = users.call("GET", "/apis", token=None, headers=headers)
+
+    assert answer.status == 403
+    assert 'User "system:anonymous"' in answer.body["message"]
 
 
 def test_every_user_may_read_discovery(users: Users) -> None:

@@ -39,7 +39,7 @@ def attributes_of(request: Request) -> Attributes:
         info.group,
         info.version,
         info.resource,
-        info.subresource,
+        info.subresource.partition("/")[0],  # the rest is a path within the subresource
         # Upstream reads the path of a namespace object as one within that namespace.
         info.name if info.resource == "namespaces" and info.name else info.namespace,
         name,

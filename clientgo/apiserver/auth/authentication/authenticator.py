@@ -67,7 +67,7 @@ class Authenticator:
             return self._user_of_shown(token)
         if self._is_open:
             return ADMIN
-        if self._admits_anonymous and not authorization:
+        if self._admits_anonymous:
             return ANONYMOUS
         raise unauthorized()
 
