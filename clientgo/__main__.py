@@ -21,6 +21,7 @@ _COMMANDS = {
     "gen": ("clientgo.cli.gen", "generate types, manifests and clients"),
     "operator": ("clientgo.cli.operator", "begin an operator, generate for it, run and deploy it"),
     "perturb": ("clientgo.cli.perturb", "disturb a controller at each of its writes"),
+    "watch": ("clientgo.cli.watch", "show the objects of a kind as they change"),
 }
 """Module and help of each command; the module has a ``configure`` for the command's parser."""
 
