@@ -15,12 +15,10 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     BuiltinStrategy,
     StatusStrategy,
 )
-from clientgo.apiserver.kinds.certificates import CertificateRequestStrategy
-from clientgo.apiserver.kinds.cluster_objects import (
-    DisruptionBudgetStrategy,
-    LimitRangeStrategy,
-    NodeStrategy,
-)
+from clientgo.apiserver.kinds.cluster.certificates import CertificateRequestStrategy
+from clientgo.apiserver.kinds.cluster.leases import LeaseStrategy
+from clientgo.apiserver.kinds.cluster.limits import DisruptionBudgetStrategy, LimitRangeStrategy
+from clientgo.apiserver.kinds.cluster.nodes import NodeStrategy
 from clientgo.apiserver.kinds.columns.table import columns_for
 from clientgo.apiserver.kinds.conversions.autoscalers import (
     FirstAutoscalerStrategy,
@@ -40,8 +38,10 @@ from clientgo.apiserver.kinds.core import (
 )
 from clientgo.apiserver.kinds.definitions import CrdStrategy
 from clientgo.apiserver.kinds.jobs import JobStrategy
-from clientgo.apiserver.kinds.leases import LeaseStrategy
-from clientgo.apiserver.kinds.network.network_policies import NetworkPolicyStrategy
+from clientgo.apiserver.kinds.network.network_policies import (
+    EndpointSliceStrategy,
+    NetworkPolicyStrategy,
+)
 from clientgo.apiserver.kinds.network.services import ServiceStrategy
 from clientgo.apiserver.kinds.pods import PodStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
@@ -83,6 +83,7 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("batch", "Job"): JobStrategy,
     ("certificates.k8s.io", "CertificateSigningRequest"): CertificateRequestStrategy,
     ("coordination.k8s.io", "Lease"): LeaseStrategy,
+    ("discovery.k8s.io", "EndpointSlice"): EndpointSliceStrategy,
     ("events.k8s.io", "Event"): EventStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("policy", "PodDisruptionBudget"): DisruptionBudgetStrategy,

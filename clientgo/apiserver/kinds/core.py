@@ -253,6 +253,7 @@ class NamespaceStrategy(StatusStrategy):
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         """Keep the spec; a namespace's labels change with its status too."""
         take(new, old, "spec")
+        _label_with_name(new["metadata"])
 
     def mark_deleted(self, obj: Object) -> None:
         """Set the phase to Terminating; namespaces have no grace period."""

@@ -16,6 +16,10 @@ from itertools import chain
 from typing import ClassVar
 
 from clientgo.apiserver.admission.plugins.plugin import Plugin
+from clientgo.apiserver.admission.plugins.service_updates import (
+    keep_allocated,
+    needs_health_check,
+)
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.errors import internal_error, invalid
 from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
@@ -103,6 +107,8 @@ class ServiceAllocation(Plugin):
         spec = obj["spec"]
         old = review.old["spec"] if review.old is not None else None
         user = f"{review.namespace}/{review.name}"
+        if old is not None:
+            keep_allocated(spec, old)
         errors: list[FieldError] = []
         if spec.get("type") != "ExternalName":
             if spec.get("clusterIP") and not spec.get("clusterIPs"):
@@ -174,12 +180,6 @@ class ServiceAllocation(Plugin):
         if port is None:
             raise internal_error("failed to allocate a nodePort: range is full")
         return port
-
-
-def needs_health_check(spec: Object) -> bool:
-    """Return True if nodes answer whether they have endpoints of a Service."""
-    local = spec.get("externalTrafficPolicy") == "Local"
-    return spec.get("type") == "LoadBalancer" and local
 
 
 def _used_ports(spec: Object) -> Iterator[int]:

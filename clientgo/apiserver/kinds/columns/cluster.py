@@ -78,14 +78,18 @@ def event_source(event: Object) -> str:
     """Return the component, and its host, that reported the event."""
     event = to_core(event)
     source = event.get("source") or {}
-    shown = [source.get("component") or event.get("reportingComponent"), source.get("host")]
+    shown = [
+        source.get("component") or event.get("reportingComponent"),
+        source.get("host") or event.get("reportingInstance"),
+    ]
     return ", ".join(item for item in shown if item)
 
 
-def event_count(event: Object) -> str:
+def event_count(event: Object) -> int:
     """Return how often the event was observed."""
     event = to_core(event)
-    return str(find(event, "series.count") or event.get("count") or 1)
+    count: int = find(event, "series.count") or event.get("count") or 1
+    return count
 
 
 def event_message(event: Object) -> str:

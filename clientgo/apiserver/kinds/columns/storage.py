@@ -56,3 +56,10 @@ def driver_audiences(driver: Object) -> str:
 def driver_modes(driver: Object) -> str:
     """Return the volume life cycle modes."""
     return ",".join(driver["spec"].get("volumeLifecycleModes") or ()) or NONE
+
+
+def claim_capacity(claim: Object) -> str:
+    """Return the capacity of the volume of a claim."""
+    if not find(claim, "spec.volumeName"):
+        return ""
+    return str(find(claim, "status.capacity.storage") or "0")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, text_field, text_fields
 from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.selectors import label_key_problems
 from clientgo.schema.field_errors import FieldError
 
 _NEW_NAMES = {
@@ -72,37 +73,100 @@ class CoreEventStrategy(_EventStrategy):
     time_fields = ("eventTime", "firstTimestamp", "lastTimestamp")
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Return an error if the event is not in the namespace of its object."""
-        errors = super().validate(obj)
-        namespace = obj["metadata"].get("namespace", "")
-        involved = obj["involvedObject"].get("namespace", "")
-        if involved != namespace and not (involved == "" and namespace == "default"):
-            path = "involvedObject.namespace"
-            errors.append(FieldError.invalid(path, involved, "does not match event.namespace"))
-        return errors
+        """Return the errors that both groups find."""
+        return _common_errors(obj, "reportingComponent")
 
 
 class EventStrategy(_EventStrategy):
-    """Events of events.k8s.io, which requires more fields."""
+    """Events of events.k8s.io, which are checked as what is stored, and more strictly."""
 
     reported_group = ""
     time_fields = ("eventTime", "deprecatedFirstTimestamp", "deprecatedLastTimestamp")
 
     def validate(self, obj: Object) -> list[FieldError]:
-        """Return the missing fields, and an unknown type."""
-        if not obj.get("eventTime"):
-            errors = [FieldError.required("eventTime")]
-        else:
-            errors = [
-                FieldError.required(field)
-                for field in ("reportingController", "reportingInstance", "action", "reason")
-                if not obj.get(field)
-            ]
-        if obj.get("type") not in ("Normal", "Warning"):
-            detail = "must be Normal or Warning"
-            errors.append(FieldError.invalid("type", obj.get("type", ""), detail))
+        """Return the errors of a new event."""
+        event = to_core(obj)
+        errors = _common_errors(event, "reportingController") + _series_errors(event)
+        if not event.get("eventTime"):
+            errors.append(FieldError.required("eventTime"))
+        if event.get("type") not in ("Normal", "Warning"):
+            detail = f"has invalid value: {event.get('type', '')}"
+            errors.append(FieldError.invalid("type", "", detail))
+        errors += [
+            FieldError.invalid(field, "", "needs to be unset")
+            for field in ("firstTimestamp", "lastTimestamp", "count", "source")
+            if event.get(field)
+        ]
         return errors
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
-        """Return no errors: what may change is not checked."""
+        """Return the errors of a change: only the series may change."""
+        event, before = to_core(new), to_core(old)
+        errors = _common_errors(event, "reportingController")
+        if event.get("series") != before.get("series"):
+            errors += _series_errors(event)
+        for field, shown in _FIXED:
+            if (event.get(field) or None) != (before.get(field) or None):
+                value = event.get(field, "")
+                errors.append(FieldError.invalid(shown, value, "field is immutable"))
+        return errors
+
+
+_FIXED = tuple(
+    (field, "reportingController" if field == "reportingComponent" else field)
+    for field in (
+        *("involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp"),
+        *("count", "reason", "type", "eventTime", "action", "related", "reportingComponent"),
+        "reportingInstance",
+    )
+)
+"""Fields that never change, and their names in causes; upstream checks the reason twice."""
+
+_LONGEST = 128
+_LONGEST_MESSAGE = 1024
+
+
+def _common_errors(event: Object, controller: str) -> list[FieldError]:
+    """Return the errors of an event in the core form; ``controller`` is the field's name."""
+    namespace = event["metadata"].get("namespace", "")
+    involved = event.get("involvedObject", {}).get("namespace", "")
+    has_time = bool(event.get("eventTime"))
+    places = ("default", "kube-system") if has_time else ("", "default")
+    errors = []
+    if (not involved and namespace not in places) or (
+        involved and involved != namespace and not has_time
+    ):
+        detail = "does not match event.namespace"
+        errors.append(FieldError.invalid("involvedObject.namespace", involved, detail))
+    if not has_time:
+        return errors
+    reporter = event.get("reportingComponent", "")
+    if not reporter:
+        errors.append(FieldError.required(controller))
+    errors += [
+        FieldError.invalid(controller, reporter, problem)
+        for problem in label_key_problems(reporter)
+    ]
+    for field in ("reportingInstance", "action", "reason"):
+        value = event.get(field, "")
+        if not value:
+            errors.append(FieldError.required(field))
+        elif len(value) > _LONGEST:
+            detail = f"can have at most {_LONGEST} characters"
+            errors.append(FieldError.invalid(field, "", detail))
+    if len(event.get("message", "")) > _LONGEST_MESSAGE:
+        detail = f"can have at most {_LONGEST_MESSAGE} characters"
+        errors.append(FieldError.invalid("message", "", detail))
+    return errors
+
+
+def _series_errors(event: Object) -> list[FieldError]:
+    series = event.get("series")
+    if series is None:
         return []
+    errors = []
+    if series.get("count", 0) < 2:
+        errors.append(FieldError.invalid("series.count", "", "should be at least 2"))
+    if not series.get("lastObservedTime"):
+        errors.append(FieldError.required("series.lastObservedTime"))
+    return errors

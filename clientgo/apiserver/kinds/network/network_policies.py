@@ -1,4 +1,4 @@
-"""Network policies.
+"""Network policies and endpoint slices.
 
 Upstream: ``pkg/apis/networking/v1/defaults.go``.
 """
@@ -17,3 +17,13 @@ class NetworkPolicyStrategy(BuiltinStrategy):
         spec = obj["spec"]
         if not spec.get("policyTypes"):
             spec["policyTypes"] = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
+
+
+class EndpointSliceStrategy(BuiltinStrategy):
+    """Endpoint slices."""
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of addresses that are names."""
+        if new.get("addressType") != "FQDN":
+            return []
+        return ["spec.addressType: FQDN endpoints are deprecated"]

@@ -11,7 +11,12 @@ from decimal import Decimal
 from typing import Any, Final
 
 from clientgo.apiserver.kinds.tables.formats import FORMATS
-from clientgo.meta.selectors import label_key_problems, label_value_problems
+from clientgo.meta.selectors import (
+    SelectorError,
+    label_key_problems,
+    label_value_problems,
+    selector_from_object,
+)
 from clientgo.schema.field_errors import FieldError
 from clientgo.text.quantities import parse_quantity
 
@@ -242,11 +247,21 @@ def _scale_target(reference: Any, path: str) -> list[FieldError]:
     return [FieldError.invalid(f"{path}.apiVersion", version, detail)]
 
 
+def _label_selector(selector: Any, path: str) -> list[FieldError]:
+    """Check a selector as a whole, besides its parts."""
+    try:
+        selector_from_object(selector)
+    except SelectorError:
+        return [FieldError.invalid(path, selector, "invalid label selector.")]
+    return []
+
+
 CLUSTER_FUNCTIONS: Final[Mapping[str, Check]] = {
     "access-modes": _access_modes,
     "claim-spec": _claim_spec,
     "endpoint-slice": _endpoint_slice,
     "ip-block": _ip_block,
+    "label-selector": _label_selector,
     "limit-range-item": _limit_range_item,
     "node": _node,
     "positive-quantity": _positive_quantity,

@@ -1,6 +1,6 @@
-"""Nodes, limit ranges, disruption budgets: what their tables can't say.
+"""Limit ranges and disruption budgets.
 
-Upstream: ``pkg/registry/core/node``, ``pkg/apis/core/v1/defaults.go``, ``pkg/registry/policy``.
+Upstream: ``pkg/apis/core/v1/defaults.go`` and ``pkg/registry/policy``.
 """
 
 from __future__ import annotations
@@ -8,26 +8,6 @@ from __future__ import annotations
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
 from clientgo.apiserver.resources.names import PATH_SEGMENT
 from clientgo.apiserver.storage.storage import Object
-
-
-class NodeStrategy(StatusStrategy):
-    """Nodes: a kubelet creates its node with the status."""
-
-    selectable_fields = {
-        "spec.unschedulable": lambda obj: str(bool(obj["spec"].get("unschedulable"))).lower()
-    }
-
-    def default(self, obj: Object) -> None:
-        """Bring the two fields for the range of pods into step; set the zeros of a status."""
-        spec = obj.setdefault("spec", {})
-        if spec.get("podCIDR"):
-            spec["podCIDRs"] = [spec["podCIDR"], *spec.get("podCIDRs", [])[1:]]
-        elif spec.get("podCIDRs"):
-            spec["podCIDR"] = spec["podCIDRs"][0]
-
-    def prepare_for_create(self, obj: Object) -> None:
-        """Keep the status."""
-        obj.setdefault("status", {})
 
 
 class LimitRangeStrategy(BuiltinStrategy):

@@ -1,0 +1,1 @@
+"""Nodes, leases, limits and certificate requests."""
