@@ -88,7 +88,7 @@ class EmbeddedAPIServer:
 
     With ``authorization="RBAC"``, roles and bindings decide what a client may do, and the server is
     secure. The kubeconfig is that of an administrator; ``kubeconfig_of`` makes one for another
-    user. ``users`` are further users by their token.
+    user. ``users`` are further users by their token; then the administrator has one too.
 
     With ``service_accounts``, each namespace has the account ``default`` and the ConfigMap
     ``kube-root-ca.crt``, and pods run as accounts that exist, as on a cluster with controllers.
@@ -391,7 +391,7 @@ class EmbeddedAPIServer:
         secrets = self._secrets
         if self._secure and self._certificate is None:
             self._certificate = keep_self_signed(secrets, self.host, self._allow_hosts)
-        if self._secure and self._token.token is None:
+        if (self._secure or self._access.users) and self._token.token is None:
             self._token.token = keep_token(secrets / "token")
         if self._access.mode is AuthorizationMode.RBAC:
             self._client_authority = ClientAuthority.keep(secrets)

@@ -59,6 +59,21 @@ def test_a_user_shows_its_own_token(mode: str) -> None:
         assert users.call("GET", "/api", token="wrong").status == 401
 
 
+def test_where_users_have_tokens_the_administrator_has_one_too() -> None:
+    with EmbeddedAPIServer(users={"sesame": User("jane")}) as server:
+        (shown,) = server.kubeconfig_data["users"]
+        statuses = [
+            urllib3.request("GET", f"{server.url}/api", headers=headers).status
+            for headers in (
+                {"Authorization": f"Bearer {shown['user']['token']}"},
+                {"Authorization": "Bearer sesame"},
+                {},
+            )
+        ]
+
+    assert statuses == [200, 200, 401]
+
+
 def ask(server: EmbeddedAPIServer, certificate: bytes, key: bytes, folder: Path) -> Any:
     pair = folder / "client.pem"
     pair.write_bytes(certificate + key)

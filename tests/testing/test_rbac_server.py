@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ import pytest
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import ConfigMap, Pod
+from clientgo.client import Client
 from clientgo.meta import ForbiddenError, ObjectMeta
+from clientgo.rest import Impersonation, load_config
 from clientgo.testing.rbac_server import MissingPermissionsError, MissingRule, RBACServer
 
 ROBOT = "system:serviceaccount:demo:robot"
@@ -114,6 +117,18 @@ def test_an_apply_that_creates_needs_two_verbs(rbac: RBACServer) -> None:
         client.resource(ConfigMap).namespace("demo").apply(wanted, field_manager="robot")
 
     assert rbac.missing() == [MissingRule(ROBOT, ("create",), "", "configmaps", "demo")]
+
+
+def test_an_impersonating_client_of_ours_acts_as_the_user(rbac: RBACServer) -> None:
+    jane = Impersonation(user="jane", groups=("devs", "testers"), extra={"a/b": ("c",)})
+    config = replace(load_config(str(rbac.server.kubeconfig)), impersonate=jane)
+
+    with Client(config) as client, pytest.raises(ForbiddenError, match='User "jane" cannot list'):
+        client.resource(ConfigMap).list()
+
+    (refused,) = rbac.server.refused()
+    assert refused.user.groups == ("devs", "testers", "system:authenticated")
+    assert refused.user.extra == {"a/b": ("c",)}
 
 
 TEST = """

@@ -17,7 +17,7 @@ from clientgo.apiserver.requests.verbs import VerbCall, existing
 from clientgo.apiserver.resources.errors import bad_request, conflict, invalid, not_found
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.apiserver.storage.storage import StoredObject, object_key
+from clientgo.apiserver.storage.storage import Object, StoredObject, object_key
 from clientgo.meta.decoding import convert
 from clientgo.schema.field_errors import FieldError
 
@@ -51,6 +51,7 @@ async def create_token(call: VerbCall) -> AnyResponse:
         spec = convert(review.get("spec") or {}, _Spec)
     except msgspec.ValidationError as error:
         raise bad_request(f"spec of the TokenRequest can't be read: {error}") from error
+    _check_names(call, review)
     account = await existing(call)
     seconds = _DEFAULT_SECONDS if spec.expiration_seconds is None else spec.expiration_seconds
     _check_seconds(seconds)
@@ -75,6 +76,18 @@ async def create_token(call: VerbCall) -> AnyResponse:
         "status": {"token": token, "expirationTimestamp": call.state.timestamp(seconds)},
     }
     return json_response(answer, 201)
+
+
+def _check_names(call: VerbCall, review: Object) -> None:
+    """Refuse a request whose body names another account than its path."""
+    metadata = review.get("metadata") or {}
+    for field, wanted in (("name", call.name), ("namespace", call.namespace)):
+        named = metadata.get(field) or wanted
+        if named != wanted:
+            raise bad_request(
+                f"the {field} in the URL ({wanted}) does not match the {field} of the token "
+                f"request ({named})"
+            )
 
 
 def _check_seconds(seconds: int) -> None:
