@@ -202,7 +202,8 @@ class Source:
         path, obj = self._known()
         kept = [key for key in obj if key != "metadata" and self._random.random() < 0.8]
         config = {key: obj[key] for key in kept}
-        name = obj.get("metadata", {}).get("name", "a") if isinstance(obj, dict) else "a"
+        metadata = obj.get("metadata")
+        name = metadata.get("name") if isinstance(metadata, dict) else "a"
         config["metadata"] = {"name": name}
         config = self._values.with_mistakes(config, 2)
         manager = self._random.choice(("m", "n", "o", ""))
