@@ -1,6 +1,6 @@
-"""What a CronJob is: a Job that runs on a schedule.
+"""The kind CronJob: a Job that runs on a schedule.
 
-From these classes ``config/crd.yaml`` is made.
+``clientgo operator gen`` makes the definition in ``config/crd`` from these classes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from clientgo.operator.status import Conditioned
 GROUP: Final = "batch.example.com"
 
 SCHEDULED_AT: Final = f"{GROUP}/scheduled-at"
-"""The annotation of a Job that says when it was due; it may have been started later."""
+"""The annotation of a Job with the time for which it was scheduled."""
 
 
 class ConcurrencyPolicy(StrEnum):
@@ -32,20 +32,19 @@ class ConcurrencyPolicy(StrEnum):
 
 
 class CronJobSpec(Model):
-    """What the user wants. Limits and the deadline mean something when they are 0, and something
-    else when they are not there."""
+    """The desired schedule and Jobs. For limits and the deadline, 0 is not the same as absent."""
 
     schedule: Annotated[str, Meta(min_length=1)]
     """When Jobs are due, in cron's format."""
     job_template: JobTemplateSpec
-    """What the Jobs are like."""
+    """The template of the Jobs."""
     starting_deadline_seconds: Annotated[int, Meta(ge=0), Format("int64")] | None = None
-    """A Job that could not be started so long after it was due is not started any more."""
+    """A Job that could not start within so many seconds of its time does not start."""
     concurrency_policy: ConcurrencyPolicy | None = None
-    """Whether a Job may run beside another one (Allow), has to wait until the next time (Forbid)
-    or takes the other's place (Replace). Defaults to Allow."""
+    """Allow: Jobs may run at the same time. Forbid: skip a Job while another one runs. Replace:
+    delete the running Job. Defaults to Allow."""
     suspend: bool | None = None
-    """Start no more Jobs; those that run go on."""
+    """Start no more Jobs; running Jobs continue."""
     successful_jobs_history_limit: Annotated[Int32, Meta(ge=0)] | None = None
     """How many Jobs that succeeded are kept."""
     failed_jobs_history_limit: Annotated[Int32, Meta(ge=0)] | None = None
@@ -53,10 +52,10 @@ class CronJobSpec(Model):
 
 
 class CronJobStatus(Conditioned):
-    """What the operator has seen."""
+    """The observed state."""
 
     active: list[ObjectReference] = []
-    """The Jobs that run."""
+    """The running Jobs."""
     last_schedule_time: Time | None = None
     """When the newest Job was due."""
 

@@ -1,7 +1,7 @@
-"""What a CronJob's conditions say.
+"""The conditions of a CronJob.
 
-``Available`` says whether Jobs are started, ``Progressing`` whether one runs, ``Degraded`` whether
-something is wrong that a person should look at; it is taken back when its cause is gone.
+``Available``: Jobs are started. ``Progressing``: a Job is running. ``Degraded``: something is wrong
+that a user should look at; it becomes False when the cause is gone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CREATION_FAILED: Final = "JobCreationFailed"
 
 
 def note_activity(cron_job: CronJob, clock: Clock) -> None:
-    """Set what follows from the spec and from the active Jobs in the status."""
+    """Set Available and Progressing from the spec and the active Jobs."""
     running = len(cron_job.status.active)
     if cron_job.spec.suspend:
         _set(cron_job, clock, "Available", False, "Suspended", "No Jobs are started.")
@@ -44,7 +44,7 @@ def note_activity(cron_job: CronJob, clock: Clock) -> None:
 
 
 def note_trouble(cron_job: CronJob, clock: Clock, trouble: Trouble | None) -> None:
-    """Set whether something is wrong."""
+    """Set Degraded."""
     if trouble is None:
         _set(cron_job, clock, "Degraded", False, "AsExpected", "Nothing is wrong.")
     else:

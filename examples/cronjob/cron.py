@@ -1,15 +1,12 @@
-"""Cron expressions: when is something due next?
+"""Cron expressions.
 
-Promises what the Go library behind Kubernetes' own CronJobs takes in its standard form: five
-fields, the descriptors ``@yearly`` ... ``@hourly``, and ``@every 90s``. Times are strictly later
-than the one that is asked about.
+Promises the standard form of the Go library that Kubernetes uses: five fields, the descriptors
+``@yearly`` ... ``@hourly``, and ``@every 90s``. There are no seconds, years, ``L``, ``W`` or ``#``,
+and no time zone in the text: the zone is an argument.
 
-Does not promise seconds, years, ``L``, ``W`` or ``#``, nor a time zone within the text: the zone is
-an argument.
-
-Differs from that library (robfig/cron ``ParseStandard``) where clocks are set back: what is due at
-certain hours is due once, in the first of two equal hours. What clocks skip is not due that day, in
-both. Text that the library takes by accident (``1,,2``, ``*-5``) is refused.
+Differs from that library (robfig/cron ``ParseStandard``) where clocks are set back: a time at a
+certain hour is due once, in the first of two equal hours. Times that clocks skip are not due that
+day, in both. Text that the library accepts by accident (``1,,2``, ``*-5``) is refused.
 """
 
 from __future__ import annotations
@@ -24,21 +21,21 @@ from clientgo.operator.durations import parse_duration
 from clientgo.operator.errors import ConfigError
 
 YEARS: Final = 5
-"""How far ahead a date is looked for; 30 February is never found."""
+"""How many years ahead a date is searched; 30 February is never found."""
 
 _MINUTE: Final = timedelta(minutes=1)
 
 
 class CronError(ValueError):
-    """A text is no cron expression; the message says which part, and why."""
+    """A text is not a cron expression; the message names the part and the reason."""
 
 
 class Cron(abc.ABC):
-    """When something is due, again and again. Immutable."""
+    """A schedule. Immutable."""
 
     @staticmethod
     def parse(text: str, *, tz: tzinfo | None = None) -> Cron:
-        """Read an expression; its hours are those of ``tz``, or else of each time asked about.
+        """Parse an expression; its hours are in ``tz``, by default in the zone of each given time.
 
         Raises :class:`CronError`.
         """
@@ -63,7 +60,7 @@ class Cron(abc.ABC):
 
     @abc.abstractmethod
     def next(self, after: datetime) -> datetime | None:
-        """The first time after the one given, or None if there is none within five years.
+        """Return the first time after the given one, or None if there is none within five years.
 
         Raises ``ValueError`` for a time without a zone.
         """
@@ -75,7 +72,7 @@ class _Choice:
 
     values: frozenset[int]
     is_star: bool
-    """Whether the field says nothing: ``*`` or ``?``. That is not the same as all values."""
+    """True for ``*`` or ``?``, which is not the same as all values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +87,8 @@ class CalendarCron(Cron):
     zone: tzinfo | None = None
 
     def next(self, after: datetime) -> datetime | None:
-        # Time goes on in UTC, and the wall clock is looked at: so hours that clocks skip never
-        # show up, and those that they repeat do so twice.
+        # Count in UTC and compare with the wall clock: hours that clocks skip never appear, and
+        # hours that they repeat appear twice.
         zone = _zone(self.zone, after)
         moment = after.astimezone(UTC).replace(second=0, microsecond=0) + _MINUTE
         last_year = after.astimezone(zone).year + YEARS
@@ -123,7 +120,7 @@ class CalendarCron(Cron):
 
 @dataclass(frozen=True, slots=True)
 class IntervalCron(Cron):
-    """Due some time after the time that is asked about, at a whole second."""
+    """Due an interval after the given time, at a whole second."""
 
     interval: timedelta
     zone: tzinfo | None = None
@@ -230,7 +227,7 @@ _EVERY: Final = "@every "
 
 
 def _interval(text: str) -> timedelta:
-    """Whole seconds, what is beyond them cut off, and one at least."""
+    """Return whole seconds, rounded down, at least one."""
     try:
         length = parse_duration(text.removeprefix(_EVERY), "the interval")
     except ConfigError as error:

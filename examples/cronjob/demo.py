@@ -1,7 +1,6 @@
-"""What the operator does, on a cluster in this process, in a few seconds.
+"""A demonstration of the operator with an embedded API server, in a few seconds.
 
-Its webhooks are called over TLS, as an API server calls them; the Jobs are run by a controller that
-only says so.
+The API server calls the webhooks over TLS. A controller simulates the Jobs.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _HERE = "127.0.0.1"
 
 @controller(Job, name="kubelet")
 class JobSimulator:
-    """Runs Jobs in half a second, without doing anything."""
+    """Reports Jobs as complete after half a second."""
 
     def reconcile(self, ctx: Context[Job], job: Job) -> Result:
         if job.status.conditions:
@@ -53,7 +52,7 @@ class JobSimulator:
 
 
 def sample(**spec: Any) -> dict[str, Any]:
-    """The manifest of ``config/samples``, changed."""
+    """Return the manifest of ``config/samples`` with changes."""
     manifest: dict[str, Any] = yaml.safe_load(SAMPLE.read_text(encoding="utf-8"))
     manifest["spec"] |= spec
     return manifest
@@ -61,7 +60,7 @@ def sample(**spec: Any) -> dict[str, Any]:
 
 @contextmanager
 def serving_webhooks(client: Client, **settings: Any) -> Iterator[Manager]:
-    """The operator at work, with a certificate of its own, until the end of the block."""
+    """Run the operator with its own certificate until the end of the block."""
     authority, pair = make_throw_away_pair([_HERE], now=time.time())
     with tempfile.TemporaryDirectory() as directory:
         write_pair(Path(directory), pair)
@@ -76,7 +75,7 @@ def serving_webhooks(client: Client, **settings: Any) -> Iterator[Manager]:
 
 
 def call_webhooks(client: Client, manager: Manager, trusted: bytes) -> None:
-    """Have the API server ask the manager's webhooks at the address where they are."""
+    """Register the manager's webhooks with the API server by their URL."""
     reach = by_url(manager.bound.webhooks, trusted)
     for manifest in webhook_configurations(NAME, manager.webhooks.manifests, reach):
         apply(client, manifest)

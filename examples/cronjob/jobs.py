@@ -1,4 +1,4 @@
-"""Jobs as the operator sees them: whose they are, how they ended, when they were due."""
+"""The Jobs of a CronJob: owner, state, time, and new ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OWNER_INDEX, owners_of = owner_index(CronJob)
 
 @dataclass(slots=True)
 class Jobs:
-    """The Jobs of one CronJob, by what has become of them."""
+    """The Jobs of one CronJob, by state."""
 
     active: list[Job] = field(default_factory=list)
     successful: list[Job] = field(default_factory=list)
@@ -27,7 +27,7 @@ class Jobs:
 
     @classmethod
     def sorted_out(cls, jobs: Iterable[Job]) -> Self:
-        """A Job has ended if its conditions say so; until then it is active."""
+        """Sort Jobs by their conditions; a Job without Complete or Failed is active."""
         sorted_out = cls()
         for job in jobs:
             sorted_out.add(job)
@@ -58,13 +58,13 @@ def _ending(job: Job) -> str | None:
 
 
 def scheduled_at(job: Job) -> datetime | None:
-    """When a Job was due, None if it does not say. Raises ``ValueError`` for what is no time."""
+    """Return the time for which a Job was scheduled, or None. Raises ``ValueError``."""
     text = job.metadata.annotations.get(SCHEDULED_AT)
     return None if text is None else datetime.fromtimestamp(parse_time(text), UTC)
 
 
 def surplus(ended: Iterable[Job], limit: int) -> list[Job]:
-    """The oldest of some Jobs, all but ``limit``; those that never began count as oldest."""
+    """Return all but the ``limit`` newest Jobs; Jobs that never began are the oldest."""
     by_age = sorted(ended, key=lambda job: _began(job))
     return by_age[: max(len(by_age) - limit, 0)]
 

@@ -1,4 +1,4 @@
-"""The program: which reconcilers and webhooks the operator is made of, and its flags."""
+"""The program: the reconcilers and webhooks of the operator, and its flags."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAME = "cronjob"
 
 
 def new_manager(cluster: Any = None, *, zone: tzinfo = UTC, **settings: Any) -> Manager:
-    """The operator's manager, to be started; ``clientgo operator`` and the tests call it too."""
+    """Return the operator's manager; ``clientgo operator`` and the tests call it too."""
     manager = Manager(cluster, name=NAME, **settings)
     manager.register(CronJobReconciler(zone))
     manager.webhook(fill_in, check)
@@ -28,8 +28,8 @@ def new_manager(cluster: Any = None, *, zone: tzinfo = UTC, **settings: Any) -> 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run until SIGINT or SIGTERM. ``ENABLE_WEBHOOKS=false`` in the environment does without
-    webhooks, and so without a certificate."""
+    """Run until SIGINT or SIGTERM. ``ENABLE_WEBHOOKS=false`` in the environment switches the
+    webhooks off, which then need no certificate."""
     options = _options(arguments)
     if options.demo:
         from examples.cronjob.demo import demo
@@ -52,17 +52,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m examples.cronjob", description=__doc__)
-    parser.add_argument("--demo", action="store_true", help="bring a cluster, show it, and end")
-    parser.add_argument("--kubeconfig", metavar="PATH", help="which cluster; else as kubectl")
     parser.add_argument(
-        "--timezone", type=_zone, default=UTC, metavar="NAME", help="of the schedules (UTC)"
+        "--demo", action="store_true", help="run a demonstration with an embedded API server"
     )
-    parser.add_argument("--workers", type=int, default=2, help="CronJobs at a time (2)")
+    parser.add_argument("--kubeconfig", metavar="PATH", help="the cluster; default: as kubectl")
+    parser.add_argument(
+        "--timezone", type=_zone, default=UTC, metavar="NAME", help="time zone of schedules (UTC)"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=2, help="CronJobs reconciled in parallel (2)"
+    )
     parser.add_argument("--metrics", default=":8080", metavar=":PORT", help="0 for none (:8080)")
     parser.add_argument("--health", default=":8081", metavar=":PORT", help="0 for none (:8081)")
     parser.add_argument("--webhook-port", type=int, default=9443, metavar="PORT", help="(9443)")
     parser.add_argument("--webhook-certificates", metavar="DIR", help="with tls.crt and tls.key")
-    parser.add_argument("--leader-elect", action="store_true", help="work if no other replica does")
+    parser.add_argument("--leader-elect", action="store_true", help="reconcile only as the leader")
     parser.add_argument("--leader-election-namespace", default="", metavar="NAME")
     parser.add_argument("-v", "--verbose", action="store_true", help="log every run")
     return parser.parse_args(arguments)

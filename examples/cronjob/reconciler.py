@@ -1,12 +1,11 @@
 """The controller: seven steps from a CronJob to its next Job. Read :meth:`reconcile` first.
 
-Promises that a start is made at most once, also after restarts and with an old cache:
-the name of a Job tells the start that it is for, and the mark of the last one is stored before any
-Job that carries it is deleted.
+Promises at most one Job for each start, also after restarts and with an old cache: the name of a
+Job contains its time, and ``lastScheduleTime`` is stored before any Job is deleted.
 
-Differs from kubebuilder's tutorial, which it follows step by step: the mark never goes back, so
-that a history of nothing does not start the same Job again; a Job that is there already and is
-ours is no error; nothing is written where nothing has changed; conditions say how it is going.
+Differs from kubebuilder's tutorial, whose steps it follows: ``lastScheduleTime`` never goes back,
+so a history of 0 does not start a Job again; a Job that exists already and is ours is no error;
+nothing is written if nothing has changed; there are conditions.
 """
 
 from __future__ import annotations
@@ -64,8 +63,8 @@ _EVERYTHING: Final = ("get", "list", "watch", "create", "update", "patch", "dele
 class CronJobReconciler:
     """Starts Jobs when they are due, and deletes old ones that have ended.
 
-    ``zone`` is where the hours of schedules are meant. ``source_exact`` tells the last start from
-    the Jobs alone, as the tutorial does, even if that goes back.
+    ``zone`` is the time zone of schedules. With ``source_exact`` the last start is computed from
+    the Jobs alone, as in the tutorial.
     """
 
     def __init__(self, zone: tzinfo = UTC, *, source_exact: bool = False) -> None:
@@ -73,10 +72,10 @@ class CronJobReconciler:
         self._source_exact = source_exact
 
     def setup(self, manager: Manager) -> None:
-        """Have Jobs found by their CronJob."""
+        """Index Jobs by their CronJob."""
         manager.index(Job, OWNER_INDEX, owners_of)
 
-    # 1: the framework has loaded the CronJob, and has not called us if it is gone.
+    # 1: the framework has loaded the CronJob. It does not call us if the CronJob is gone.
 
     def reconcile(self, ctx: Context[CronJob], cron_job: CronJob) -> Result:
         jobs = self._load_jobs(ctx, cron_job)  # 2
@@ -97,10 +96,10 @@ class CronJobReconciler:
         return result if starts.next is None else result.after(starts.next - now)  # 7
 
     def on_error(self, ctx: Context[CronJob], cron_job: CronJob, error: Exception) -> ErrorResult:
-        """Show what was found out before the run failed; it is tried again."""
+        """Write the status of the failed run; the run is retried."""
         return ErrorResult.status(cron_job)
 
-    # 2: what is there
+    # 2: load the Jobs
 
     def _load_jobs(self, ctx: Context[CronJob], cron_job: CronJob) -> Jobs:
         name, namespace = cron_job.metadata.name, cron_job.metadata.namespace
@@ -109,7 +108,7 @@ class CronJobReconciler:
         )
 
     def _record(self, ctx: Context[CronJob], cron_job: CronJob, jobs: Jobs) -> None:
-        """Store what the Jobs tell before any of them is deleted."""
+        """Store the status before any Job is deleted."""
         ctx.log.debug(
             "Jobs",
             active=len(jobs.active),
@@ -123,7 +122,7 @@ class CronJobReconciler:
             cron_job.metadata.resource_version = written.metadata.resource_version
 
     def _observe(self, ctx: Context[CronJob], cron_job: CronJob, jobs: Jobs) -> None:
-        """Tell the status from the Jobs; what it said before is of no account, but for the mark."""
+        """Compute the status from the Jobs; only ``lastScheduleTime`` is kept."""
         status = cron_job.status
         marks = list(_marks(ctx, jobs.all()))
         if status.last_schedule_time and not self._source_exact:
@@ -132,7 +131,7 @@ class CronJobReconciler:
         status.active = list(_references(ctx, jobs.active))
         note_activity(cron_job, ctx.clock)
 
-    # 3: what is too much
+    # 3: delete old Jobs
 
     def _clean_up_history(self, ctx: Context[CronJob], cron_job: CronJob, jobs: Jobs) -> None:
         spec = cron_job.spec
@@ -148,7 +147,7 @@ class CronJobReconciler:
                 else:
                     ctx.log.debug("deleted an old Job", job=job)
 
-    # 5: what is due
+    # 5: find what is due
 
     def _starts(self, cron_job: CronJob, now: datetime) -> Starts:
         mistakes_in(cron_job, now).raise_if_any()
@@ -164,7 +163,7 @@ class CronJobReconciler:
     def _only_an_edit_helps(
         self, ctx: Context[CronJob], cron_job: CronJob, trouble: Trouble
     ) -> Result:
-        """The run has not failed, or it would be tried again; it does not ask for another one."""
+        """End without an error and without a requeue: only an edit can help."""
         ctx.log.error("nothing is started any more", reason=trouble.reason, error=trouble.message)
         ctx.events.warning(trouble.reason, trouble.message)
         return self._ended(ctx, cron_job, trouble)
@@ -174,7 +173,7 @@ class CronJobReconciler:
     def _start_what_is_due(
         self, ctx: Context[CronJob], cron_job: CronJob, jobs: Jobs, starts: Starts
     ) -> Trouble | None:
-        """Start the missed Job if that is still right; returns what is wrong, if anything is."""
+        """Start the missed Job if the policy allows it; return what is wrong, or None."""
         missed, policy = starts.missed, cron_job.spec.concurrency_policy
         now = ctx.now()
         log = ctx.log.bind(now=now, due=missed, next_run=starts.next)
@@ -210,7 +209,7 @@ class CronJobReconciler:
             jobs.active.pop()
 
     def _create(self, ctx: Context[CronJob], cron_job: CronJob, due: datetime) -> Job:
-        """Create the Job, or find that this was done already, as the cache may not know yet."""
+        """Create the Job; return the existing one if the cache did not have it yet."""
         job = ctx.own(new_job(cron_job, due))
         name, namespace = job.metadata.name, job.metadata.namespace
         try:
@@ -229,7 +228,7 @@ class CronJobReconciler:
 
 
 def _marks(ctx: Context[CronJob], jobs: Iterable[Job]) -> Iterator[float]:
-    """When these Jobs were due, as far as they say so."""
+    """Return the times for which Jobs were scheduled."""
     for job in jobs:
         try:
             due = scheduled_at(job)
@@ -247,8 +246,7 @@ def _references(ctx: Context[CronJob], jobs: Iterable[Job]) -> Iterator[ObjectRe
         except NoReferenceError as error:
             ctx.log.warning("a Job cannot be referred to", job=job, error=str(error))
         else:
-            # Which version of the Job it was says nothing here, and would have the status written
-            # with every step that the Job takes.
+            # The version changes with every step of the Job, and would cause a write of the status.
             reference.resource_version = None
             yield reference
 

@@ -1,4 +1,4 @@
-"""Which start was missed, and when the next one is due."""
+"""Missed starts and the next start."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from typing import Final
 from examples.cronjob.cron import Cron
 
 MOST_MISSED: Final = 100
-"""Starts in a row. Beyond that something is wrong: a clock, or a schedule that nothing keeps up
-with; counting on would occupy the operator for nothing."""
+"""Starts in a row. With more, a clock is wrong or the schedule is too dense."""
 
 
 class TooManyMissedStartsError(Exception):
-    """More starts were missed than can be by accident."""
+    """Too many starts were missed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Starts:
-    """The latest start that is due and was not made, and the next one; None where there is none.
+    """The latest missed start and the next one, or None.
 
-    ``given_up`` is the first that is past its deadline, if there is any.
+    ``given_up`` is the first start past its deadline, or None.
     """
 
     missed: datetime | None
@@ -32,10 +31,10 @@ class Starts:
 def starts_since(
     last: datetime, now: datetime, cron: Cron, deadline: timedelta | None = None
 ) -> Starts:
-    """What was due after ``last`` and until ``now``, and what is due then.
+    """Return the missed start after ``last`` until ``now``, and the next one.
 
-    Of several missed starts the latest counts; those that are further back than ``deadline`` are
-    given up. Raises :class:`TooManyMissedStartsError`.
+    Of several missed starts the latest counts; those older than ``deadline`` are given up. Raises
+    :class:`TooManyMissedStartsError`.
     """
     earliest, given_up = last, None
     if deadline is not None and now - deadline > last:

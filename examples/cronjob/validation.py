@@ -1,7 +1,7 @@
-"""What is wrong with a CronJob beyond what its schema can say.
+"""Validation of a CronJob beyond its schema.
 
-The webhook refuses it, and the operator does not work with it: an object may be older than the
-webhook, or the webhook switched off.
+The webhook and the reconciler use it: an object may be older than the webhook, or the webhook may
+be switched off.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from examples.cronjob.api import CronJob
 from examples.cronjob.cron import YEARS, Cron, CronError
 
 LONGEST_NAME: Final = 63 - len("-1234567890")
-"""The name of a Job, which becomes a label of its pods, is this one's and the time it was due."""
+"""The name of a Job is that of the CronJob with the time; it becomes a label of the pods."""
 
 
 def mistakes_in(cron_job: CronJob, now: datetime) -> FieldErrors:
-    """All of them; empty for one that is in order."""
+    """Return all errors of a CronJob."""
     errors = FieldErrors()
     name, schedule = cron_job.metadata.name, cron_job.spec.schedule
     if len(name) > LONGEST_NAME:

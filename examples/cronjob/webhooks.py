@@ -1,4 +1,4 @@
-"""What the API server asks before it stores a CronJob."""
+"""The webhooks that the API server calls before it stores a CronJob."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from examples.cronjob.validation import mistakes_in
 
 @default(CronJob, name="mcronjob.kb.io")
 def fill_in(cron_job: CronJob, _ctx: AdmissionContext) -> None:
-    """Say what the user left unsaid. A limit of 0 is said."""
+    """Set defaults. A limit of 0 is kept."""
     spec = cron_job.spec
     spec.concurrency_policy = spec.concurrency_policy or ConcurrencyPolicy.ALLOW
     spec.suspend = bool(spec.suspend)
@@ -23,5 +23,5 @@ def fill_in(cron_job: CronJob, _ctx: AdmissionContext) -> None:
 
 @validate(CronJob, name="vcronjob.kb.io")
 def check(cron_job: CronJob, _old: CronJob | None, _ctx: AdmissionContext) -> FieldErrors:
-    """Refuse what the operator could not work with."""
+    """Refuse invalid CronJobs."""
     return mistakes_in(cron_job, datetime.now(UTC))

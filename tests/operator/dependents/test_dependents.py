@@ -305,7 +305,11 @@ def test_defaults_and_statuses_of_others_are_no_difference(world: World) -> None
     world.create(gadget())
     with world.running():
         settle(world, recording)
-        world.patch(world.get(Deployment), {"status": {"readyReplicas": 1}}, subresource="status")
+        world.patch(
+            world.get(Deployment),
+            {"status": {"replicas": 1, "readyReplicas": 1}},
+            subresource="status",
+        )
         settle(world, recording, 2)
         assert len(world.writes()) == 1
         world.patch(gadget(), resized(3))
