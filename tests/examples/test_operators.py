@@ -63,6 +63,14 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             ],
         ),
         (
+            "two_clusters",
+            [
+                "the other cluster says blue, and so does this one",
+                "the other API server has restarted",
+                "a change after the restart arrives",
+            ],
+        ),
+        (
             "schema_poller",
             [
                 "the schema is there",

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from clientgo.cache import SharedIndexInformer
 from clientgo.meta import ObjectName
 from clientgo.operator import Cluster
 from clientgo.operator.errors import DeclarationError, KindNotCachedError
@@ -39,3 +42,24 @@ def test_objects_of_another_cluster_wake_primaries_of_this_one(
             }
             with pytest.raises(DeclarationError, match="before the manager is started"):
                 here.manager.add_cluster(remote)
+
+
+def test_an_informer_of_another_cluster_that_ends_stops_the_manager(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-MGR-18, for every cluster that the manager has."""
+    here, there = make_world(), make_world()
+    remote = Cluster(there.server.url, name="remote")
+    here.manager.add_cluster(remote)
+    source = remote.watch(Part, mapper=by_name())
+    here.manager.controller(Gadget).source(source).build(Recording())
+    run = SharedIndexInformer.run
+
+    def bug_in_parts(informer: Any, stop: threading.Event) -> None:
+        if "parts" in informer.name:
+            raise ZeroDivisionError
+        run(informer, stop)
+
+    monkeypatch.setattr(SharedIndexInformer, "run", bug_in_parts)
+    with pytest.raises(ZeroDivisionError):
+        here.manager.run(signals=False)

@@ -13,6 +13,7 @@ Source: controller-runtime pkg/cluster; Java Operator SDK, informers with client
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Unpack
 
@@ -44,9 +45,10 @@ class Cluster:
     ) -> None:
         self.name = name
         self.base = client_of(config, name, NO_METRICS)
-        self.cache = ObjectCache(self.base, default=cache, clock=clock)
+        self.cache = ObjectCache(self.base, default=cache, on_crash=self._crashed, clock=clock)
         self.client = CachedClient(self.base, self.cache, ClientOptions(field_manager=name))
         self.events = EventPublisher(self.base, clock)
+        self._fail: Callable[[BaseException], object] | None = None
 
     def watch(
         self, kind: Kind, *, mapper: Mapper | None = None, **options: Unpack[WatchOptions]
@@ -54,9 +56,14 @@ class Cluster:
         """A source for objects of a kind in this cluster; ``options`` are those of ``watch``."""
         return ClusterSource(self, watch(kind, mapper=mapper, **options))
 
-    def start(self) -> None:
-        """Start the caches; the manager does."""
+    def start(self, fail: Callable[[BaseException], object] | None = None) -> None:
+        """Start the caches; the manager does. ``fail`` is called with what ends an informer."""
+        self._fail = fail
         self.cache.start()
+
+    def _crashed(self, error: BaseException) -> None:
+        if self._fail is not None:
+            self._fail(error)
 
     def stop(self) -> None:
         """Stop the caches, write the Events that wait, and close the client; the manager does."""

@@ -73,7 +73,7 @@ class Stages:
         self.servers.keep_certificates(self.client, self._leads, self.fail)
         self.cache.start()
         for cluster in self.clusters:
-            cluster.start()
+            cluster.start(self.fail)
         _start_sources(self._warm(), self.ending)
         self.always.start()
         for controller in controllers:
