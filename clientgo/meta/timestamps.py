@@ -6,7 +6,14 @@ six decimals. Both are always UTC when written here; any RFC 3339 offset is read
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
+
+_RFC_3339 = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(?:Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_MICROSECONDS = 7
+"""Characters of a fraction with six decimals."""
 
 
 def format_time(unix_seconds: float) -> str:
@@ -37,3 +44,18 @@ def to_datetime(text: str) -> datetime:
         return moment.astimezone(UTC)
     except OverflowError as error:
         raise ValueError(f"not a time in UTC between the years 1 and 9999: {text!r}") from error
+
+
+def canonical_time(text: str) -> str:
+    """An RFC 3339 text as the API writes a ``Time``; ``ValueError`` names a text that is none."""
+    if _RFC_3339.fullmatch(text) is None:
+        raise ValueError(f"not an RFC 3339 time: {text[:50]!r}")
+    return to_datetime(text).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def canonical_micro_time(text: str) -> str:
+    """A text with six decimals as the API writes a ``MicroTime``; ``ValueError`` if it is none."""
+    found = _RFC_3339.fullmatch(text)
+    if found is None or len(found[1] or "") != _MICROSECONDS:
+        raise ValueError(f"not a time with six decimals: {text[:50]!r}")
+    return to_datetime(text).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -206,10 +206,12 @@ def test_the_controller_lists_all_though_the_list_expires_between_two_pages(
         for number in range(DEFAULT_PAGE_SIZE + 1):
             world.deployments.create(someone_elses(f"other-{number}"))
         streams = Requests(verbs=("watch",), resource="deployments", user_agent=CONTROLLER)
+        lists = Requests(verbs=("list",), resource="deployments", user_agent=CONTROLLER)
         no_streaming = FailRequests(requests=streams, status=422)
+        no_cache = FailRequests(requests=lists, status=410)  # a list of version 0 has no pages
         expired = ExpireContinueTokens(requests=MINE)
-        server.inject(no_streaming)
-        server.inject(expired)
+        for fault in (no_streaming, no_cache, expired):
+            server.inject(fault)
         stack.enter_context(controller_on(server))
 
         world.create_foo("a", replicas=2)

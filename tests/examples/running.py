@@ -19,9 +19,9 @@ from clientgo.apiserver import EmbeddedAPIServer
 
 ROOT: Final = Path(__file__).parents[2]
 
-_HARMLESS: Final = re.compile(r"\S+Z (DEBUG|INFO) |$")
-"""What standard error may have: lines of a log below WARNING. Without a set-up, Python writes
-warnings there as they are."""
+_HARMLESS: Final = re.compile(r"\S+Z (DEBUG|INFO) |The API server warns: |$")
+"""What standard error may have: lines of a log below WARNING, and what the server says of objects.
+Without a set-up, Python writes warnings there as they are."""
 
 
 def printed_by(example: str, *arguments: str, env: Mapping[str, str] | None = None) -> list[str]:

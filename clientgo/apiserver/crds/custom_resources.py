@@ -25,7 +25,7 @@ from clientgo.apiserver.objects.metadata import (
     read_metadata,
 )
 from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
-from clientgo.apiserver.resources.errors import RequestError, bad_request, invalid
+from clientgo.apiserver.resources.errors import RequestError, bad_request
 from clientgo.apiserver.resources.nested_fields import NestedFieldError, nested_field
 from clientgo.apiserver.resources.registry import version_priority
 from clientgo.apiserver.resources.resource import STATUS_VERBS, Resource, Subresource
@@ -75,10 +75,10 @@ class CustomStrategy(Strategy):
         }
 
     def check_type(self, resource: ResourceType, obj: Object) -> None:
-        """Refuse an object whose kind is missing or different.
+        """Refuse an object whose kind is missing; another kind is found later.
 
         Raises:
-            RequestError: 400 for no kind, 422 for another kind of the version of the request.
+            RequestError: 400.
         """
         api_version, kind = obj.get("apiVersion", ""), obj.get("kind", "")
         if not isinstance(api_version, str) or not isinstance(kind, str):
@@ -88,12 +88,6 @@ class CustomStrategy(Strategy):
                 f"the object provided is unrecognized (must be of type {resource.kind}): "
                 "Object 'Kind' is missing"
             )
-        if kind != resource.kind:
-            self.check_version(resource, api_version)
-            metadata = obj.get("metadata")
-            name = metadata.get("name", "") if isinstance(metadata, dict) else ""
-            error = FieldError.invalid("kind", kind, f"must be {resource.kind}")
-            raise invalid(resource.as_kind(kind), name, [error])
 
     def check_version(self, resource: ResourceType, api_version: str) -> None:
         """Refuse another version than that of the request.

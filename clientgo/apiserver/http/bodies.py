@@ -39,13 +39,29 @@ _LONG_NUMBER = re.compile(rb"[0-9]{19}")
 _ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
 
 
+_TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_CONTENT_TYPE = re.compile(
+    rf'\s*({_TOKEN}(?:/{_TOKEN})?)\s*(?:;\s*(?:{_TOKEN}=(?:{_TOKEN}|"[^"]*"))?\s*)*'
+)
+
+
 def media_type(request: Request) -> str:
-    """Return the Content-Type of a body without its parameters; JSON if it is missing."""
-    return request.headers.get("content-type", "").partition(";")[0].strip().lower() or JSON_TYPE
+    """Return the Content-Type of a body without its parameters; JSON if it is missing.
+
+    Raises:
+        RequestError: 415, it is malformed.
+    """
+    text = request.headers.get("content-type", "") or JSON_TYPE
+    found = _CONTENT_TYPE.fullmatch(text)
+    if found is None:
+        raise unsupported_media_type(_ACCEPTED)
+    return found[1].lower()
 
 
 def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return the object in a body, and the paths of its duplicate fields.
+    """Return the object in a body, and the problems of fields that it has twice.
+
+    A body of null is an object without fields.
 
     Raises:
         RequestError: 415 for a media type, 400 for a body that is no object of the form.
@@ -60,6 +76,8 @@ def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[st
         value, duplicates = _parse_protobuf(request.body, problem), ()
     else:
         raise unsupported_media_type(_ACCEPTED)
+    if value is None:
+        value = {}
     if not isinstance(value, dict):
         raise bad_request(f"{problem}the body is not an object")
     return value, duplicates
@@ -72,6 +90,8 @@ def decode_options(request: Request) -> dict[str, Any]:
         RequestError: 400, it is something else.
     """
     content_type = media_type(request)
+    if content_type not in _ACCEPTED:
+        raise unsupported_media_type(_ACCEPTED)
     if content_type == PROTOBUF_TYPE:
         value = _parse_protobuf(request.body)
     else:
@@ -112,7 +132,7 @@ class _DuplicateFinder:
 def parse_json(
     body: bytes, problem: str = "", whole: type[int] = WholeFloat
 ) -> tuple[Any, tuple[str, ...]]:
-    """Parse a JSON body; return the value and its duplicate fields.
+    """Parse a JSON body; return the value and the problems of its duplicate fields.
 
     ``whole`` is the type of the floats without a fraction.
 
@@ -170,7 +190,7 @@ def _collect_duplicates(value: Any, path: str, found: list[str]) -> None:
         for key, item in value:
             here = f"{path}.{key}" if path else key
             if key in seen:
-                found.append(here)
+                found.append(f'duplicate field "{here}"')
             seen.add(key)
             _collect_duplicates(item, here, found)
     elif isinstance(value, list):
@@ -179,7 +199,7 @@ def _collect_duplicates(value: Any, path: str, found: list[str]) -> None:
 
 
 def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
-    """Parse a YAML body; return the value that it has in JSON, and no duplicates.
+    """Parse a YAML body; return the value that it has in JSON, and where it sets keys twice.
 
     Floats without a fraction are integers, because Go's YAML becomes JSON first.
 
@@ -188,9 +208,11 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
     """
     if body.lstrip().startswith(b"{"):  # most clients write JSON, which is YAML
         with contextlib.suppress(RequestError):
-            return parse_json(body, whole=int)[0], ()
+            value, duplicates = parse_json(body, whole=int)
+            if not duplicates:
+                return value, ()
     try:
-        return read_yaml(body), ()
+        return read_yaml(body)
     except YamlError as error:
         raise bad_request(f"{problem}{error}") from error
     except RecursionError as error:

@@ -85,10 +85,14 @@ class _Level:
     has_key: bool = False
     merges: bool = False
     """The key is a merge key."""
+    set_keys: set[str] = field(default_factory=set)
+    """The keys that the mapping has by itself, not by a merge."""
 
 
-def read_yaml(body: bytes) -> Any:
-    """Return the value of the first document, as in JSON; None if there is none.
+def read_yaml(body: bytes) -> tuple[Any, tuple[str, ...]]:
+    """Return the value of the first document, as in JSON, and where it sets a key twice.
+
+    The value is None if there is no document.
 
     Raises:
         YamlError: it is no YAML, has no form in JSON, or is too large.
@@ -97,7 +101,8 @@ def read_yaml(body: bytes) -> Any:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return _Reader().read(yaml.parse(body, Loader=loader))
+        reader = _Reader()
+        return reader.read(yaml.parse(body, Loader=loader)), tuple(reader.duplicates)
     except yaml.MarkedYAMLError as error:
         raise YamlError(f"yaml: {_where(error)}{error.problem}") from error
     except (yaml.YAMLError, UnicodeError) as error:
@@ -125,6 +130,7 @@ class _Reader:
     """By name; None while the value is being read."""
     values: int = 0
     characters: int = 0
+    duplicates: list[str] = field(default_factory=list)
 
     def read(self, events: Iterator[Any]) -> Any:
         import yaml
@@ -152,7 +158,7 @@ class _Reader:
                     continue
             if not self.levels:
                 return value
-            self._add(value, merges=merges)
+            self._add(value, event.start_mark.line + 1, merges=merges)
         return None
 
     def _count(self, values: int, characters: int) -> None:
@@ -197,13 +203,16 @@ class _Reader:
         )
         return level.value
 
-    def _add(self, value: Any, *, merges: bool) -> None:
+    def _add(self, value: Any, line: int, *, merges: bool) -> None:
         level = self.levels[-1]
         if isinstance(level.value, list):
             level.value.append(value)
         elif not level.has_key:
             level.key = _MERGE if merges else _key(value)
             level.has_key, level.merges = True, merges
+            if level.key in level.set_keys:
+                self.duplicates.append(f'line {line}: key "{level.key}" already set in map')
+            level.set_keys.add(level.key)
         else:
             level.has_key = False
             if level.merges:

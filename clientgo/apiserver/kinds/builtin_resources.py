@@ -133,6 +133,21 @@ _RETURNED_WHEN_DELETED = frozenset(
 )
 """Resources whose deletion answers the object; that of the others answers a Status."""
 
+_CREATED_BY_UPDATE = frozenset(
+    {
+        "clusterrolebindings",
+        "clusterroles",
+        "endpoints",
+        "events",
+        "leases",
+        "limitranges",
+        "rolebindings",
+        "roles",
+        "services",
+    }
+)
+"""Resources whose update creates an object that does not exist."""
+
 _ORPHANING = frozenset({"jobs", "replicationcontrollers"})
 """Resources whose deletion leaves dependents by default."""
 
@@ -257,6 +272,7 @@ def _strategy(api_version: str, row: Row, conversion: _Conversion | None) -> Bui
     strategy = chosen(api_version, row.kind)
     strategy.columns = columns_for(api_version, row.plural)
     strategy.returns_deleted_object = row.plural in _RETURNED_WHEN_DELETED
+    strategy.creates_on_update = row.plural in _CREATED_BY_UPDATE
     strategy.orphans_dependents = row.plural in _ORPHANING
     return strategy
 

@@ -35,7 +35,6 @@ from clientgo.schema.field_types import builtin_field_type
 from clientgo.schema.openapi import OpenAPIType, builtin_type
 
 _STATUS = FieldSet.of([field_path("status")])
-_SPEC = FieldSet.of([field_path("spec")])
 _ZEROS: Mapping[str | None, int | bool] = {"integer": 0, "boolean": False}
 
 
@@ -45,6 +44,7 @@ _KEPT_BY_STATUS: Mapping[str, tuple[str, ...]] = {
     "CustomResourceDefinition": _LABELS,
     "Deployment": _LABELS,
     "FlowSchema": _METADATA,
+    "Pod": ("ownerReferences",),
     "PriorityLevelConfiguration": _METADATA,
     "ServiceCIDR": _METADATA,
     "ValidatingAdmissionPolicy": _METADATA,
@@ -146,6 +146,13 @@ class BuiltinStrategy(Strategy):
 class StatusStrategy(BuiltinStrategy):
     """A kind with a status subresource."""
 
+    def validate(self, obj: Object) -> list[FieldError]:
+        """Return the errors of a new object; only a table has rules for its status."""
+        errors = super().validate(obj)
+        if self.table.exists:
+            return errors
+        return [error for error in errors if not error.field.startswith("status.")]
+
     def prepare_for_create(self, obj: Object) -> None:
         """Replace the status by the initial one."""
         obj["status"] = self.initial_status(obj)
@@ -183,7 +190,10 @@ class StatusStrategy(BuiltinStrategy):
 
     def reset_fields(self, subresource: str) -> FieldSet:
         """Return the status for the main resource, the spec for the status."""
-        return _SPEC if subresource == "status" else _STATUS
+        if subresource != "status":
+            return _STATUS
+        kept = (field_path("metadata", name) for name in _KEPT_BY_STATUS.get(self.kind, ()))
+        return FieldSet.of([field_path("spec"), *kept])
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
         """Keep everything except the status and most metadata."""

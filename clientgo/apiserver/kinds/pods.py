@@ -33,16 +33,18 @@ _COMPLETED = {
 class PodStrategy(StatusStrategy):
     """Pods. They are stored, not run."""
 
-    selectable_fields = text_fields(
-        "spec.nodeName",
-        "spec.restartPolicy",
-        "spec.schedulerName",
-        "spec.serviceAccountName",
-        "spec.hostNetwork",
-        "status.phase",
-        "status.podIP",
-        "status.nominatedNodeName",
-    )
+    selectable_fields = {
+        **text_fields(
+            "spec.nodeName",
+            "spec.restartPolicy",
+            "spec.schedulerName",
+            "spec.serviceAccountName",
+            "status.phase",
+            "status.podIP",
+            "status.nominatedNodeName",
+        ),
+        "spec.hostNetwork": lambda obj: "true" if obj["spec"].get("hostNetwork") else "false",
+    }
 
     def default(self, obj: Object) -> None:
         """Request what is limited."""

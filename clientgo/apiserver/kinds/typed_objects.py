@@ -22,13 +22,16 @@ from clientgo.apiserver.kinds.tables.kind_table import short_name
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import WholeFloat, copy_json
-from clientgo.meta.timestamps import parse_time
+from clientgo.meta.timestamps import canonical_micro_time, canonical_time
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.openapi import OpenAPIType
 from clientgo.text.quantities import canonical_quantity
 
 _INTEGER_RANGES = {"int32": range(-(2**31), 2**31), "int64": range(-(2**63), 2**63)}
 _HEADER = frozenset({"apiVersion", "kind", "metadata"})
+
+
+_MICRO_TIME = ".MicroTime"
 
 
 class TypeMismatchError(ValueError):
@@ -102,15 +105,26 @@ def _read_object(
 
 
 def zero_value(openapi_type: OpenAPIType) -> Object:
-    """Return an object that no field is set in, with the fields that are always written."""
+    """Return an object that no field is set in, with the fields that are always written.
+
+    The header is left out.
+    """
+    return {
+        name: value for name, value in _zero_fields(openapi_type).items() if name not in _HEADER
+    }
+
+
+def _zero_fields(openapi_type: OpenAPIType) -> Object:
     plan = _plan(openapi_type)
     if plan is None:
         return {}
     required = openapi_type.node.get("required", ())
-    zero: Object = {name: None for name in (*required, *plan.nulls) if name not in _HEADER}
+    zero: Object = dict.fromkeys((*required, *plan.nulls))
     for name, default, field_type in plan.defaults:
-        if name not in _HEADER and (name in zero or default == {}):
-            zero[name] = zero_value(field_type) if default == {} else default
+        if default == {}:
+            zero[name] = _zero_fields(field_type)
+        elif name in zero:
+            zero[name] = default
     return zero
 
 
@@ -221,12 +235,14 @@ def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
     match openapi_type.node.get("format"):
         case "byte":
             try:
-                base64.b64decode(value.translate(_LINE_BREAKS), validate=True)
+                data = base64.b64decode(value.translate(_LINE_BREAKS), validate=True)
             except ValueError as error:  # also for text that is not ASCII
                 raise TypeMismatchError(f"illegal base64 data in {path}: {error}") from error
+            return base64.b64encode(data).decode()
         case "date-time":
+            is_micro = openapi_type.name.endswith(_MICRO_TIME)
             try:
-                parse_time(value)
+                return canonical_micro_time(value) if is_micro else canonical_time(value)
             except ValueError as error:
                 raise TypeMismatchError(f"parsing time in {path}: {error}") from error
     return value

@@ -22,7 +22,7 @@ def read_object(
     """Check the types of an object and drop the fields that its kind does not know.
 
     Returns the object with apiVersion, kind and metadata first, and warnings for the client.
-    ``duplicates`` are the paths of fields that occurred twice in the body; ``applied`` says that
+    ``duplicates`` are the problems of fields that occurred twice in the body; ``applied`` says that
     server-side apply has merged the object.
 
     Raises:
@@ -32,7 +32,7 @@ def read_object(
     unknown_metadata = read_metadata(obj)
     ordered = {
         "apiVersion": obj.get("apiVersion") or resource.api_version,
-        "kind": resource.kind,
+        "kind": obj.get("kind") or resource.kind,
         "metadata": obj["metadata"],
     } | {key: value for key, value in obj.items() if key not in _HEADER}
     strategy = resource.strategy
@@ -40,7 +40,7 @@ def read_object(
     decoded = decode(resource, ordered)
     if validation is FieldValidation.IGNORE:
         return decoded.obj, []
-    problems = [f'duplicate field "{path}"' for path in duplicates]
+    problems = list(duplicates)
     unknown = sorted((*unknown_metadata, *decoded.unknown_fields))
     problems += [f'unknown field "{path}"' for path in unknown]
     if problems and validation is FieldValidation.STRICT:

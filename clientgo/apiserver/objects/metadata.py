@@ -23,7 +23,7 @@ from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import convert
 from clientgo.meta.selectors import label_key_problems, label_value_problems
-from clientgo.meta.timestamps import parse_time
+from clientgo.meta.timestamps import canonical_time
 from clientgo.schema.field_errors import OMITTED, FieldError
 
 _RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
@@ -108,7 +108,7 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
 def _check_time(text: str) -> None:
     try:
         if text:
-            parse_time(text)
+            canonical_time(text)
     except ValueError as error:
         raise bad_request(f"parsing time in metadata: {error}") from error
 

@@ -54,6 +54,7 @@ class Ownership:
                     types=resource.strategy.field_type,
                     subresource=subresource,
                     reset_fields=resource.strategy.reset_fields(subresource),
+                    empty=resource.strategy.empty_object(resource),
                     now=self._now,
                 )
             return manager
@@ -64,7 +65,7 @@ class Ownership:
         """Return ``new`` with the owners of its fields after a create, update or patch."""
         if old is None and "managedFields" not in new["metadata"]:
             return self._own_new(resource, new, writer)
-        live = _empty(resource) if old is None else old
+        live = resource.strategy.empty_object(resource) if old is None else old
         return self._update(resource, subresource, live, new, writer)
 
     def _update(
@@ -82,12 +83,14 @@ class Ownership:
         of a create; so they are cached by shape, except for large objects.
         """
         if len(encode(new)) > _LARGE_OBJECT:
-            return self._update(resource, "", _empty(resource), new, writer)
+            return self._update(resource, "", resource.strategy.empty_object(resource), new, writer)
         key = (resource, writer, _shape(new))
         with self._lock:
             entries = self._entries_of_new.get(key)
         if entries is None:
-            owned = self._update(resource, "", _empty(resource), new, writer)
+            owned = self._update(
+                resource, "", resource.strategy.empty_object(resource), new, writer
+            )
             entries = owned["metadata"].get("managedFields", [])
             with self._lock:
                 if len(self._entries_of_new) >= _REMEMBERED_SHAPES:
@@ -114,7 +117,7 @@ class Ownership:
             RequestError: 409 for fields of other managers, 400 for another type, 500 if the
                 configuration does not fit the type, as on a real API server.
         """
-        live = _empty(resource) if old is None else old
+        live = resource.strategy.empty_object(resource) if old is None else old
         manager = self._manager(resource, subresource)
         try:
             return manager.apply(live, config, writer, force=force)
@@ -138,10 +141,6 @@ def _shape(value: Any) -> Hashable:
     if isinstance(value, list):
         return encode(value)
     return type(value).__name__
-
-
-def _empty(resource: Resource) -> Object:
-    return {"apiVersion": resource.api_version, "kind": resource.kind}
 
 
 def _conflict(error: ApplyConflictError) -> RequestError:

@@ -45,11 +45,12 @@ from clientgo.apiserver.resources.errors import (
     not_found,
 )
 from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Collection, Object, StoredObject, encode, object_key
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
-from clientgo.schema.field_errors import FieldError
+from clientgo.schema.field_errors import FieldError, FieldErrorReason
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -116,6 +117,11 @@ class ObjectWriter:
         self._admission.check(Operation.CREATE, resource, namespace, metadata.get("name", ""))
         collection = self._collection(resource)
         must_generate = not metadata.get("name")
+        size = options.work_size
+        if not applied and not _type_causes(resource, obj):
+            own = self._state.ownership.update
+            obj = await self._run(size, own, resource, "", None, obj, options.field_manager)
+            metadata = obj["metadata"]
         self._prepare_new(resource, namespace, obj)
         if must_generate:
             _avoid_taken_name(collection, namespace, metadata)
@@ -132,10 +138,7 @@ class ObjectWriter:
             user=options.user,
         )
         obj = await self._mutate(review, obj)
-        size = options.work_size
-        if not applied:
-            own = self._state.ownership.update
-            obj = await self._run(size, own, resource, "", None, obj, options.field_manager)
+        _check_new_type(target, obj)
         review.obj = obj
         self._admission.allocate(review)
         await self._run(size, _validate_new, target, obj)
@@ -144,15 +147,17 @@ class ObjectWriter:
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
         _take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj)
+        warnings = review.warnings + resource.strategy.warnings(obj, None)
         existing = collection.get(target.key)
         if existing is not None:
-            raise already_exists(
+            error = already_exists(
                 resource,
                 target.name,
                 being_deleted="deletionTimestamp" in existing.decode()["metadata"],
                 may_generate="generateName" in obj["metadata"],
             )
-        warnings = review.warnings + resource.strategy.warnings(obj, None)
+            error.warnings = tuple(warnings)
+            raise error
         stored = self._store(collection, target, form, dry_run=options.dry_run)
         return WriteResult(stored, created=True, warnings=warnings)
 
@@ -197,6 +202,11 @@ class ObjectWriter:
             [current] = await resource.served([stored])
             old, new = await self._run(size, _change, resource, current, change)
             _check_version(target, new["metadata"], old["metadata"])
+            if not applied and not _type_causes(resource, new):
+                own = self._state.ownership.update
+                new = await self._run(
+                    size, own, resource, subresource, old, new, options.field_manager
+                )
             _prepare_update(resource, new, old, subresource)
             review = Review(
                 Operation.UPDATE,
@@ -212,11 +222,7 @@ class ObjectWriter:
             )
             new = await self._mutate(review, new)
             _count_generation(resource, new, old)
-            if not applied:
-                own = self._state.ownership.update
-                new = await self._run(
-                    size, own, resource, subresource, old, new, options.field_manager
-                )
+            _check_changed_type(target, new, old)
             review.obj = new
             self._admission.allocate(review)
             await self._run(size, _validate_update, target, new, old, subresource)
@@ -272,7 +278,7 @@ class ObjectWriter:
             result = await self.update(target, merge, options, subresource, applied=True)
         else:
             self._admission.check(Operation.CREATE, resource, target.namespace, target.name)
-            if uid := config.get("metadata", {}).get("uid"):
+            if uid := (config.get("metadata") or {}).get("uid"):
                 raise conflict(
                     resource,
                     target.name,
@@ -476,6 +482,52 @@ def _validate_new(target: Target, obj: Object) -> None:
     causes += strategy.validate(obj)
     if causes:
         raise invalid(target.resource.reported, target.name, causes)
+
+
+def _type_causes(resource: Resource, obj: Object) -> list[FieldError]:
+    """Return the errors of an object of another kind or version than its resource."""
+    kind, api_version = obj["kind"], obj["apiVersion"]
+    causes = []
+    if kind != resource.kind:
+        causes.append(FieldError.invalid("kind", kind, f"must be {resource.kind}"))
+    if api_version != resource.api_version:
+        detail = f"must be {resource.api_version}"
+        causes.append(FieldError.invalid("apiVersion", api_version, detail))
+    return causes
+
+
+def _check_new_type(target: Target, obj: Object) -> None:
+    """Refuse a new object of another kind.
+
+    Raises:
+        RequestError: 422; of the other errors only those of lists are reported.
+    """
+    if causes := _type_causes(target.resource, obj):
+        causes += _list_causes(target.resource.strategy.validate(obj))
+        raise invalid(_given_type(target.resource, obj), target.name, causes)
+
+
+def _check_changed_type(target: Target, new: Object, old: Object) -> None:
+    """Refuse a change to another kind or version.
+
+    Raises:
+        RequestError: 422; of the other errors only those of metadata and lists are reported.
+    """
+    if causes := _type_causes(target.resource, new):
+        checks = MetadataChecks(changes=0)
+        causes += object_meta.update_causes(new["metadata"], old["metadata"], checks)
+        causes += _list_causes(target.resource.strategy.validate(new))
+        raise invalid(_given_type(target.resource, new), target.name, causes)
+
+
+def _list_causes(causes: list[FieldError]) -> list[FieldError]:
+    """Return the errors of lists that have an item twice."""
+    return [cause for cause in causes if cause.reason is FieldErrorReason.DUPLICATE]
+
+
+def _given_type(resource: Resource, obj: Object) -> ResourceType:
+    group = obj["apiVersion"].rpartition("/")[0]
+    return resource.as_kind(obj["kind"]).in_group(group)
 
 
 def _validate_update(target: Target, new: Object, old: Object, subresource: str) -> None:

@@ -9,9 +9,10 @@ Upstream: apiserver ``endpoints/handlers/patch.go``.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from clientgo.apiserver.http.bodies import media_type, parse_json
+from clientgo.apiserver.http.bodies import parse_json
 from clientgo.apiserver.http.messages import Request
 from clientgo.apiserver.resources.errors import (
     RequestError,
@@ -34,39 +35,71 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 
+_OPERATION_FIELDS = frozenset({"op", "path", "from", "value"})
+
 _OPERATIONS = 10_000
 """Maximum operations of a JSON patch, as upstream."""
 
-Patcher = Callable[[Object], Object]
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """A patch that has been read."""
+
+    apply: Callable[[Object], Object]
+    """Returns the patched object."""
+    duplicates: tuple[str, ...] = ()
+    """The problems of fields that the patch has twice, or does not know."""
+    is_strategic: bool = False
 
 
-def make_patcher(request: Request, resource: Resource) -> Patcher:
+def patch_type(request: Request) -> str:
+    """Return the Content-Type of a patch without its parameters; it is compared as it is."""
+    return request.headers.get("content-type", "").partition(";")[0]
+
+
+def read_patch(request: Request, resource: Resource) -> Patch:
     """Read the patch in a request.
 
     Raises:
         RequestError: 415 or 400, the patch is of no known type or can't be read.
     """
     check_patch_type(request, resource)
-    apply_patch = _patch_types(resource)[media_type(request)]
-    patch, _ = parse_json(request.body)
-    if media_type(request) == JSON_PATCH and isinstance(patch, list):
-        _check_operations(len(patch))
-    strategic = media_type(request) == STRATEGIC_PATCH
+    kind = patch_type(request)
+    apply_patch = _patch_types(resource)[kind]
+    patch, duplicates = parse_json(request.body)
+    if kind == JSON_PATCH:
+        duplicates = tuple(f"json patch {text}" for text in (*duplicates, *_unknown_fields(patch)))
+    strategic = kind == STRATEGIC_PATCH
 
-    def patcher(current: Object) -> Object:
+    def patched(current: Object) -> Object:
+        if kind == JSON_PATCH:
+            _check_operations(patch)
         try:
-            patched = apply_patch(current, patch)
+            result = apply_patch(current, patch)
         except InapplicablePatchError as error:
             if strategic:
                 raise internal(str(error)) from error  # unclassified upstream
             raise RequestError(422, "Invalid", str(error)) from error
         except PatchError as error:
             raise bad_request(str(error)) from error
-        if not isinstance(patched, dict):
+        if not isinstance(result, dict):
             raise bad_request("the patched object is no object")
-        return patched
+        return result
 
-    return patcher
+    return Patch(patched, duplicates, strategic)
+
+
+def _unknown_fields(operations: Any) -> list[str]:
+    """Return the problems of the fields that an operation of a JSON patch does not have."""
+    if not isinstance(operations, list):
+        return []
+    return [
+        f'unknown field "[{index}].{name}"'
+        for index, operation in enumerate(operations)
+        if isinstance(operation, dict)
+        for name in operation
+        if name not in _OPERATION_FIELDS
+    ]
 
 
 def check_patch_type(request: Request, resource: Resource) -> None:
@@ -76,16 +109,27 @@ def check_patch_type(request: Request, resource: Resource) -> None:
         RequestError: 415.
     """
     types = [*_patch_types(resource), APPLY_PATCH]
-    if media_type(request) not in types:
+    if patch_type(request) not in types:
         raise unsupported_media_type(types)
 
 
-def _check_operations(count: int) -> None:
-    if count > _OPERATIONS:
+def _check_operations(patch: Any) -> None:
+    """Refuse what is no list of operations.
+
+    Raises:
+        RequestError: 400 or 413.
+    """
+    if not isinstance(patch, list) or not all(isinstance(item, dict) for item in patch):
+        raise bad_request("error decoding patch: a JSON patch is a list of operations")
+    for operation in patch:
+        for name in ("op", "path", "from"):
+            if not isinstance(operation.get(name), str | None):
+                raise bad_request(f"error decoding patch: {name} of an operation is no string")
+    if len(patch) > _OPERATIONS:
         raise RequestError(
             413,
             "RequestEntityTooLarge",
-            f"The allowed maximum operations in a JSON patch is {_OPERATIONS}, got {count}",
+            f"The allowed maximum operations in a JSON patch is {_OPERATIONS}, got {len(patch)}",
         )
 
 
@@ -103,4 +147,4 @@ def _patch_types(resource: Resource) -> dict[str, Callable[[Any, Any], Any]]:
 
 def is_apply(request: Request) -> bool:
     """Return True if the patch is a server-side apply."""
-    return media_type(request) == APPLY_PATCH
+    return patch_type(request) == APPLY_PATCH

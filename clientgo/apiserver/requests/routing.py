@@ -80,6 +80,7 @@ async def answer_resource_request(
     try:
         answer = await verb(call)
     except RequestError as error:
+        call.warnings.extend(error.warnings)
         error.headers += _warning_headers(call)
         raise
     answer.headers += _warning_headers(call)

@@ -14,7 +14,7 @@ from typing import Any
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.requests.options import write_options
-from clientgo.apiserver.requests.patching import is_apply, make_patcher
+from clientgo.apiserver.requests.patching import is_apply, read_patch
 from clientgo.apiserver.requests.verbs import VerbCall, existing
 from clientgo.apiserver.resources.errors import (
     RequestError,
@@ -63,7 +63,7 @@ async def patch_scale(call: VerbCall) -> AnyResponse:
     if call.resource.is_custom and is_apply(call.request):
         problem = "request to convert CR to an invalid group/version: autoscaling/v1"
         raise internal(f"failed to convert new object to proper version: {problem}")
-    patcher = await call.read_body(lambda: make_patcher(call.request, call.resource))
+    patcher = (await call.read_body(lambda: read_patch(call.request, call.resource))).apply
 
     def patch(scale: Object) -> Object:
         was_unset = "replicas" not in scale["spec"]

@@ -22,7 +22,7 @@ from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
 from clientgo.apiserver.requests.listing import list_page, selection_of
 from clientgo.apiserver.requests.options import delete_options, list_options, write_options
-from clientgo.apiserver.requests.patching import is_apply, make_patcher
+from clientgo.apiserver.requests.patching import Patch, check_patch_type, is_apply, read_patch
 from clientgo.apiserver.requests.rendering import list_response, object_response
 from clientgo.apiserver.requests.watching import WatchStream
 from clientgo.apiserver.resources.errors import (
@@ -31,6 +31,7 @@ from clientgo.apiserver.resources.errors import (
     conflict,
     future_resource_version,
     internal,
+    internal_error,
     invalid_options,
     invalid_patch,
     not_found,
@@ -155,22 +156,38 @@ async def update(call: VerbCall) -> AnyResponse:
         copied: Object = copy_json(obj)
         return copied
 
-    result = await call.writer.update(call.target, replaced, options, call.subresource)
+    if _creates(call):
+        if uid := obj["metadata"].get("uid", ""):
+            why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
+            raise conflict(call.resource, call.name, why)
+        obj["metadata"].pop("resourceVersion", None)
+        result = await call.writer.create(call.resource, call.namespace, obj, options)
+    else:
+        result = await call.writer.update(call.target, replaced, options, call.subresource)
     return await _written(call, result)
 
 
-async def patch(call: VerbCall) -> AnyResponse:
+def _creates(call: VerbCall) -> bool:
+    """Return True if an update creates its object."""
+    if call.subresource or not call.resource.strategy.creates_on_update:
+        return False
+    collection = call.state.storage.collection(call.resource.collection_key)
+    return collection.get(call.target.key) is None
+
+
+async def patch_object(call: VerbCall) -> AnyResponse:
     """Change an object by a patch."""
     if is_apply(call.request):
         return await apply(call)
+    check_patch_type(call.request, call.resource)
     options = write_options(call.request, "PatchOptions")
     if "force" in call.request.query:
         error = FieldError.forbidden("force", "may not be specified for non-apply patch")
         raise invalid_options("PatchOptions", [error])
-    apply_patch = await call.read_body(lambda: make_patcher(call.request, call.resource))
+    patch = await call.read_body(lambda: read_patch(call.request, call.resource))
 
     def change(old: Object) -> Object:
-        new = _read_patched(call, apply_patch(old), options)
+        new = _read_patched(call, patch, patch.apply(old), options)
         _check_names(call, new)
         return new
 
@@ -178,11 +195,15 @@ async def patch(call: VerbCall) -> AnyResponse:
     return await _written(call, result)
 
 
-def _read_patched(call: VerbCall, patched: Object, options: WriteOptions) -> Object:
+def _read_patched(call: VerbCall, patch: Patch, patched: Object, options: WriteOptions) -> Object:
+    if patch.is_strategic:  # it is merged into an object of the kind, whatever it says it is
+        patched |= {"apiVersion": call.resource.api_version, "kind": call.resource.kind}
+    elif call.resource.is_custom and not patched.get("apiVersion"):
+        raise internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     try:
-        return _read(call, patched, options)
+        return _read(call, patched, options, patch.duplicates)
     except RequestError as error:
-        if error.code != 400 or options.field_validation is FieldValidation.STRICT:
+        if error.code != 400:
             raise
         raise invalid_patch(error.message) from error
 
@@ -194,16 +215,33 @@ async def apply(call: VerbCall) -> AnyResponse:
         error = FieldError.required("fieldManager", "is required for apply patch")
         raise invalid_options("PatchOptions", [error])
     problem = "error decoding YAML: error converting YAML to JSON: "
-    config, _ = await call.read_body(lambda: parse_yaml(call.request.body, problem))
-    if not isinstance(config, dict):
-        raise bad_request("error decoding YAML: the body is not an object")
-    _check_names(call, config)
+    config, duplicates = await call.read_body(lambda: parse_yaml(call.request.body, problem))
+    if not isinstance(config, dict) or not isinstance(config.get("metadata"), dict | None):
+        raise bad_request("error decoding YAML: the body or its metadata is not an object")
 
     def read(merged: Object) -> Object:
-        return _read(call, merged, options, applied=True)
+        read = _read(call, merged, options, applied=True)
+        _check_names(call, read)
+        call.warnings[:0] = _strict_problems(duplicates, options)
+        return read
 
     result = await call.writer.apply(call.target, config, read, options, call.subresource)
     return await _written(call, result)
+
+
+def _strict_problems(duplicates: tuple[str, ...], options: WriteOptions) -> list[str]:
+    """Return what the client is warned of an applied configuration.
+
+    Raises:
+        RequestError: 400, validation is strict.
+    """
+    if not duplicates or options.field_validation is FieldValidation.IGNORE:
+        return []
+    problem = "\n  ".join(("yaml: unmarshal errors:", *duplicates))
+    problem = f"error converting YAML to JSON: {problem}"
+    if options.field_validation is FieldValidation.STRICT:
+        raise bad_request(f"error strict decoding patch: {problem}")
+    return [problem]
 
 
 async def delete(call: VerbCall) -> AnyResponse:
@@ -274,7 +312,8 @@ def _read(
     if owners := drop_duplicate_owners(read["metadata"]):
         warnings.append(_duplicate_owners_warning(call, owners))
     call.warnings[:] = warnings
-    call.resource.strategy.check_version(call.resource, obj.get("apiVersion", ""))
+    if call.request.method != "PATCH":  # a patched object is checked with its other errors
+        call.resource.strategy.check_version(call.resource, obj.get("apiVersion", ""))
     return read
 
 
@@ -320,7 +359,7 @@ async def _written(call: VerbCall, result: WriteResult) -> Response:
 OBJECT_VERBS: dict[str, tuple[str, Verb]] = {
     "GET": ("get", get),
     "PUT": ("update", update),
-    "PATCH": ("patch", patch),
+    "PATCH": ("patch", patch_object),
     "DELETE": ("delete", delete),
 }
 """Verb and handler of each method on an object."""

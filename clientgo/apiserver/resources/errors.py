@@ -30,6 +30,8 @@ class RequestError(Exception):
     message: str
     details: Mapping[str, Any] = field(default_factory=dict)
     headers: tuple[tuple[str, str], ...] = ()
+    warnings: tuple[str, ...] = ()
+    """What the client is warned of besides."""
     continue_token: str = ""
     """Continues a list at the present state, after its version has expired."""
 

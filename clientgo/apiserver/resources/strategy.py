@@ -66,6 +66,9 @@ class Strategy:
     allow_unconditional_update = True
     """An update may leave the resourceVersion out."""
 
+    creates_on_update = False
+    """An update of an object that does not exist creates it."""
+
     returns_deleted_object = False
     """A deletion answers the object instead of a Status."""
 

@@ -86,19 +86,22 @@ class FieldManager:
         types: TypeLookup,
         subresource: str = "",
         reset_fields: FieldSet = EMPTY,
+        empty: JSONObject | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Set up for objects of `kind`.
 
         `types` returns the type of an API version and kind, or None; it is `DEDUCED` where there
         are no schemas. `reset_fields` are those that the server overwrites on this subresource, and
-        that a client therefore can't own. `now` returns Unix seconds. Raises ``ValueError`` if
-        there is no type for `api_version` and `kind`.
+        that a client therefore can't own. `empty` is an object that no field is set in, if the kind
+        always writes more than apiVersion and kind. `now` returns Unix seconds. Raises
+        ``ValueError`` if there is no type for `api_version` and `kind`.
         """
         self._api_version = api_version
         self._kind = kind
         self._types = types
         self._subresource = subresource
+        self._empty = empty or {"apiVersion": api_version, "kind": kind}
         self._rules = OwnershipRules(types, api_version, kind, reset_fields)
         self._now = now
 
@@ -129,8 +132,7 @@ class FieldManager:
         managers = decode_managers(_metadata(live).get("managedFields") or [])
         live = _without_entries(live)
         if not managers.owners:
-            nothing = {"apiVersion": self._api_version, "kind": self._kind}
-            managers = self._updated(nothing, live, managers, BEFORE_FIRST_APPLY)
+            managers = self._updated(self._empty, live, managers, BEFORE_FIRST_APPLY)
         try:
             applied, managers = self._applied(live, config, managers, manager, force=force)
         except OwnershipConflictError as error:
@@ -277,5 +279,5 @@ def _without_entries(obj: JSONObject) -> JSONObject:
 def _with_entries(obj: JSONObject, managers: Managers) -> JSONObject:
     result: JSONObject = copy_json(obj)
     if entries := encode_managers(managers):
-        result.setdefault("metadata", {})["managedFields"] = entries
+        result["metadata"] = {**_metadata(result), "managedFields": entries}
     return result

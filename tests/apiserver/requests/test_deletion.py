@@ -131,7 +131,7 @@ def test_each_check_of_metadata_reports_its_errors(api: Api) -> None:
 
 def test_the_status_of_a_pod_is_checked_as_a_change_only(api: Api) -> None:
     api.create(PODS, pod("a"))
-    labels = {"ownerReferences": [{"apiVersion": "v1", "kind": "X", "name": "o", "uid": ""}]}
+    labels = {"labels": {"not a key": "v"}}
 
     assert len(causes(api, f"{PODS}/a", labels)) == 4
     assert len(causes(api, f"{PODS}/a/status", labels)) == 3
