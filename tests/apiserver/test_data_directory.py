@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
+import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -155,3 +158,128 @@ def test_a_path_that_is_no_directory_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(DataDirectoryError, match="can't use the data directory"):
         DataDirectory(tmp_path / "file")
+
+
+# -- who can read it, and what is damaged
+
+
+def test_only_its_owner_can_read_a_directory(tmp_path: Path) -> None:
+    """The objects include Secrets."""
+    directory = DataDirectory(tmp_path / "new" / "data")
+    directory.write([entry(1)])
+
+    files = {file.name: file for file in (tmp_path / "new" / "data").iterdir()}
+
+    assert stat.S_IMODE((tmp_path / "new" / "data").stat().st_mode) == 0o700
+    assert "cluster.sqlite-wal" in files
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files.values()} == {0o600}
+    directory.close()
+
+
+def test_a_file_that_others_could_read_is_made_private(tmp_path: Path) -> None:
+    DataDirectory(tmp_path).close()
+    file = tmp_path / "cluster.sqlite"
+    file.chmod(0o644)
+
+    DataDirectory(tmp_path).close()
+
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_an_emptied_file_is_not_a_new_cluster(tmp_path: Path) -> None:
+    DataDirectory(tmp_path).close()
+    (tmp_path / "cluster.sqlite").write_bytes(b"")
+
+    with pytest.raises(DataDirectoryError, match=r"is empty now: restore .* or remove it"):
+        DataDirectory(tmp_path)
+
+
+def test_a_process_killed_at_the_first_start_leaves_no_empty_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(data_directory_module, "_TABLES", "SELECT no_such_function()")
+        with pytest.raises(DataDirectoryError):
+            DataDirectory(tmp_path)
+
+    DataDirectory(tmp_path).close()  # begins again
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[Entry]]:
+    """A file of some pages, and what it has."""
+    path = tmp_path_factory.mktemp("large")
+    directory = DataDirectory(path)
+    for number in range(1, 200):
+        name = f"ns/{number % 60}"
+        replaces = number - 60 if number > 60 else 0
+        text = b'{"data":"%s"}' % (b"x" * (number * 7 % 900))
+        directory.write([entry(number, name, replaces=replaces, raw=text)], forget=number // 2)
+    entries = list(directory.history().entries)
+    directory.close()
+    return (path / "cluster.sqlite").read_bytes(), entries
+
+
+def test_a_changed_byte_is_noticed_or_changes_nothing(
+    large: tuple[bytes, list[Entry]], tmp_path: Path
+) -> None:
+    """One sentence with the next step, never another error, never other objects."""
+    content, entries = large
+    source = random.Random(1)
+    messages = []
+    for number in range(400):
+        damaged = bytearray(content)
+        for _ in range(source.choice((1, 1, 1, 4, 64))):
+            damaged[source.randrange(len(damaged))] = source.randrange(256)
+        if number % 10 == 0:
+            damaged = damaged[: source.randrange(len(damaged))]
+        if number % 10 == 1:
+            page = 4096 * source.randrange(len(damaged) // 4096)
+            damaged[page : page + 4096] = bytes(4096)
+        path = tmp_path / str(number)
+        path.mkdir()
+        (path / "cluster.sqlite").write_bytes(damaged)
+        try:
+            directory = DataDirectory(path)
+            try:
+                assert list(directory.history().entries) == entries
+                directory.write([entry(200, "ns/new")])
+            finally:
+                directory.close()
+        except DataDirectoryError as error:
+            messages.append(str(error))
+        except sqlite3.Error as error:  # while it is written; the journal reports it
+            messages.append(f"{path}: {error}")
+    assert len(messages) > 200
+    assert all(str(tmp_path) in message and "\n" not in message for message in messages)
+
+
+def test_a_missing_change_is_noticed(tmp_path: Path) -> None:
+    directory = DataDirectory(tmp_path)
+    directory.write([entry(number, f"ns/{number}") for number in range(1, 9)])
+    directory.close()
+    with closing(sqlite3.connect(tmp_path / "cluster.sqlite")) as other:
+        other.execute("DELETE FROM changes WHERE version = 5")
+        other.commit()
+
+    directory = DataDirectory(tmp_path)
+    with pytest.raises(DataDirectoryError, match="change 5 is missing"):
+        list(directory.history().entries)
+    directory.close()
+
+
+def test_a_file_without_checksums_gets_them(tmp_path: Path) -> None:
+    """The format of earlier versions of this program."""
+    directory = DataDirectory(tmp_path)
+    directory.write([entry(1), entry(2, "ns/b")])
+    directory.close()
+    with closing(sqlite3.connect(tmp_path / "cluster.sqlite")) as other:
+        other.executescript(
+            "ALTER TABLE changes DROP COLUMN checksum; ALTER TABLE history DROP COLUMN checksum;"
+            "PRAGMA user_version = 1"
+        )
+
+    for _ in range(2):
+        directory = DataDirectory(tmp_path)
+        assert kept(directory) == [(1, "ns/a"), (2, "ns/b")]
+        directory.close()

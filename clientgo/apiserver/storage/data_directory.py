@@ -1,8 +1,10 @@
 """A directory that keeps a cluster: an SQLite file with a log of changes.
 
 Promises: ``write`` is one transaction, which is on disk when it returns. A killed process or a
-power failure leaves all of it or nothing. One process at a time uses a directory. A file that can't
-be used (of another program, damaged, in use) is refused with a message that says what to do.
+power failure leaves all of it or nothing. One process at a time uses a directory, and only its
+owner can read it. A file that can't be used (of another program, damaged, emptied, in use) is
+refused with a message that says what to do: each row has a checksum, and the structure is checked
+when the file is opened.
 
 The state of an object is its newest row; older rows are the history that watches and paged lists
 resume from.
@@ -12,10 +14,13 @@ Upstream: etcd, and kine, which keeps etcd's data in such a table.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -31,7 +36,8 @@ KEPT_BYTES = 128 * 1024 * 1024
 _FILE = "cluster.sqlite"
 _APPLICATION = 0x636C676F
 """Marks the file as one of this program."""
-_FORMAT = 1
+_FORMAT = 2
+_FORMAT_WITHOUT_CHECKSUMS = 1
 
 _TABLES = f"""
     BEGIN;
@@ -43,11 +49,23 @@ _TABLES = f"""
         plural TEXT NOT NULL,
         key TEXT NOT NULL,
         fields TEXT NOT NULL,
-        raw BLOB NOT NULL
+        raw BLOB NOT NULL,
+        checksum INTEGER NOT NULL
     );
-    CREATE TABLE history (compacted INTEGER NOT NULL);
-    INSERT INTO history VALUES (0);
+    CREATE TABLE history (compacted INTEGER NOT NULL, checksum INTEGER NOT NULL);
+    INSERT INTO history VALUES (0, checksum(0));
     PRAGMA application_id = {_APPLICATION};
+    PRAGMA user_version = {_FORMAT};
+    COMMIT;
+"""
+
+_ADDED_CHECKSUMS = f"""
+    BEGIN;
+    ALTER TABLE changes ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+    UPDATE changes SET
+        checksum = checksum(version, replaces, deleted, "group", plural, key, fields, raw);
+    ALTER TABLE history ADD COLUMN checksum INTEGER NOT NULL DEFAULT 0;
+    UPDATE history SET checksum = checksum(compacted);
     PRAGMA user_version = {_FORMAT};
     COMMIT;
 """
@@ -68,7 +86,9 @@ class DataDirectory:
         """
         self._path = path
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                path.mkdir(mode=0o700, parents=True)
+            self._make_file()
             self._connection = sqlite3.connect(
                 path / _FILE, timeout=0, check_same_thread=False, isolation_level="IMMEDIATE"
             )
@@ -78,11 +98,33 @@ class DataDirectory:
             self._prepare()
             self._compacted, self._newest = self._versions()
             self._bytes = self._history_bytes()
-        except (sqlite3.Error, DataDirectoryError) as error:
+        except BaseException as error:
             self._connection.close()
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, sqlite3.Error | TypeError | ValueError):
                 raise self._refusal(error) from error
             raise
+
+    def _make_file(self) -> None:
+        """Create the file, complete and for its owner only, unless there is one.
+
+        Raises:
+            DataDirectoryError: there is one that has nothing.
+        """
+        file = self._path / _FILE
+        if file.exists():
+            if not file.stat().st_size:
+                raise DataDirectoryError(
+                    f"{file} was a cluster and is empty now: restore a copy of it, or remove it to "
+                    "begin with a new cluster"
+                )
+            return
+        new = file.with_suffix(".new")
+        new.unlink(missing_ok=True)
+        os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        with closing(sqlite3.connect(new)) as connection:
+            connection.create_function("checksum", -1, _checksum, deterministic=True)
+            connection.executescript(_TABLES)
+        new.replace(file)
 
     def _prepare(self) -> None:
         execute = self._connection.execute
@@ -93,19 +135,26 @@ class DataDirectory:
             raise DataDirectoryError(
                 f"{self._path / _FILE} belongs to another program; choose another data directory"
             )
+        (self._path / _FILE).chmod(0o600)  # the log takes it over
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk
-        if not tables:
-            self._connection.executescript(_TABLES)
         [version] = execute("PRAGMA user_version").fetchone()
-        if version != _FORMAT:
+        if version not in (_FORMAT, _FORMAT_WITHOUT_CHECKSUMS):
             raise DataDirectoryError(
                 f"{self._path / _FILE} has format {version} and this program writes {_FORMAT}; "
                 "use the program that made it, or choose another data directory"
             )
+        [problem] = execute("PRAGMA quick_check(1)").fetchone()
+        if problem != "ok":
+            raise self._damage(problem)
+        self._connection.create_function("checksum", -1, _checksum, deterministic=True)
+        if version == _FORMAT_WITHOUT_CHECKSUMS:
+            self._connection.executescript(_ADDED_CHECKSUMS)
 
     def _versions(self) -> tuple[int, int]:
-        [compacted] = self._connection.execute("SELECT compacted FROM history").fetchone()
+        [compacted, checksum] = self._connection.execute("SELECT * FROM history").fetchone()
+        if checksum != _checksum(compacted):
+            raise self._damage("the version of the history is not the one that was written")
         [newest] = self._connection.execute("SELECT max(version) FROM changes").fetchone()
         return compacted, max(compacted, newest or 0)
 
@@ -114,15 +163,20 @@ class DataDirectory:
         [size] = self._connection.execute(query, (self._compacted,)).fetchone()
         return int(size)
 
-    def _refusal(self, error: sqlite3.Error) -> DataDirectoryError:
+    def _refusal(self, error: Exception) -> DataDirectoryError:
         if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
             return DataDirectoryError(
                 f"the data directory {self._path} is in use by another server; stop that one, or "
                 "choose another directory"
             )
+        return self._damage(str(error))
+
+    def _damage(self, problem: str) -> DataDirectoryError:
+        shown = " ".join(problem.split())
         return DataDirectoryError(
-            f"the data directory {self._path} is damaged or not one of this program: {error}; "
-            "choose another, or remove it to begin with a new cluster"
+            f"the data directory {self._path} is damaged, or not one of this program ({shown}): "
+            f"restore a copy of {_FILE}, choose another directory, or remove this one to begin "
+            "with a new cluster"
         )
 
     def history(self) -> History:
@@ -136,12 +190,19 @@ class DataDirectory:
             DataDirectoryError: the file is damaged.
         """
         query = (
-            'SELECT version, replaces, deleted, "group", plural, key, raw, fields FROM changes '
-            "ORDER BY version"
+            'SELECT version, replaces, deleted, "group", plural, key, fields, raw, checksum '
+            "FROM changes ORDER BY version"
         )
+        previous = self._compacted
         try:
             with closing(self._connection.execute(query)) as rows:
-                for version, replaces, deleted, group, plural, key, raw, fields in rows:
+                for *values, checksum in rows:
+                    version, replaces, deleted, group, plural, key, fields, raw = values
+                    if checksum != _checksum(*values):
+                        raise self._damage(f"change {version} is not what was written")
+                    if version > self._compacted and previous and version > previous + 1:
+                        raise self._damage(f"change {previous + 1} is missing")
+                    previous = max(previous, version)
                     yield Entry(
                         version,
                         replaces,
@@ -151,13 +212,8 @@ class DataDirectory:
                         raw,
                         decode(fields, dict[str, str]),
                     )
-        except sqlite3.Error as error:
+        except (sqlite3.Error, TypeError, ValueError) as error:
             raise self._refusal(error) from error
-        except msgspec.DecodeError as error:
-            raise DataDirectoryError(
-                f"the data directory {self._path} is damaged: {error}; remove it to begin with a "
-                "new cluster"
-            ) from error
 
     def write(self, entries: Sequence[Entry], forget: int = 0) -> None:
         """Add changes and remove the history up to version ``forget``, in one transaction.
@@ -172,19 +228,7 @@ class DataDirectory:
             forget = max(forget, newest - kept // 2)
         with self._connection as transaction:
             transaction.executemany(
-                "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    (
-                        entry.version,
-                        entry.replaces,
-                        entry.deleted,
-                        *entry.collection,
-                        entry.key,
-                        msgspec.json.encode(entry.fields).decode(),
-                        entry.raw,
-                    )
-                    for entry in entries
-                ),
+                "INSERT INTO changes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", map(_row, entries)
             )
             if forget > self._compacted:
                 self._remove_history(forget)
@@ -200,13 +244,26 @@ class DataDirectory:
             "DELETE FROM changes WHERE version IN "
             "(SELECT replaces FROM changes WHERE version > :from AND version <= :to)",
             "DELETE FROM changes WHERE deleted AND version > :from AND version <= :to",
-            "UPDATE history SET compacted = :to",
+            "UPDATE history SET compacted = :to, checksum = checksum(:to)",
         ):
             self._connection.execute(statement, {"from": self._compacted, "to": version})
 
     def close(self) -> None:
         """Close the file; another process can use the directory then."""
         self._connection.close()
+
+
+def _row(entry: Entry) -> tuple[Any, ...]:
+    fields = msgspec.json.encode(entry.fields).decode()
+    head = (entry.version, entry.replaces, int(entry.deleted), *entry.collection, entry.key)
+    return (*head, fields, entry.raw, _checksum(*head, fields, entry.raw))
+
+
+def _checksum(*values: Any) -> int:
+    """Return the checksum of the values of a row."""
+    *head, last = values
+    raw = last if isinstance(last, bytes) else repr(last).encode()
+    return zlib.crc32(raw, zlib.crc32(repr(head).encode()))
 
 
 def erase_data(path: Path) -> None:
