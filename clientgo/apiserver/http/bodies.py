@@ -177,7 +177,7 @@ def _duplicate_paths(body: bytes) -> tuple[str, ...]:
     tree = json.loads(body, object_pairs_hook=_Pairs)
     found: list[str] = []
     _collect_duplicates(tree, "", found)
-    return tuple(found)
+    return tuple(dict.fromkeys(found))
 
 
 class _Pairs(list[tuple[str, Any]]):

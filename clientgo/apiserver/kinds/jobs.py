@@ -104,11 +104,12 @@ def _immutable_errors(new: Object, old: Object) -> list[FieldError]:
     ):
         detail = "field is immutable"
         errors.append(FieldError.invalid("spec.completions", completions, detail))
-    templates = [spec["template"], before["template"]]
+    path, templates = "spec.template", [spec["template"], before["template"]]
     if before.get("suspend") and not old.get("status", {}).get("startTime"):
+        path += ".spec"
         templates = [_without_scheduling(template) for template in templates]
     if templates[0] != templates[1]:
-        errors.append(FieldError.invalid("spec.template", templates[0], "field is immutable"))
+        errors.append(FieldError.invalid(path, templates[0], "field is immutable"))
     return errors
 
 

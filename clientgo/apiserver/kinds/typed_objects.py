@@ -195,7 +195,7 @@ def _plan(openapi_type: OpenAPIType) -> _Plan | None:
         is_collection = field.type == "array" or field.values is not None
         drops_empty = is_collection and name not in required
         fields[name] = _Field(field, drops_empty, name in left_out)
-        if "default" in field.node:
+        if field.node.get("default") or (name not in left_out and "default" in field.node):
             defaults.append((name, field.node["default"], field))
     nulls = [name for name in nulls if name in fields and name not in _HEADER]
     return _Plan(fields, tuple(defaults), tuple(nulls))

@@ -122,7 +122,7 @@ def _without_nulls(value: Any) -> Any:
 
 def prepare_for_create(metadata: dict[str, Any], namespace: str, now: str) -> None:
     """Set namespace, generated name, uid and creation time of a new object."""
-    for field in ("generation", "deletionTimestamp", "deletionGracePeriodSeconds"):
+    for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         metadata.pop(field, None)
     if namespace:
         metadata["namespace"] = namespace
@@ -169,6 +169,9 @@ def create_causes(
 ) -> list[FieldError]:
     """Return the errors of a new object's metadata."""
     causes: list[FieldError] = []
+    if (generation := metadata.get("generation", 0)) < 0:
+        detail = "must be greater than or equal to 0"
+        causes.append(FieldError.invalid("metadata.generation", generation, detail))
     name, prefix = metadata.get("name", ""), metadata.get("generateName", "")
     if prefix:
         causes += name_causes(prefix, rule, prefix=True)

@@ -75,7 +75,17 @@ async def _bind(call: VerbCall) -> AnyResponse:
         if current := pod["spec"].get("nodeName"):
             raise conflict(call.resource, call.name, f"the pod is already assigned to {current}")
         pod["spec"]["nodeName"] = node
+        conditions = pod["status"].get("conditions", [])
+        others = [item for item in conditions if item["type"] != "PodScheduled"]
+        pod["status"]["conditions"] = [*others, scheduled]
         return pod
+
+    scheduled = {
+        "type": "PodScheduled",
+        "status": "True",
+        "lastProbeTime": None,
+        "lastTransitionTime": call.state.timestamp(),
+    }
 
     options = write_options(call.request, "CreateOptions")
     await call.writer.update(call.target, assigned, options, "binding")

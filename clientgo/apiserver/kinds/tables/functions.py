@@ -135,9 +135,19 @@ def _readable_selector_matches_template(spec: Any, path: str) -> list[FieldError
     return [error for error in _selector_matches_template(spec, path) if error.field != where]
 
 
+def _label_selector(selector: Any, path: str) -> list[FieldError]:
+    """Check that a selector can be read."""
+    try:
+        selector_from_object(selector)
+    except SelectorError:
+        return [FieldError.invalid(path, selector, "invalid label selector.")]
+    return []
+
+
 FUNCTIONS: Final[Mapping[str, Check]] = {
     **CLUSTER_FUNCTIONS,
     "env-field": _field_path(_ENV_FIELDS),
+    "label-selector": _label_selector,
     "readable-selector-matches-template": _readable_selector_matches_template,
     "resource-field": _resource_field,
     "resource-requirements": _resource_requirements,
