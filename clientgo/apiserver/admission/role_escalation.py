@@ -13,8 +13,14 @@ from collections.abc import Iterable
 from typing import Final
 
 from clientgo.apiserver.auth.authorization.authorizer import Attributes
-from clientgo.apiserver.auth.authorization.rbac import RBAC, RBAC_GROUP, RoleNotFoundError
-from clientgo.apiserver.auth.authorization.rules import EVERYTHING, Rule, missing_rules, quoted
+from clientgo.apiserver.auth.authorization.rbac import RBAC, RoleNotFoundError
+from clientgo.apiserver.auth.authorization.rules import (
+    EVERYTHING,
+    RBAC_GROUP,
+    Rule,
+    missing_rules,
+    quoted,
+)
 from clientgo.apiserver.auth.users import MASTERS, User
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.errors import RequestError, forbidden

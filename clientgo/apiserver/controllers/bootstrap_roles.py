@@ -3,7 +3,7 @@
 Promises: missing ones are created each time that a server starts; others are left as they are.
 
 Differs from upstream (``plugin/pkg/auth/authorizer/rbac/bootstrappolicy``), which also adds missing
-rules to roles that exist.
+rules to roles that exist. ``hack/pack_bootstrap_roles.py`` makes the data.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.apiserver.auth.authorization.rbac import RBAC_GROUP
+from clientgo.apiserver.auth.authorization.rules import RBAC_GROUP
 from clientgo.apiserver.objects.writer import ObjectWriter
 
 _METADATA = ("name", "namespace", "labels", "annotations")

@@ -16,12 +16,10 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from clientgo.apiserver.auth.authorization.authorizer import Attributes, Decision
-from clientgo.apiserver.auth.authorization.rules import Rule
+from clientgo.apiserver.auth.authorization.rules import RBAC_GROUP, Rule
 from clientgo.apiserver.auth.users import MASTERS, User, service_account_name
 from clientgo.apiserver.storage.storage import Change, Collection, Storage
 from clientgo.meta.watch_event import EventType
-
-RBAC_GROUP: Final = "rbac.authorization.k8s.io"
 
 _KEPT_USERS: Final = 1024
 _KEPT_DECISIONS: Final = 1024

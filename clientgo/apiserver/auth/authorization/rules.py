@@ -13,6 +13,8 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+RBAC_GROUP: Final = "rbac.authorization.k8s.io"
+
 EVERY: Final = "*"
 
 _FIELDS: Final = {
