@@ -50,11 +50,12 @@ from clientgo.cel.syntax.nodes import (
     Loop,
     MapLiteral,
     Node,
+    ObjectLiteral,
     OptionalMap,
     Select,
 )
 from clientgo.cel.types import BOOL, DYN, INT, OPEN, STRING, TYPE, CelType, ObjectType
-from clientgo.cel.values import ABSENT, Optional
+from clientgo.cel.values import ABSENT, ObjectValue, Optional
 
 Evaluator = Callable[[Scope], Any]
 
@@ -69,11 +70,24 @@ class Compiled:
     """True if the value depends on no variable and is computed already."""
 
 
+ObjectFields = Mapping[str, CelType] | None
+"""The fields of an object that an expression can make; None if it may have any, and parts."""
+
+_NO_OBJECTS: Mapping[str, ObjectFields] = {}
+
+
 class Compiler:
     """Compile one expression; `used` collects the declared variables in it."""
 
-    def __init__(self, source: str, variables: Mapping[str, CelType], library: Library) -> None:
+    def __init__(
+        self,
+        source: str,
+        variables: Mapping[str, CelType],
+        library: Library,
+        objects: Mapping[str, ObjectFields] = _NO_OBJECTS,
+    ) -> None:
         self._source = source
+        self._objects = objects
         self._variables = dict(variables)
         self._inputs = dict(variables)
         self._declared = frozenset(variables)
@@ -125,6 +139,8 @@ class Compiler:
                 return self._list(node)
             case MapLiteral():
                 return self._map(node)
+            case ObjectLiteral():
+                return self._object(node)
             case Comprehension():
                 return self._comprehension(node)
             case OptionalMap():
@@ -367,6 +383,34 @@ class Compiler:
             return self.compile(node)
         finally:
             self._variables, self._declared = outer_variables, outer_declared
+
+    def _object(self, node: ObjectLiteral) -> Compiled:
+        name = node.type_name
+        root = name.partition(".")[0]
+        declared = self._objects.get(root)
+        if root not in self._objects or (declared is not None and name != root):
+            self._undeclared(name, node)
+        made: list[tuple[str, Evaluator, bool]] = []
+        for field in node.fields:
+            if declared is not None and field.name not in declared:
+                raise self._error(f"undefined field '{field.name}'", node)
+            wanted = DYN if declared is None else declared[field.name]
+            if field.optional:
+                wanted = types.optional_of(wanted)
+            made.append((field.name, self._expect(wanted, field.value).evaluate, field.optional))
+        cel_type = CelType(name)
+
+        def evaluate(scope: Scope) -> ObjectValue:
+            values: dict[str, Any] = {}
+            for field_name, value_of, optional in made:
+                value = value_of(scope)
+                if not optional:
+                    values[field_name] = value
+                elif isinstance(value, Optional) and value.present:
+                    values[field_name] = value.value
+            return ObjectValue(cel_type, values)
+
+        return Compiled(cel_type, evaluate)
 
     def _comprehension(self, node: Comprehension) -> Compiled:
         ranged = self.compile(node.range)

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.cel.compiler import Compiler, Evaluator
+from clientgo.cel.compiler import Compiler, Evaluator, ObjectFields
 from clientgo.cel.errors import BudgetExceededError, CelCompileError
 from clientgo.cel.library import standard_library
 from clientgo.cel.scope import Budget, Scope
@@ -46,10 +46,19 @@ class Program:
 class Environment:
     """The declared variables of expressions, with the library of Kubernetes."""
 
-    __slots__ = ("_variables",)
+    __slots__ = ("_objects", "_variables")
 
-    def __init__(self, variables: Mapping[str, CelType]) -> None:
+    def __init__(
+        self,
+        variables: Mapping[str, CelType],
+        objects: Mapping[str, ObjectFields] | None = None,
+    ) -> None:
+        """Declare variables, and the objects that expressions can make: ``JSONPatch{op: "add"}``.
+
+        An object without declared fields has any, and parts (``Object.spec{}``).
+        """
         self._variables = dict(variables)
+        self._objects = dict(objects or {})
 
     def compile(self, source: str) -> Program:
         """Compile an expression.
@@ -57,7 +66,7 @@ class Environment:
         Raises:
             CelCompileError: it is malformed, uses an unknown name, or its types do not fit.
         """
-        compiler = Compiler(source, self._variables, standard_library())
+        compiler = Compiler(source, self._variables, standard_library(), self._objects)
         try:
             compiled = compiler.compile_whole(parse(source))
         except RecursionError:

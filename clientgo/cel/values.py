@@ -157,6 +157,16 @@ _TYPES: Final[dict[type, CelType]] = {
 }
 
 
+class ObjectValue(dict[str, Any]):
+    """An object that an expression has made, of a named type."""
+
+    __slots__ = ("cel_type",)
+
+    def __init__(self, cel_type: CelType, fields: dict[str, Any]) -> None:
+        super().__init__(fields)
+        self.cel_type = cel_type
+
+
 def type_of(value: Any) -> CelType:
     """Return the type of a value, without parameters."""
     known = _TYPES.get(type(value))

@@ -86,7 +86,7 @@ PROBLEMS = [
     ("'abc", "Syntax error: token recognition error at: ''abc'"),
     ("a # b", "Syntax error: token recognition error at: '#'"),
     (r"'\q'", "unable to unescape string"),
-    ("Type{a: 1}", "Syntax error: mismatched input '{' expecting <EOF>"),
+    ("Type{a: 1}", "undeclared reference to 'Type' (in container '')"),
     ("(" * 5000, "expression recursion limit exceeded"),
     ("+".join(["1"] * 5000), "expression recursion limit exceeded"),
 ]

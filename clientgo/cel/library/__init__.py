@@ -1,8 +1,7 @@
 """The functions and types that an expression can use.
 
-Promises: `standard_library` has what the API server of 1.36 has in validation rules.
-
-Does not promise: the authorizer library.
+Promises: `standard_library` has what the API server of 1.36 has in validation rules and admission
+policies.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 
 from clientgo.cel.functions import FunctionTable, Overload
 from clientgo.cel.library import (
+    authorizers,
     conversions,
     formats,
     lists,
@@ -43,6 +43,7 @@ _LIBRARIES = (
     network,
     formats,
     semver,
+    authorizers,
 )
 
 

@@ -100,8 +100,14 @@ def _sized(call: Callable[[Any], int]) -> tuple[Overload, ...]:
     )
 
 
+def _escape_key(key: str) -> str:
+    """Return a key as a path of a JSON patch has it."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
 OVERLOADS: tuple[Overload, ...] = (
     *_sized(len),
+    function("jsonpatch.escapeKey", [STRING], STRING, _escape_key),
     method("contains", STRING, [STRING], BOOL, lambda text, part: part in text),
     method("startsWith", STRING, [STRING], BOOL, str.startswith),
     method("endsWith", STRING, [STRING], BOOL, str.endswith),

@@ -125,6 +125,23 @@ class MapLiteral(Node):
     entries: tuple[Entry, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field of an object literal; an optional one (``?f: v``) is left out if it is absent."""
+
+    name: str
+    value: Node
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectLiteral(Node):
+    """``Type.name{field: value}``."""
+
+    type_name: str
+    fields: tuple[Field, ...]
+
+
 class Loop(enum.Enum):
     """The macros that visit every element of a list or map."""
 

@@ -18,6 +18,7 @@ from clientgo.cel.syntax.nodes import (
     Conditional,
     Element,
     Entry,
+    Field,
     Identifier,
     Index,
     ListLiteral,
@@ -25,6 +26,7 @@ from clientgo.cel.syntax.nodes import (
     Logical,
     MapLiteral,
     Node,
+    ObjectLiteral,
     Select,
 )
 from clientgo.cel.types import BOOL, BYTES, DOUBLE, INT, NULL, STRING, UINT
@@ -163,6 +165,8 @@ class _Parser:
                 optional = self._accept("?") is not None
                 operand = Index(bracket.offset, operand, self._expression(), optional)
                 self._expect("]")
+            elif self._at("{") and (type_name := _dotted_name(operand)):
+                operand = self._object(self._next().offset, type_name)
             else:
                 return operand
 
@@ -241,6 +245,21 @@ class _Parser:
         self._expect("]")
         return ListLiteral(offset, tuple(elements))
 
+    def _object(self, offset: int, type_name: str) -> Node:
+        fields: list[Field] = []
+        while not self._at("}"):
+            optional = self._accept("?") is not None
+            name = self._next()
+            if name.kind not in (TokenKind.NAME, TokenKind.QUOTED_NAME):
+                self._position -= 1
+                raise self._unexpected("IDENTIFIER")
+            self._expect(":")
+            fields.append(Field(name.value, self._expression(), optional))
+            if self._accept(",") is None:
+                break
+        self._expect("}")
+        return ObjectLiteral(offset, type_name, tuple(fields))
+
     def _map(self, offset: int) -> Node:
         entries: list[Entry] = []
         while not self._at("}"):
@@ -252,3 +271,12 @@ class _Parser:
                 break
         self._expect("}")
         return MapLiteral(offset, tuple(entries))
+
+
+def _dotted_name(node: Node) -> str:
+    """Return the name that a node spells, such as ``Object.spec``; empty if it is no name."""
+    if isinstance(node, Identifier):
+        return node.name
+    if isinstance(node, Select) and not node.optional and (prefix := _dotted_name(node.operand)):
+        return f"{prefix}.{node.field}"
+    return ""
