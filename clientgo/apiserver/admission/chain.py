@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from clientgo.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
 from clientgo.apiserver.admission.plugins.table import Plugins
+from clientgo.apiserver.admission.policies.plugin import AdmissionPolicies
 from clientgo.apiserver.admission.role_escalation import RoleEscalation
 from clientgo.apiserver.admission.webhooks import Webhooks
 from clientgo.apiserver.auth.authorization.authorizer import Authorizer
@@ -33,6 +34,7 @@ class AdmissionChain:
         self._registry = registry
         self._namespaces = NamespaceLifecycle(storage, namespaces)
         self._plugins = Plugins(storage, service_accounts=service_accounts)
+        self._policies = AdmissionPolicies(storage, registry, self._namespaces.labels, authorizer)
         self._webhooks = Webhooks(storage, registry, self._namespaces.labels)
         self._escalation = RoleEscalation(authorizer) if isinstance(authorizer, RBAC) else None
 
@@ -58,7 +60,11 @@ class AdmissionChain:
                 role or binding grants what its writer does not have.
         """
         self._plugins.admit(review)
+        await self._policies.mutate(review)
+        before = review.obj
         await self._webhooks.mutate(review)
+        if review.obj is not before:
+            await self._policies.mutate(review, again=True)
         if self._escalation is not None:
             self._escalation.check(review)
 
@@ -71,11 +77,12 @@ class AdmissionChain:
         self._plugins.allocate(review)
 
     async def validate(self, review: Review) -> None:
-        """Let the validating webhooks refuse the write.
+        """Let validating policies and webhooks refuse the write.
 
         Raises:
             RequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
+        await self._policies.validate(review)
         await self._webhooks.validate(review)
 
     def close(self) -> None:

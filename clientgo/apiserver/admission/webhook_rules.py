@@ -108,10 +108,7 @@ class Webhook:
 
     def selects(self, review: Review, namespace_labels: Mapping[str, str] | None) -> bool:
         """Return True if the selectors match; on an update either state may match."""
-        if namespace_labels is not None and not self.namespace_selector.matches(namespace_labels):
-            return False
-        states = [state for state in (review.obj, review.old) if state is not None]
-        return any(self.object_selector.matches(_labels(state)) for state in states)
+        return is_selected(review, self.namespace_selector, self.object_selector, namespace_labels)
 
     def meets_conditions(self, request: Object) -> bool:
         """Return True if every condition holds for a review's request.
@@ -120,6 +117,19 @@ class Webhook:
             WebhookCallError: one could not be evaluated, and none is false.
         """
         return self.conditions is None or self.conditions.hold(request)
+
+
+def is_selected(
+    review: Review,
+    namespace_selector: Selector,
+    object_selector: Selector,
+    namespace_labels: Mapping[str, str] | None,
+) -> bool:
+    """Return True if both selectors match a write; on an update either state may match."""
+    if namespace_labels is not None and not namespace_selector.matches(namespace_labels):
+        return False
+    states = [state for state in (review.obj, review.old) if state is not None]
+    return any(object_selector.matches(_labels(state)) for state in states)
 
 
 def _match_conditions(conditions: Sequence[Mapping[str, str]]) -> MatchConditions | None:

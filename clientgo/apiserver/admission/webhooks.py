@@ -14,13 +14,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import logging
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.admission.reviews import namespace_labels, request_of
 from clientgo.apiserver.admission.webhook_rules import Webhook
 from clientgo.apiserver.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.objects.admission import Review
@@ -124,11 +123,16 @@ class Webhooks:
 
     async def _ask(self, webhook: Webhook, review: Review) -> _Asked | None:
         """Return the response of a webhook that allows the write; None if it does not match."""
-        versions = self._versions(review.resource)
+        versions = self._registry.versions_of(review.resource)
         matched = webhook.matched_version(review, versions)
-        if matched is None or not webhook.selects(review, self._namespace_labels(review)):
+        if matched is None or not webhook.selects(
+            review, namespace_labels(review, self._labels_of)
+        ):
             return None
-        request = await _request_of(review, matched)
+        request = request_of(review, matched) | {
+            "object": None if review.obj is None else await matched.from_version(review.obj),
+            "oldObject": None if review.old is None else await matched.from_version(review.old),
+        }
         try:
             if not webhook.meets_conditions(request):
                 return None
@@ -168,19 +172,6 @@ class Webhooks:
             raise WebhookCallError("the answer is not that to the review that was sent")
         return response
 
-    def _versions(self, resource: Resource) -> list[Resource]:
-        """Return every version of a resource, its own first."""
-        versions = self._registry.of_collection(resource.collection_key)
-        return [resource, *(item for item in versions if item is not resource)]
-
-    def _namespace_labels(self, review: Review) -> dict[str, str] | None:
-        """Return the labels of a write's namespace; None for cluster-scoped objects."""
-        if review.resource.collection_key == ("", "namespaces"):
-            state = review.obj or review.old or {"metadata": {}}
-            labels: dict[str, str] = state["metadata"].get("labels") or {}
-            return labels
-        return self._labels_of(review.namespace) if review.namespace else None
-
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
@@ -188,38 +179,6 @@ class _Asked:
 
     version: Resource
     response: Object
-
-
-async def _request_of(review: Review, matched: Resource) -> Object:
-    """Return the ``request`` of an AdmissionReview."""
-    requested = review.resource
-    request: dict[str, Any] = {
-        "uid": str(uuid.uuid4()),
-        "kind": _kind(matched),
-        "resource": _resource(matched),
-        "requestKind": _kind(requested),
-        "requestResource": _resource(requested),
-        "name": review.name,
-        "operation": str(review.operation),
-        "userInfo": review.user.info(),
-        "object": None if review.obj is None else await matched.from_version(review.obj),
-        "oldObject": None if review.old is None else await matched.from_version(review.old),
-        "dryRun": review.dry_run,
-        "options": review.options or None,
-    }
-    if review.namespace:
-        request["namespace"] = review.namespace
-    if review.subresource:
-        request["subResource"] = request["requestSubResource"] = review.subresource
-    return request
-
-
-def _kind(resource: Resource) -> dict[str, str]:
-    return {"group": resource.group, "version": resource.version, "kind": resource.kind}
-
-
-def _resource(resource: Resource) -> dict[str, str]:
-    return {"group": resource.group, "version": resource.version, "resource": resource.plural}
 
 
 _DENIED = 400

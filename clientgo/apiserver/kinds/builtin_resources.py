@@ -11,6 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
 
+from clientgo.apiserver.kinds.admission.policies import (
+    MutatingPolicyStrategy,
+    PolicyBindingStrategy,
+    ValidatingPolicyStrategy,
+)
+from clientgo.apiserver.kinds.admission.webhook_configurations import WebhookConfigurationStrategy
 from clientgo.apiserver.kinds.builtin_strategies import (
     BuiltinStrategy,
     StatusStrategy,
@@ -46,7 +52,6 @@ from clientgo.apiserver.kinds.network.services import ServiceStrategy
 from clientgo.apiserver.kinds.pods import PodStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
 from clientgo.apiserver.kinds.storage.volumes import ClaimStrategy, VolumeStrategy
-from clientgo.apiserver.kinds.webhook_configurations import WebhookConfigurationStrategy
 from clientgo.apiserver.kinds.workloads import (
     DaemonSetStrategy,
     ReplicaSetStrategy,
@@ -73,7 +78,10 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("", "Secret"): SecretStrategy,
     ("", "Service"): ServiceStrategy,
     (_ADMISSION, "MutatingWebhookConfiguration"): WebhookConfigurationStrategy,
-    (_ADMISSION, "ValidatingAdmissionPolicy"): BuiltinStrategy,
+    (_ADMISSION, "MutatingAdmissionPolicy"): MutatingPolicyStrategy,
+    (_ADMISSION, "MutatingAdmissionPolicyBinding"): PolicyBindingStrategy,
+    (_ADMISSION, "ValidatingAdmissionPolicy"): ValidatingPolicyStrategy,
+    (_ADMISSION, "ValidatingAdmissionPolicyBinding"): PolicyBindingStrategy,
     (_ADMISSION, "ValidatingWebhookConfiguration"): WebhookConfigurationStrategy,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): CrdStrategy,
     ("apps", "DaemonSet"): DaemonSetStrategy,

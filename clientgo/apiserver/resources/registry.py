@@ -62,6 +62,11 @@ class ResourceRegistry:
         """
         return sorted((item for item in self if item.collection_key == key), key=_is_converted)
 
+    def versions_of(self, resource: Resource) -> list[Resource]:
+        """Return every version of a resource, the given one first."""
+        versions = self.of_collection(resource.collection_key)
+        return [resource, *(item for item in versions if item is not resource)]
+
     def stored(self) -> list[Resource]:
         """Return one resource for each collection that clients can create objects in."""
         found: dict[tuple[str, str], Resource] = {}

@@ -30,7 +30,8 @@ from clientgo.meta.managed_fields.field_types import (
     MapType,
     ScalarKind,
 )
-from clientgo.meta.managed_fields.typed_values import TypedValueError
+from clientgo.meta.managed_fields.merge import merge_values
+from clientgo.meta.managed_fields.typed_values import TypedValueError, check_value
 from clientgo.meta.managed_fields.upgrade import (
     upgrade_managed_fields,
     upgrade_managed_fields_patch,
@@ -46,6 +47,8 @@ __all__ = [
     "upgrade_managed_fields",
     "upgrade_managed_fields_patch",
     "decode_managers",
+    "merge_values",
+    "check_value",
     "FieldSet",
     "Path",
     "field_path",

@@ -14,6 +14,7 @@ from clientgo.meta.patches.errors import (
     MalformedPatchError,
     PatchConflictError,
     PatchError,
+    PatchTestError,
 )
 from clientgo.meta.patches.json_patch import apply_json_patch, create_json_patch
 from clientgo.meta.patches.merge_patch import (
@@ -47,5 +48,6 @@ __all__ = [
     "PatchError",
     "MalformedPatchError",
     "InapplicablePatchError",
+    "PatchTestError",
     "PatchConflictError",
 ]

@@ -28,5 +28,9 @@ class InapplicablePatchError(PatchError):
     """
 
 
+class PatchTestError(InapplicablePatchError):
+    """A ``test`` operation of a JSON patch does not hold."""
+
+
 class PatchConflictError(PatchError):
     """A three-way patch would overwrite a change by another client."""

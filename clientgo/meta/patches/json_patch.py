@@ -21,7 +21,11 @@ from clientgo.meta.json_values import (
     copy_json,
     json_equal,
 )
-from clientgo.meta.patches.errors import InapplicablePatchError, MalformedPatchError
+from clientgo.meta.patches.errors import (
+    InapplicablePatchError,
+    MalformedPatchError,
+    PatchTestError,
+)
 
 COPY_LIMIT = 3 * 1024 * 1024
 """Bytes that the ``copy`` operations of one patch may make, as upstream; some thirty copies of what
@@ -47,7 +51,7 @@ def apply_json_patch(document: JSONValue, patch: list[JSONObject]) -> JSONValue:
                 _check_copied(copied)
             root = _OPERATIONS.get(str(step.get("op")), _unknown)(root, step)
         except InapplicablePatchError as error:
-            raise InapplicablePatchError(f"operation {index} of the patch: {error}") from None
+            raise type(error)(f"operation {index} of the patch: {error}") from None
     return root
 
 
@@ -116,7 +120,7 @@ def _test(root: Any, step: JSONObject) -> Any:
     actual = _member(*_parent(root, path)) if path else root
     expected = step.get("value")
     if canonical_json(actual) != canonical_json(expected):
-        raise InapplicablePatchError(
+        raise PatchTestError(
             f"test failed: {path!r} is {canonical_json(actual)}, not {canonical_json(expected)}"
         )
     return root

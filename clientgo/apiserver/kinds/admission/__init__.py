@@ -1,0 +1,1 @@
+"""Kinds that admission reads: webhook configurations and admission policies."""
