@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import shutil
 import socket
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -49,15 +47,18 @@ from clientgo.apiserver.http.browser_check import BrowserCheck
 from clientgo.apiserver.http.server import HttpServer
 from clientgo.apiserver.kubeconfig import make_kubeconfig, write_kubeconfig
 from clientgo.apiserver.objects.state import PodLogs
-from clientgo.apiserver.storage.data_directory import DataDirectory, erase_data
+from clientgo.apiserver.storage.data_directory import DataDirectory, DataDirectoryError, erase_data
 from clientgo.apiserver.storage.journal import Journal, JournalError
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
+from clientgo.apiserver.temporary_directory import TemporaryDirectory
 from clientgo.certificates import KeyPair, ServingCertificate, SigningKey
 from clientgo.process import SupervisedThread
 
 T = TypeVar("T")
 
 LOG = logging.getLogger("clientgo.apiserver")
+
+_SIGNING_KEY = "service-account.key"
 
 _CALL_TIMEOUT = 10.0
 """Seconds that a method waits for the event loop."""
@@ -384,13 +385,29 @@ class EmbeddedAPIServer:
     # -- the thread
 
     def _prepare(self) -> None:
-        """Create directory, certificate and token, unless an earlier start has."""
+        """Create directory, certificate and token, unless an earlier start has.
+
+        Raises:
+            DataDirectoryError: one that an earlier process has made can't be used.
+        """
         if self._directory is None:
-            self._directory = Path(tempfile.mkdtemp(prefix="clientgo-apiserver-"))
-            weakref.finalize(self, shutil.rmtree, self._directory, ignore_errors=True)
-        secrets = self._secrets
+            temporary = TemporaryDirectory()
+            self._directory = temporary.path
+            weakref.finalize(self, temporary.remove)
+        try:
+            self._keep_secrets(self._secrets)
+        except ValueError as error:
+            raise DataDirectoryError(
+                f"a certificate, key or token in {self._secrets} can't be used ({error}); remove "
+                "it, and the server makes another"
+            ) from error
+
+    def _keep_secrets(self, secrets: Path) -> None:
         if self._secure and self._certificate is None:
             self._certificate = keep_self_signed(secrets, self.host, self._allow_hosts)
+            self._certificate.load()
+        if (secrets / _SIGNING_KEY).exists():
+            self._signing_key()  # fails now rather than at the first token
         if (self._secure or self._access.users) and self._token.token is None:
             self._token.token = keep_token(secrets / "token")
         if self._access.mode is AuthorizationMode.RBAC:
@@ -405,7 +422,7 @@ class EmbeddedAPIServer:
         return directory
 
     def _signing_key(self) -> SigningKey:
-        return SigningKey.keep(self._secrets / "service-account.key")
+        return SigningKey.keep(self._secrets / _SIGNING_KEY)
 
     def _listen(self) -> socket.socket:
         family = socket.AF_INET6 if ":" in self.host else socket.AF_INET

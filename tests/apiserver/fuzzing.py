@@ -27,7 +27,7 @@ REAL_SERVER_ERRORS = re.compile(
     "strconv.ParseUint: parsing|"
     "does not contain declared merge key|unknown patch type|"
     "unknown \\$patch directive|is a list, not|can't merge lists whose items are of|"
-    "so it can't be merged|lacks its merge key|failed to create typed new object|"
+    "so it can't be merged|lacks its merge key|has no merge key|failed to create typed new object|"
     "is impersonated without a user|content is not a list|"
     "Timeout: Too large resource version|"
     "failed calling webhook"

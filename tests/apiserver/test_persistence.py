@@ -319,3 +319,21 @@ def test_what_was_acknowledged_survives_a_kill_amid_writes(tmp_path: Path) -> No
             stop.set()
             reflecting.join()
             program.kill()
+
+
+@pytest.mark.parametrize("name", ["token", "server.crt", "server.key"])
+@pytest.mark.parametrize("content", [b"", b"\xff\x00", b"-----BEGIN CERTIFICATE-----\n"])
+def test_a_damaged_secret_is_reported_in_a_sentence_or_made_again(
+    name: str, content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with EmbeddedAPIServer(data_dir=tmp_path, secure=True):
+        pass
+    (tmp_path / name).write_bytes(content)
+
+    with pytest.raises(DataDirectoryError, match="remove it, and the server makes another") as said:
+        EmbeddedAPIServer(data_dir=tmp_path, secure=True).start()
+
+    assert "\n" not in str(said.value)
+    (tmp_path / name).unlink()
+    with EmbeddedAPIServer(data_dir=tmp_path, secure=True):
+        pass
