@@ -47,7 +47,8 @@ from clientgo.apiserver.storage.journal import JournalError
 LOG = logging.getLogger("clientgo.apiserver")
 
 _KEPT_REFUSALS = 1000
-"""Refused requests that are remembered, each once."""
+_LONGEST_REFUSAL = 4096
+"""Refused requests that are remembered, each once, and their longest, in characters."""
 
 
 class Application:
@@ -85,8 +86,8 @@ class Application:
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
         except RequestError as error:
-            if isinstance(error, AccessDeniedError) and len(self.refused) < _KEPT_REFUSALS:
-                self.refused[error.attributes] = None
+            if isinstance(error, AccessDeniedError):
+                self._remember(error.attributes)
             answer = failure_response(error)
         except RecursionError:
             answer = failure_response(bad_request("the object is nested too deep"))
@@ -132,6 +133,10 @@ class Application:
         decision = self._state.authorizer.authorize(attributes)
         if not decision.allowed:
             raise AccessDeniedError(attributes, decision.reason)
+
+    def _remember(self, refused: Attributes) -> None:
+        if len(self.refused) < _KEPT_REFUSALS and len(str(refused)) <= _LONGEST_REFUSAL:
+            self.refused[refused] = None
 
     async def _answer(self, request: Request) -> AnyResponse:
         if self._decides and request.path not in HEALTH_PATHS:

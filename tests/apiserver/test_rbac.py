@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver import Attributes, EmbeddedAPIServer, User
+from clientgo.apiserver.auth.authorization.rbac import RBAC
+from clientgo.apiserver.storage.storage import Storage
 from tests.apiserver.users import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
     PODS,
-    RBAC,
+    RBAC_GROUP,
     ROLE_BINDINGS,
     ROLES,
     Users,
@@ -253,10 +255,45 @@ def test_the_server_remembers_what_it_refused_once(users: Users) -> None:
     assert seen == [("list", "pods", ""), ("get", "", "/metrics")]
 
 
+def test_long_requests_of_clients_are_not_remembered(users: Users) -> None:
+    path = "/metrics/" + "x" * 5000
+
+    answer = users.call("GET", path, token=None)
+
+    assert answer.status == 403
+    assert users.server.refused() == []
+
+
+def test_decisions_that_are_kept_are_bounded_in_number_and_length() -> None:
+    rbac = RBAC(storage := Storage())
+    binding = {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "ClusterRoleBinding",
+        "metadata": {"name": "b", "uid": "1"},
+        "roleRef": {"kind": "ClusterRole", "name": "r"},
+        "subjects": [{"kind": "Group", "name": "g"}],
+    }
+    collection = storage.collection(("rbac.authorization.k8s.io", "clusterrolebindings"))
+    storage.put(collection, "b", binding, {})
+    jane = User("jane", groups=("g",))
+    for number in range(1000):
+        rbac.authorize(Attributes(jane, "get", path=f"/{number}"))
+        rbac.authorize(Attributes(jane, "get", path=f"/{'x' * 2000}{number}"))
+        rbac.authorize(Attributes(User(f"{number}", groups=("g",)), "get", path="/"))
+        rbac.authorize(Attributes(User("x" * 2000, groups=(f"{number}",)), "get", path="/"))
+
+    kept = rbac._granted.values()
+
+    assert 0 < len(kept) <= 512
+    assert max(len(grants.decisions) for grants in kept) <= 256
+    assert all(len(key[-1]) < 10 for grants in kept for key in grants.decisions)
+    assert all(len(key[0]) < 10 for key in rbac._granted)
+
+
 def test_the_roles_of_a_real_server_are_there(users: Users) -> None:
     """With the rules that the aggregated ones collect."""
     lists = {
-        plural: users.call("GET", f"{RBAC}/{plural}").body["items"]
+        plural: users.call("GET", f"{RBAC_GROUP}/{plural}").body["items"]
         for plural in ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
     }
 

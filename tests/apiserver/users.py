@@ -13,11 +13,11 @@ import urllib3
 from clientgo.apiserver import EmbeddedAPIServer
 from tests.apiserver.http_api import Answer
 
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-ROLES = f"{RBAC}/namespaces/default/roles"
-ROLE_BINDINGS = f"{RBAC}/namespaces/default/rolebindings"
-CLUSTER_ROLES = f"{RBAC}/clusterroles"
-CLUSTER_ROLE_BINDINGS = f"{RBAC}/clusterrolebindings"
+RBAC_GROUP = "/apis/rbac.authorization.k8s.io/v1"
+ROLES = f"{RBAC_GROUP}/namespaces/default/roles"
+ROLE_BINDINGS = f"{RBAC_GROUP}/namespaces/default/rolebindings"
+CLUSTER_ROLES = f"{RBAC_GROUP}/clusterroles"
+CLUSTER_ROLE_BINDINGS = f"{RBAC_GROUP}/clusterrolebindings"
 PODS = "/api/v1/namespaces/default/pods"
 
 

@@ -34,7 +34,8 @@ _LEEWAY: Final = 60.0
 """Seconds by which clocks may differ, as upstream."""
 
 _KEPT: Final = 1024
-"""Tokens whose signature was checked."""
+_LONGEST_KEPT: Final = 8192
+"""Tokens whose signature was checked and is not checked again, and their longest, in characters."""
 
 _BOUND: Final = {"pod": ("", "pods"), "secret": ("", "secrets"), "node": ("", "nodes")}
 """Objects that a token can be bound to: their claim and collection."""
@@ -172,9 +173,10 @@ class ServiceAccountTokens:
         signed, _, signature = token.rpartition(".")
         if not self._key.has_signed(signed.encode(), _decode(signature)):
             raise TokenError("the signature of the token is invalid")
-        if len(self._checked) >= _KEPT:
-            self._checked.clear()
-        self._checked[token] = claims
+        if len(token) <= _LONGEST_KEPT:
+            if len(self._checked) >= _KEPT:
+                self._checked.clear()
+            self._checked[token] = claims
         return claims
 
     def _check_account(self, namespace: str, account: Reference) -> None:

@@ -11,7 +11,7 @@ binding for each request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 import msgspec
 
@@ -21,9 +21,12 @@ from clientgo.apiserver.auth.users import MASTERS, User, service_account_name
 from clientgo.apiserver.storage.storage import Change, Collection, Storage
 from clientgo.meta.watch_event import EventType
 
-_KEPT_USERS: Final = 1024
-_KEPT_DECISIONS: Final = 1024
+_KEPT_USERS: Final = 512
+_KEPT_DECISIONS: Final = 256
 """Users with a namespace, and requests of each, whose result is kept."""
+
+_LONGEST_KEPT: Final = 1024
+"""Characters of a request or user whose result is kept; requests choose them."""
 
 _Subject = tuple[str, str]
 """``User`` or ``Group``, and its name. A service account is a user."""
@@ -67,9 +70,8 @@ class _Grants(msgspec.Struct):
         )
         found = self.decisions.get(key)
         if found is None:
-            if len(self.decisions) >= _KEPT_DECISIONS:
-                self.decisions.clear()
-            found = self.decisions[key] = tuple(self._matching(attributes))
+            found = tuple(self._matching(attributes))
+            _keep(self.decisions, key, found, sum(map(len, key)), _KEPT_DECISIONS)
         for names, origin in found:
             if not names or attributes.name in names:
                 return origin
@@ -142,9 +144,9 @@ class RBAC:
         key = (user.name, user.groups, namespace)
         grants = self._granted.get(key)
         if grants is None:
-            if len(self._granted) >= _KEPT_USERS:
-                self._granted.clear()
-            grants = self._granted[key] = self._collect(user, bound)
+            grants = self._collect(user, bound)
+            length = len(user.name) + sum(map(len, user.groups))
+            _keep(self._granted, key, grants, length, _KEPT_USERS)
         return grants
 
     def _collect(self, user: User, bound: dict[_Subject, dict[str, _Binding]]) -> _Grants:
@@ -204,6 +206,19 @@ class RBAC:
                 bound.pop(subject, None)
         if not bound:
             self._bindings.pop(namespace, None)
+
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+def _keep(kept: dict[K, V], key: K, value: V, length: int, most: int) -> None:
+    """Keep a result, unless its key is too long; begin again if there are too many."""
+    if length > _LONGEST_KEPT:
+        return
+    if len(kept) >= most:
+        kept.clear()
+    kept[key] = value
 
 
 _KINDS: Final = {"roles": "Role", "clusterroles": "ClusterRole"}
