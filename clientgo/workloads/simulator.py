@@ -13,25 +13,34 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Self
 
-from clientgo.api.apps_v1 import ReplicaSet
+from clientgo.api.apps_v1 import ControllerRevision, ReplicaSet
+from clientgo.api.batch_v1 import Job
 from clientgo.api.core_v1 import Pod
+from clientgo.api.discovery_v1 import EndpointSlice
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.operator import CacheScope, Manager
 from clientgo.rest import rest_config_of
+from clientgo.workloads.cluster.disruption_budgets import DisruptionBudgets
+from clientgo.workloads.cluster.endpoint_slices import EndpointSlices
 from clientgo.workloads.cluster.nodes import BY_NODE, Nodes, create_nodes, node_of
 from clientgo.workloads.cluster.scheduler import Scheduler
+from clientgo.workloads.cluster.volumes import Volumes
+from clientgo.workloads.controllers.cron_jobs import CronJobs
+from clientgo.workloads.controllers.daemon_sets import DaemonSets
 from clientgo.workloads.controllers.deployments import Deployments
+from clientgo.workloads.controllers.jobs import Jobs
 from clientgo.workloads.controllers.owner import OWNER, owner_uid
 from clientgo.workloads.controllers.replica_sets import ReplicaSets
+from clientgo.workloads.controllers.stateful_sets import StatefulSets
 from clientgo.workloads.pods.kubelet import Kubelet, PodAddresses
 from clientgo.workloads.pods.lifecycle import Lifecycle
 from clientgo.workloads.pods.logs import log_of
 from clientgo.workloads.pods.stages import Rule, Rules, load_rules
 from clientgo.workloads.randomness import Randomness
 
-_OWNED = (Pod, ReplicaSet)
+_OWNED = (Pod, ReplicaSet, ControllerRevision, Job, EndpointSlice)
 
 Stages = Path | str | Sequence[Rule] | None
 """A file of rules, the text of one, or rules."""
@@ -127,4 +136,11 @@ def reconcilers(rules: Rules, randomness: Randomness) -> list[object]:
         Kubelet(Lifecycle(rules, randomness), PodAddresses()),
         ReplicaSets(randomness),
         Deployments(randomness),
+        StatefulSets(randomness),
+        DaemonSets(randomness),
+        Jobs(randomness),
+        CronJobs(randomness),
+        EndpointSlices(randomness),
+        DisruptionBudgets(),
+        Volumes(),
     ]

@@ -33,6 +33,7 @@ from clientgo.operator.permissions import rbac
 from clientgo.operator.webhooks import FieldErrors
 from clientgo.record import NoReferenceError, get_reference
 from clientgo.rest import TransportError
+from clientgo.text.cron_schedule import Cron
 from examples.cronjob.api import GROUP, ConcurrencyPolicy, CronJob
 from examples.cronjob.conditions import (
     CREATION_FAILED,
@@ -43,7 +44,6 @@ from examples.cronjob.conditions import (
     note_activity,
     note_trouble,
 )
-from examples.cronjob.cron import Cron
 from examples.cronjob.jobs import OWNER_INDEX, Jobs, new_job, owners_of, scheduled_at, surplus
 from examples.cronjob.starts import Starts, TooManyMissedStartsError, starts_since
 from examples.cronjob.validation import mistakes_in

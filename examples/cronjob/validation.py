@@ -10,8 +10,9 @@ from datetime import datetime
 from typing import Final
 
 from clientgo.operator.webhooks import FieldErrors, path
+from clientgo.text.cron import CronError
+from clientgo.text.cron_schedule import YEARS, Cron
 from examples.cronjob.api import CronJob
-from examples.cronjob.cron import YEARS, Cron, CronError
 
 LONGEST_NAME: Final = 63 - len("-1234567890")
 """The name of a Job is that of the CronJob with the time; it becomes a label of the pods."""

@@ -26,8 +26,8 @@ from clientgo.meta import AlreadyExistsError, NotFoundError, ObjectMeta, ObjectN
 from clientgo.meta.timestamps import format_micro_time, format_time
 from clientgo.operator import Context, Result, controller
 from clientgo.operator.client import ignore
-from clientgo.workloads.cluster.placement import NOT_READY, UNSCHEDULABLE, untolerated
 from clientgo.workloads.conditions import find_condition
+from clientgo.workloads.pods.placement import NOT_READY, UNSCHEDULABLE, untolerated
 
 BY_NODE: Final = "node"
 """The name of the index of pods by node."""

@@ -28,9 +28,9 @@ from clientgo.operator import Context, Result, controller, watch
 from clientgo.operator.change_events import ChangeEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.mappers import MapContext
 from clientgo.operator.predicates import Predicate
-from clientgo.workloads.cluster.placement import Room, requests_of
 from clientgo.workloads.conditions import with_condition
 from clientgo.workloads.controllers.pod_facts import FINISHED
+from clientgo.workloads.pods.placement import Room, requests_of
 from clientgo.workloads.pods.stages import Rules
 from clientgo.workloads.randomness import Randomness
 from clientgo.workloads.status_writes import write_status

@@ -24,6 +24,7 @@ from clientgo.api.core_v1 import Pod, PodTemplateSpec
 from clientgo.meta import AlreadyExistsError, ObjectMeta, deep_copy, to_plain
 from clientgo.meta.owner_references import get_controller_of
 from clientgo.operator import Context, RateLimit, Result
+from clientgo.operator.client import ignore
 from clientgo.workloads.randomness import Randomness
 
 P = TypeVar("P")
@@ -48,12 +49,13 @@ def owner_uid(obj: Any) -> Iterable[str]:
 class Plan:
     """What is left to do, and the status if that is nothing.
 
-    ``changes`` are objects with merge patches. ``again`` is in how many seconds time alone makes a
-    difference.
+    ``unowned`` are objects that are created and outlive the owner, unless they exist. ``changes``
+    are objects with merge patches. ``again`` is in how many seconds time alone makes a difference.
     """
 
     status: Any = None
     create: Sequence[Any] = ()
+    unowned: Sequence[Any] = ()
     changes: Sequence[tuple[Any, dict[str, Any]]] = ()
     delete: Sequence[Any] = ()
     again: float | None = None
@@ -112,6 +114,9 @@ class Owner(abc.ABC, Generic[P]):
             changed = patched if each is obj else changed
         for each in plan.delete:
             ctx.client.delete(each, propagation="Background")
+        for each in plan.unowned:
+            with ignore(AlreadyExistsError):
+                ctx.client.create(each)
         for each in plan.create:
             ctx.client.create(ctx.own(each))
         return changed

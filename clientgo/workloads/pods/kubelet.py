@@ -63,6 +63,7 @@ class _Memory:
     Pod,
     reads=[Node],
     name="kubelet",
+    generation_aware=False,
     default_filter=False,
     predicate=OfPrimary(Pod, _BOUND & _CHANGED),
 )

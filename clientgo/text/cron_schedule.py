@@ -17,17 +17,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from typing import Final
 
-from clientgo.operator.durations import parse_duration
-from clientgo.operator.errors import ConfigError
+from clientgo.text.cron import CronError
+from clientgo.text.durations import parse_go_duration
 
 YEARS: Final = 5
 """How many years ahead a date is searched; 30 February is never found."""
 
 _MINUTE: Final = timedelta(minutes=1)
-
-
-class CronError(ValueError):
-    """A text is not a cron expression; the message names the part and the reason."""
 
 
 class Cron(abc.ABC):
@@ -229,10 +225,12 @@ _EVERY: Final = "@every "
 def _interval(text: str) -> timedelta:
     """Return whole seconds, rounded down, at least one."""
     try:
-        length = parse_duration(text.removeprefix(_EVERY), "the interval")
-    except ConfigError as error:
-        raise CronError(str(error)) from None
+        length = parse_go_duration(text.removeprefix(_EVERY))
+    except ValueError as error:
+        raise CronError(f"the interval is no duration: {error}") from None
+    if length < 0:
+        raise CronError(f"the interval is no duration, it is negative: {text!r}")
     try:
-        return timedelta(seconds=max(int(length), 1))
+        return timedelta(seconds=max(length // 10**9, 1))
     except OverflowError:
         raise CronError(f"the interval is longer than any calendar: {text!r}") from None
