@@ -10,10 +10,12 @@ name of their Secret, and an event of a Secret is mapped to the Routes in the in
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable
 from hashlib import sha256
 
 from clientgo.api.core_v1 import Secret
+from clientgo.certificates import KeyPair, make_throw_away_pair
 from clientgo.client import Client
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
 from clientgo.operator import CacheScope, Context, Manager, Result
@@ -88,11 +90,12 @@ def new_manager(client: Client) -> Manager:
 def demo() -> None:
     from clientgo.testing.observer import Observer
 
+    first, second = (make_throw_away_pair(["example.com"], now=time.time())[1] for _ in range(2))
     with embedded(Route) as client:
         manager = new_manager(client)
         secrets = client.resource(Secret).namespace("default")
         routes = client.resource(Route).namespace("default")
-        secrets.create(tls_secret("wildcard", b"first"))
+        secrets.create(tls_secret("wildcard", first))
         for name in ("shop", "blog", "mail"):
             spec = RouteSpec(host=f"{name}.example.com", secret_name="wildcard")
             routes.create(Route(metadata=ObjectMeta(name=name), spec=spec))
@@ -105,18 +108,18 @@ def demo() -> None:
             see(
                 seen,
                 "three routes use the first certificate",
-                lambda: certificates() == {fingerprint(b"first")},
+                lambda: certificates() == {fingerprint(first.certificate)},
             )
-            secrets.update(tls_secret("wildcard", b"second"))
+            secrets.update(tls_secret("wildcard", second))
             see(
                 seen,
                 "one change of the Secret, and all of them use the second",
-                lambda: certificates() == {fingerprint(b"second")},
+                lambda: certificates() == {fingerprint(second.certificate)},
             )
 
 
-def tls_secret(name: str, certificate: bytes) -> Secret:
-    data = {"tls.crt": certificate, "tls.key": b"secret"}
+def tls_secret(name: str, pair: KeyPair) -> Secret:
+    data = {"tls.crt": pair.certificate, "tls.key": pair.private_key}
     return Secret(metadata=ObjectMeta(name=name), type=TLS, data=data)
 
 

@@ -46,7 +46,10 @@ class JobSimulator:
             succeeded=1,
             start_time=job.status.start_time,
             completion_time=now,
-            conditions=[JobCondition(type="Complete", status="True", last_transition_time=now)],
+            conditions=[
+                JobCondition(type=reached, status="True", last_transition_time=now)
+                for reached in ("SuccessCriteriaMet", "Complete")
+            ],
         )
         return Result.status(job)
 

@@ -87,7 +87,13 @@ class Scene:
         return next((c.reason for c in self.cron_job().status.conditions if c.type == type_), "")
 
     def end(self, job: Job, how: str = "Complete") -> None:
-        status = {"conditions": [{"type": how, "status": "True"}]}
+        target = "SuccessCriteriaMet" if how == "Complete" else "FailureTarget"
+        status: dict[str, Any] = {
+            "startTime": job.metadata.creation_timestamp,
+            "conditions": [{"type": type_, "status": "True"} for type_ in (target, how)],
+        }
+        if how == "Complete":
+            status["completionTime"] = job.metadata.creation_timestamp
         jobs = self.client.resource(Job).namespace("default")
         jobs.patch(job.metadata.name, {"status": status}, subresource="status")
 
