@@ -10,6 +10,7 @@ here the controller observes each deletion.
 from __future__ import annotations
 
 import logging
+from collections import Counter
 
 from clientgo.apiserver.admission.plugins.cluster import CLAIM_PROTECTION
 from clientgo.apiserver.controllers.background import BackgroundWork
@@ -22,6 +23,9 @@ from clientgo.apiserver.storage.storage import Change, Collection, Object
 from clientgo.meta.watch_event import EventType
 
 _CLAIMS = ("", "persistentvolumeclaims")
+
+_REPORT_DELAY = 0.5
+"""Seconds until the conditions show what is left; many objects may go meanwhile."""
 
 LOG = logging.getLogger("clientgo.apiserver")
 
@@ -39,6 +43,8 @@ class NamespaceController:
         self._work = work
         self._collection = state.storage.collection(resource.collection_key)
         self._terminating: set[str] = set()
+        self._reporting: set[str] = set()
+        """Namespaces whose conditions will be set."""
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
@@ -93,6 +99,9 @@ class NamespaceController:
             return
         for collection in storage.collections():
             if next(collection.scan(namespace), None) is not None:
+                if namespace not in self._reporting:
+                    self._reporting.add(namespace)
+                    self._work.start(self._report(namespace), after=_REPORT_DELAY)
                 return
         obj = stored.decode()
         finalizers = [item for item in obj["spec"].get("finalizers", ()) if item != "kubernetes"]
@@ -102,3 +111,90 @@ class NamespaceController:
                 storage.put(self._collection, namespace, obj, stored.fields)
             return
         storage.delete(self._collection, namespace)
+
+    async def _report(self, namespace: str) -> None:
+        """Show in the conditions of a namespace what it waits for."""
+        self._reporting.discard(namespace)
+        stored = self._collection.get(namespace)
+        if stored is None or not (remaining := self._remaining(namespace)):
+            return
+        obj = stored.decode()
+        if _set_conditions(obj, remaining, self._state.timestamp()):
+            self._state.storage.put(self._collection, namespace, obj, stored.fields)
+
+    def _remaining(self, namespace: str) -> dict[str, list[Object]]:
+        """Return the objects in a namespace by the qualified name of their resource."""
+        found: dict[str, list[Object]] = {}
+        for collection in self._state.storage.collections():
+            if objects := [item.decode() for item in collection.scan(namespace)]:
+                found[f"{collection.plural}.{collection.group}"] = objects
+        return found
+
+
+def _set_conditions(namespace: Object, remaining: dict[str, list[Object]], now: str) -> bool:
+    """Set the conditions of a namespace that waits for its content; return True if they change."""
+    status = namespace.setdefault("status", {})
+    before = {item["type"]: item for item in status.get("conditions") or ()}
+    wanted = [*_SUCCESSES, _content_condition(remaining), _finalizers_condition(remaining)]
+    after = dict(before)
+    for name, value, reason, message in wanted:
+        known = before.get(name, {})
+        changed = now if known.get("status") != value else known["lastTransitionTime"]
+        after[name] = {
+            "type": name,
+            "status": value,
+            "lastTransitionTime": changed,
+            "reason": reason,
+            "message": message,
+        }
+    status["conditions"] = list(after.values())
+    return after != before
+
+
+_Condition = tuple[str, str, str, str]
+"""Type, status, reason and message."""
+
+_SUCCESSES: tuple[_Condition, ...] = (
+    (
+        "NamespaceDeletionDiscoveryFailure",
+        "False",
+        "ResourcesDiscovered",
+        "All resources successfully discovered",
+    ),
+    (
+        "NamespaceDeletionGroupVersionParsingFailure",
+        "False",
+        "ParsedGroupVersions",
+        "All legacy kube types successfully parsed",
+    ),
+    (
+        "NamespaceDeletionContentFailure",
+        "False",
+        "ContentDeleted",
+        "All content successfully deleted, may be waiting on finalization",
+    ),
+)
+
+
+def _content_condition(remaining: dict[str, list[Object]]) -> _Condition:
+    counts = [
+        f"{name} has {len(objects)} resource instances" for name, objects in remaining.items()
+    ]
+    message = f"Some resources are remaining: {', '.join(sorted(counts))}"
+    return "NamespaceContentRemaining", "True", "SomeResourcesRemain", message
+
+
+def _finalizers_condition(remaining: dict[str, list[Object]]) -> _Condition:
+    finalizers = Counter(
+        finalizer
+        for objects in remaining.values()
+        for obj in objects
+        for finalizer in obj["metadata"].get("finalizers", ())
+    )
+    name = "NamespaceFinalizersRemaining"
+    if not finalizers:
+        done = "All content-preserving finalizers finished"
+        return name, "False", "ContentHasNoFinalizers", done
+    counts = [f"{item} in {count} resource instances" for item, count in finalizers.items()]
+    message = "Some content in the namespace has finalizers remaining: "
+    return name, "True", "SomeFinalizersRemain", message + ", ".join(sorted(counts))

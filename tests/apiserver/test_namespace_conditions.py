@@ -1,0 +1,44 @@
+"""A namespace that is being deleted shows what it waits for."""
+
+from __future__ import annotations
+
+from clientgo.apiserver import EmbeddedAPIServer
+from tests.apiserver.http_api import MERGE_PATCH, Api, configmap
+
+NAMESPACES = "/api/v1/namespaces"
+
+
+def test_what_is_left_is_shown_and_goes_at_last(api: Api) -> None:
+    created = api.create(NAMESPACES, {"metadata": {"name": "ns"}})
+    configmaps = f"{NAMESPACES}/ns/configmaps"
+    api.create(configmaps, configmap("kept", finalizers=["e.com/x"]))
+    api.create(configmaps, configmap("goes"))
+    version = created["metadata"]["resourceVersion"]
+    watch = api.watch(NAMESPACES, resourceVersion=version, fieldSelector="metadata.name=ns")
+
+    api.delete(f"{NAMESPACES}/ns")
+
+    status = next(
+        status for event in watch if (status := event["object"]["status"]).get("conditions")
+    )
+    conditions = {item["type"]: item for item in status["conditions"]}
+    assert status["phase"] == "Terminating"
+    assert conditions["NamespaceDeletionDiscoveryFailure"]["status"] == "False"
+    assert conditions["NamespaceContentRemaining"]["reason"] == "SomeResourcesRemain"
+    assert conditions["NamespaceContentRemaining"]["message"] == (
+        "Some resources are remaining: configmaps. has 1 resource instances"
+    )
+    assert conditions["NamespaceFinalizersRemaining"]["message"] == (
+        "Some content in the namespace has finalizers remaining: e.com/x in 1 resource instances"
+    )
+    api.call("PATCH", f"{configmaps}/kept", {"metadata": {"finalizers": None}}, MERGE_PATCH)
+    assert next(event for event in watch if event["type"] == "DELETED")
+    watch.close()
+
+
+def test_the_kubeconfig_of_plain_http_does_not_verify_tls() -> None:
+    with EmbeddedAPIServer() as server:
+        [cluster] = server.kubeconfig_data["clusters"]
+
+    assert server.url.startswith("http:")
+    assert cluster["cluster"]["insecure-skip-tls-verify"] is True
