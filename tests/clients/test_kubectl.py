@@ -98,7 +98,7 @@ def one_of_each(kubectl: Kubectl) -> None:
         ("rolebindings", "NAME ROLE AGE"),
         ("roles", "NAME CREATED AT"),
         ("secrets", "NAME TYPE DATA AGE"),
-        ("serviceaccounts", "NAME SECRETS AGE"),
+        ("serviceaccounts", "NAME AGE"),
         ("services", "NAME TYPE CLUSTER-IP EXTERNAL-IP PORT(S) AGE"),
         ("statefulsets", "NAME READY AGE"),
         ("storageclasses",
@@ -152,7 +152,8 @@ ONE_OF_EACH = (
     _named("batch/v1", "Job", spec=_JOB),
     _named("coordination.k8s.io/v1", "Lease", spec={"holderIdentity": "me"}),
     _named("autoscaling/v2", "HorizontalPodAutoscaler",
-           spec={"maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "one"}}),
+           spec={"maxReplicas": 2, "scaleTargetRef": {
+               "apiVersion": "apps/v1", "kind": "Deployment", "name": "one"}}),
     _named("discovery.k8s.io/v1", "EndpointSlice", addressType="IPv4", endpoints=[]),
     _named("networking.k8s.io/v1", "Ingress",
            spec={"defaultBackend": {"service": {"name": "one", "port": {"number": 80}}}}),
