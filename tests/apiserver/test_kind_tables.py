@@ -192,7 +192,7 @@ def test_names_differ_between_lists_and_references_find_their_target(deployments
           distinct:
             - {of: ["containers[].name", "initContainers[].name"]}
           references:
-            - {each: "containers[].volumeMounts[].name", to: "volumes[].name"}
+            - {each: "containers[].volumeMounts[].name", to: ["volumes[].name"]}
         """
     )
     pod = {
@@ -203,6 +203,44 @@ def test_names_differ_between_lists_and_references_find_their_target(deployments
     assert causes(table, {"spec": {"template": {"spec": pod}}}) == [
         ("spec.template.spec.containers[0].volumeMounts[1].name", "NotFound"),
         ("spec.template.spec.initContainers[0].name", "Duplicate"),
+    ]
+
+
+def test_a_target_with_an_error_is_not_found(deployments: Tabled) -> None:
+    table = deployments(
+        """
+        core.v1.PodSpec:
+          fields: {"volumes[].name": dns-label}
+          references:
+            - {each: "containers[].volumeMounts[]", by: name, to: ["volumes[].name"]}
+        """
+    )
+    mounts = [{"name": "v"}, {"name": "B"}, {"name": ""}]
+    pod = {"containers": [{"volumeMounts": mounts}], "volumes": [{"name": "v"}, {"name": "B"}]}
+    assert causes(table, {"spec": {"template": {"spec": pod}}}) == [
+        ("spec.template.spec.containers[0].volumeMounts[1]", "NotFound"),
+        ("spec.template.spec.volumes[1].name", "Invalid"),
+    ]
+
+
+def test_a_repetition_is_reported_at_the_later_the_earlier_or_the_whole(
+    deployments: Tabled,
+) -> None:
+    table = deployments(
+        """
+        core.v1.Container:
+          distinct:
+            - {of: ["env[].name"], field: later}
+            - {of: ["env[].name"], field: earlier, report: earlier}
+            - {of: ["env[].name"], field: whole, report: self, reason: Invalid}
+        """
+    )
+    container = {"env": [{"name": "a"}, {"name": "b"}, {"name": "a"}]}
+    path = "spec.template.spec.containers[0]"
+    assert causes(table, {"spec": {"template": {"spec": {"containers": [container]}}}}) == [
+        (f"{path}.env[0].name.earlier", "Duplicate"),
+        (f"{path}.env[2].name.later", "Duplicate"),
+        (f"{path}.whole", "Invalid"),
     ]
 
 
@@ -278,11 +316,13 @@ def test_a_rule_for_each_item_names_the_item_or_its_list(deployments: Tabled) ->
           rules:
             - {each: "ports[]", rule: item.containerPort != item.hostPort, field: hostPort}
             - {each: "ports[]", needs: item.name, rule: item.name != 'x', field: ^.name}
+            - {each: "ports[]", needs: item.name, rule: item.name != 'x', field: ^^.port}
         """
     )
     ports = [{"containerPort": 1, "hostPort": 1}, {"containerPort": 1, "hostPort": 2, "name": "x"}]
     path = "spec.template.spec.containers[0].ports"
     assert causes(table, {"spec": {"template": {"spec": {"containers": [{"ports": ports}]}}}}) == [
+        ("spec.template.spec.containers[0].port", "Invalid"),
         (f"{path}.name", "Invalid"),
         (f"{path}[0].hostPort", "Invalid"),
     ]

@@ -70,6 +70,10 @@ def compile_checks(node: Node, skipped: Sequence[str] = ()) -> Check | None:
     elif node.values is not None:
         each = compile_checks(node.values)
         own += [_for_values(each)] if each else []
+    for place in node.places:  # last, because a target with an error is not found
+        own += map(_reference, place.references)
+    for place in node.places:
+        own += [compile_rule(rule) for rule in place.rules if not rule.get("status")]
     return _all(own)
 
 
@@ -232,12 +236,15 @@ def _for_values(each: Check) -> Check:
 
 
 def _join(path: str, name: str) -> str:
-    """Return the path of a field below; ``^`` is the path without its last index, if it has one."""
+    """Return the path of a field below; ``^`` cuts the last index, if any, ``^^`` a name too."""
     if not name:
         return path
     if name.startswith("^"):
         before, bracket, _ = path.rpartition("[")
-        return (before if bracket else path) + name[1:]
+        before = before if bracket else path
+        if name.startswith("^^"):
+            return before.rpartition(".")[0] + name[2:]
+        return before + name[1:]
     return f"{path}.{name}" if path else name
 
 
@@ -267,13 +274,8 @@ def _own_checks(node: Node, place: Any) -> Iterator[Check]:
         yield _unique(said["unique"])
     if "check" in said:
         yield _function(said["check"])
-    for entry in place.references:
-        yield _reference(entry)
     for entry in place.distinct:
         yield _distinct(entry)
-    for rule in place.rules:
-        if not rule.get("status"):
-            yield compile_rule(rule)
 
 
 def _failing(reason: str) -> Check:
@@ -400,31 +402,49 @@ def _function(name: str) -> Check:
 
 
 def _reference(entry: Mapping[str, Any]) -> Check:
-    """Check that values name something at another place."""
-    names, targets = list(split_path(entry["each"])), list(split_path(entry["to"]))
-    reason = entry.get("reason", "NotFound")
+    """Check that values name something at other places, where no error was found."""
+    names = list(split_path(entry["each"]))
+    targets = [list(split_path(path)) for path in entry["to"]]
+    reason, by = entry.get("reason", "NotFound"), entry.get("by")
+
+    def known(value: Any, path: str, run: Run) -> set[Any]:
+        wrong = [error.field for error in run.errors]
+        return {
+            target
+            for steps in targets
+            if steps[0] in value
+            for where, target in _values(value, path, steps)
+            if not wrong or not _has_error_below(where, wrong)
+        }
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
         if names[0] not in value:
             return
-        known: set[Any] | None = None
-        for where, name in _values(value, path, names):
-            if known is None:
-                known = {target for _, target in _values(value, "", targets)}
-            if name not in known:
+        found: set[Any] | None = None
+        for where, item in _values(value, path, names):
+            if found is None:
+                found = known(value, path, run)
+            name = item if by is None else item.get(by)
+            if name not in found and (name or by is None):
                 run.errors.append(error_of(reason, where, name, ""))
 
     return check
+
+
+def _has_error_below(path: str, fields: list[str]) -> bool:
+    """Return True if there is an error in the list item that a path is within."""
+    item = path[: path.rindex("]") + 1] if "]" in path else path
+    return any(field.startswith((f"{item}.", f"{item}[")) or field == item for field in fields)
 
 
 def _distinct(entry: Mapping[str, Any]) -> Check:
     """Check that values at some paths differ, as a whole or in some fields."""
     paths = [list(split_path(path)) for path in entry["of"]]
     by, where = entry.get("by"), entry.get("field", "")
-    reason = entry.get("reason", "Duplicate")
+    reason, report = entry.get("reason", "Duplicate"), entry.get("report")
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
-        seen = set()
+        seen: dict[Any, str] = {}
         for steps in paths:
             if steps[0] not in value:
                 continue
@@ -433,9 +453,10 @@ def _distinct(entry: Mapping[str, Any]) -> Check:
                     continue
                 key = item if by is None else tuple(item.get(name) for name in by)
                 if key in seen:
-                    run.errors.append(error_of(reason, _join(place, where), "", ""))
-                elif key:
-                    seen.add(key)
+                    reported = {"self": path, "earlier": seen[key]}.get(report or "", place)
+                    run.errors.append(error_of(reason, _join(reported, where), "", ""))
+                if key and (key not in seen or report == "earlier"):
+                    seen[key] = place
 
     return check
 

@@ -158,7 +158,6 @@ def _local_path(path: str) -> list[str]:
 _ISCSI_NAME = re.compile(
     r"iqn\.\d{4}-\d{2}\.([a-zA-Z0-9.-]+)(:[^,;*&$|\s]+)|eui.[a-zA-Z0-9]{16}|naa.[a-zA-Z0-9]{32}"
 )
-_CSI_DRIVER = re.compile(r"[a-zA-Z0-9](?:[-a-zA-Z0-9.]{0,61}[a-zA-Z0-9])?")
 _SYSCTL = re.compile(r"(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?")
 
 
@@ -273,7 +272,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "container-resource": _container_resource,
     "count-or-percentage": _count_or_percentage,
     "cron-schedule": _cron_schedule,
-    "csi-driver-name": _matching(_CSI_DRIVER, "must be a name of a driver"),
+    "csi-driver-name": lambda name: DNS_SUBDOMAIN.problems(name.lower()),
     "descending-path": _descending_path,
     "dns-1035-label": DNS_1035_LABEL.problems,
     "dns-label": DNS_LABEL.problems,

@@ -144,6 +144,41 @@ def _label_selector(selector: Any, path: str) -> list[FieldError]:
     return []
 
 
+_NOT_ON_WINDOWS = ("hostPID", "hostIPC", "hostUsers", "shareProcessNamespace")
+_POD_CONTEXT_NOT_ON_WINDOWS = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy"),
+    *("sysctls", "runAsUser", "runAsGroup", "supplementalGroups", "supplementalGroupsPolicy"),
+    "seLinuxChangePolicy",
+)
+_CONTEXT_NOT_ON_WINDOWS = (
+    *("appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "privileged"),
+    *("readOnlyRootFilesystem", "allowPrivilegeEscalation", "procMount", "runAsUser"),
+    "runAsGroup",
+)
+_NOT_ON_LINUX = ("windowsOptions",)
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def _windows_fields(spec: Any, path: str) -> list[FieldError]:
+    """Check that a pod for an operating system has no fields of the other."""
+    system = (spec.get("os") or {}).get("name")
+    if system not in ("windows", "linux"):
+        return []
+    on_windows = system == "windows"
+    found = [f"{path}.{name}" for name in _NOT_ON_WINDOWS if on_windows and spec.get(name)]
+    contexts = [(f"{path}.securityContext", spec.get("securityContext"), True)]
+    contexts += [
+        (f"{path}.{field}[{index}].securityContext", container.get("securityContext"), False)
+        for field in _CONTAINERS
+        for index, container in enumerate(spec.get(field) or ())
+    ]
+    for where, context, of_pod in contexts:
+        names = _POD_CONTEXT_NOT_ON_WINDOWS if of_pod else _CONTEXT_NOT_ON_WINDOWS
+        refused = names if on_windows else _NOT_ON_LINUX
+        found += [f"{where}.{name}" for name in refused if name in (context or {})]
+    return [FieldError.forbidden(field, f"cannot be set for a {system} pod") for field in found]
+
+
 FUNCTIONS: Final[Mapping[str, Check]] = {
     **CLUSTER_FUNCTIONS,
     "env-field": _field_path(_ENV_FIELDS),
@@ -152,6 +187,7 @@ FUNCTIONS: Final[Mapping[str, Check]] = {
     "resource-field": _resource_field,
     "resource-requirements": _resource_requirements,
     "selector-matches-template": _selector_matches_template,
+    "windows-fields": _windows_fields,
     "volume-field": _field_path(_VOLUME_FIELDS),
 }
 """Checks by the name that tables use."""

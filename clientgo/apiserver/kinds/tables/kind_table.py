@@ -35,8 +35,8 @@ type that the file or an included one has, the type's table applies::
         - each: ports[]                     # evaluated for each `item` there
           rule: item.port != self.ownPort
           field: port
-      references:                           # a mount names a volume
-        - {each: containers[].mounts[].name, to: volumes[].name, reason: NotFound}
+      references:                           # a mount names a volume that has no error
+        - {each: containers[].mounts[].name, to: [volumes[].name], reason: NotFound}
       distinct:                             # names differ in all lists
         - {of: [containers[].name, initContainers[].name]}
         - {of: [containers[].ports[]], by: [hostPort, protocol], field: hostPort}
@@ -65,7 +65,8 @@ from clientgo.apiserver.kinds.tables.formats import FORMATS
 FLAGS: Final = frozenset({"required", "immutable", "forbidden", "empty", "unique"})
 
 CONSTRAINTS: Final = FLAGS | {
-    "at",  # the path of causes, relative to the parent; "^": without the index before it
+    "at",  # the path of causes, relative to the parent; "^": without the last index,
+    # "^^": without the name before that, too
     "check",  # the name of a function in `functions`
     "checks",  # another type whose table applies here
     "enum",  # the supported values
@@ -88,8 +89,8 @@ _TYPE_KEYS = frozenset(
 _RULE_KEYS = frozenset(
     {"rule", "field", "reason", "message", "each", "needs", "status", "unless", "when"}
 )
-_DISTINCT_KEYS = frozenset({"of", "by", "field", "reason"})
-_REFERENCE_KEYS = frozenset({"each", "to", "reason"})
+_DISTINCT_KEYS = frozenset({"of", "by", "field", "reason", "report"})
+_REFERENCE_KEYS = frozenset({"each", "by", "to", "reason"})
 _UNION_KEYS = frozenset({"fields", "none", "many", "at"})
 _PREFIXES = (
     "io.k8s.api.",
