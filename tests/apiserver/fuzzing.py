@@ -799,6 +799,10 @@ streams = st.lists(st.sampled_from(FRAGMENTS) | st.binary(max_size=8), max_size=
 # -- the client
 
 
+_LARGE_PATIENCE = 5
+"""Times as long may the answer to a large request take."""
+
+
 class Wire:
     """Sends bytes and reads answers, over one connection as long as it holds."""
 
@@ -817,6 +821,8 @@ class Wire:
         if self._connection is None:
             self._connection = socket.create_connection(self._address, self._patience)
         connection = self._connection
+        is_large = len(request.body) > 100_000 or "/large" in request.target
+        connection.settimeout(self._patience * (_LARGE_PATIENCE if is_large else 1))
         connection.sendall(request.encode())
         received = b""
         while b"\r\n\r\n" not in received:

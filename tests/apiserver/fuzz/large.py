@@ -97,7 +97,7 @@ LARGE: list[Callable[[], FuzzedRequest]] = [
     lambda: _config_map(finalizers=[f"example.com/{n}" for n in range(100_000)]),
     _owners,
     _operations,
-    lambda: _post(_PODS, _pod(60_000)),
+    lambda: _post(_PODS, _pod(20_000)),
     _strategic,
     lambda: _patch(f"{_PODS}/large", {"spec": None}, "application/merge-patch+json"),
     _deployment,

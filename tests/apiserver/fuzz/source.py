@@ -111,7 +111,7 @@ class Source:
     def note(self, answer: Any) -> None:
         """Keep an object that the server has answered, to send it again."""
         metadata = answer.get("metadata")
-        if not isinstance(metadata, dict) or "uid" not in metadata:
+        if not isinstance(metadata, dict) or "uid" not in metadata or metadata["name"] == "large":
             return
         for kind in self._kinds:
             if (kind.api_version, kind.kind) == (answer.get("apiVersion"), answer.get("kind")):

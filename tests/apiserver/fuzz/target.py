@@ -132,6 +132,10 @@ class Target:
         if answer.status != 200:
             raise Failure(f"the namespace default is answered with {answer.status}")
 
+    def is_alive(self) -> bool:
+        """Return True if the process runs."""
+        return self._process.poll() is None
+
     def _check_log(self) -> None:
         if text := self._new_log():
             last = text.strip().splitlines()[-1]
@@ -181,14 +185,21 @@ class Target:
         Raises:
             Failure: they don't, or the server logs an error.
         """
-        objects = self.state(kinds)
-        for path, obj in objects.items():
-            answer = self.api.call("GET", path)
-            if answer.status != 200 or answer.body != obj:
-                raise Failure(f"{path} is listed as {obj} and read as {answer.body}")
+        until = time.monotonic() + self._patience
+        while problem := self._difference(objects := self.state(kinds)):
+            if time.monotonic() > until:
+                raise Failure(problem, "a list and a get differ")
+            time.sleep(0.2)  # the garbage collector is still at work
         self.check_alive()
         self._check_log()
         return len(objects)
+
+    def _difference(self, objects: dict[str, Any]) -> str:
+        for path, obj in objects.items():
+            answer = self.api.call("GET", path)
+            if answer.status != 200 or answer.body != obj:
+                return f"{path} is listed as {obj} and read as {answer.body}"
+        return ""
 
     # -- the end
 
@@ -240,16 +251,18 @@ def watched(target: Target, patience: float) -> Iterator[list[float]]:
     over = threading.Event()
 
     def ask() -> None:
-        api = Api(target.url)
+        wire = Wire(target.url, patience)
         while not over.wait(0.2):
             begun = time.monotonic()
             try:
-                api.call("GET", "/livez")
-            except Exception as error:
-                waits.append(patience if over.is_set() else float("inf"))
-                print(f"the health is not answered: {error}", file=sys.stderr)
-                return
+                wire.ask(FuzzedRequest("GET", "/livez", (), b""))
+            except OSError:
+                wire.close()
+                if target.is_alive():
+                    waits.append(time.monotonic() - begun)
+                continue
             waits.append(time.monotonic() - begun)
+        wire.close()
 
     thread = threading.Thread(target=ask)
     thread.start()
