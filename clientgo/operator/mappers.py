@@ -50,14 +50,13 @@ def by_owner(*, controller_only: bool = True) -> Mapper:
 
     def owners(context: MapContext, obj: Any) -> Iterable[Key]:
         primary, metadata = context.primary, metadata_of(obj)
-        namespace = (metadata.namespace or "") if primary.namespaced else ""
         for reference in metadata.owner_references or ():
             if controller_only and not reference.controller:
                 continue
             if reference.kind != primary.kind:
                 continue
             if GroupVersion.parse(reference.api_version).group == primary.group:
-                yield ObjectName(namespace, reference.name)
+                yield _beside(obj, reference.name, primary)
 
     return owners
 
@@ -79,9 +78,7 @@ def by_name() -> Mapper:
     """The primary of the same name and namespace."""
 
     def same_name(context: MapContext, obj: Any) -> Iterable[Key]:
-        metadata = metadata_of(obj)
-        namespace = (metadata.namespace or "") if context.primary.namespaced else ""
-        return (ObjectName(namespace, metadata.name),)
+        return (_beside(obj, metadata_of(obj).name, context.primary),)
 
     return same_name
 
@@ -104,13 +101,8 @@ def by_field(*path: str) -> Mapper:
     """The primary that a field of the object names, in the object's namespace."""
 
     def named(context: MapContext, obj: Any) -> Iterable[Key]:
-        found: Any = to_plain(obj)
-        for part in path:
-            found = found.get(part) if isinstance(found, Mapping) else None
-        if not isinstance(found, str) or not found:
-            return ()
-        namespace = (metadata_of(obj).namespace or "") if context.primary.namespaced else ""
-        return (ObjectName(namespace, found),)
+        found = field_at(obj, path)
+        return (_beside(obj, found, context.primary),) if found and isinstance(found, str) else ()
 
     return named
 
@@ -129,14 +121,25 @@ def _by_mapping(
         name = values.get(name_key or default_key(primary, "name"))
         if not name:
             return ()
-        if not primary.namespaced:
-            return (ObjectName("", name),)
-        own = metadata_of(obj).namespace or ""
-        return (
-            ObjectName(values.get(namespace_key or default_key(primary, "namespace"), own), name),
-        )
+        namespace = values.get(namespace_key or default_key(primary, "namespace"))
+        if namespace is None or not primary.namespaced:
+            return (_beside(obj, name, primary),)
+        return (ObjectName(namespace, name),)
 
     return named
+
+
+def field_at(obj: Any, path: Iterable[str]) -> Any:
+    """Return the field at a path, None if there is none."""
+    found: Any = to_plain(obj)
+    for part in path:
+        found = found.get(part) if isinstance(found, Mapping) else None
+    return found
+
+
+def _beside(obj: Any, name: str, primary: APIResource) -> Key:
+    """Return the key of a primary in the namespace of an object."""
+    return ObjectName((metadata_of(obj).namespace or "") if primary.namespaced else "", name)
 
 
 def mapped_keys(mapper: Mapper, context: MapContext, states: Iterable[Any]) -> dict[Key, int]:

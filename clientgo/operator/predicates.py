@@ -21,6 +21,7 @@ from clientgo.operator.change_events import (
     GenericEvent,
     UpdateEvent,
 )
+from clientgo.operator.mappers import field_at
 
 
 class Predicate:
@@ -165,13 +166,7 @@ def label_selector(selector: str | Mapping[str, str]) -> Predicate:
 def data_changed(*path: str) -> Predicate:
     """Updates that change the field at a path, as in ``data_changed("data", "tls.crt")``."""
 
-    def field(obj: Any) -> Any:
-        found: Any = to_plain(obj)
-        for part in path:
-            found = found.get(part) if isinstance(found, Mapping) else None
-        return found
-
-    return UpdatePredicate(lambda old, new: field(old) != field(new))
+    return UpdatePredicate(lambda old, new: field_at(old, path) != field_at(new, path))
 
 
 def type_is(secret_type: str) -> Predicate:

@@ -97,12 +97,12 @@ def certificate_rules(operator: str, namespace: str, crds: Iterable[str]) -> lis
 
 
 def _primary(controller: Controller[Any]) -> Iterator[PolicyRule]:
-    primary, shape = controller.primary, controller.shape
+    primary, shape = controller.primary, controller.parts.shape
     writes = bool(controller.finalizers) or shape.initialise is not None
     verbs = (*READ, *CHANGE) if writes else READ
     yield from _on(primary, "", verbs, controller.namespaces)
     yield from _on(primary, "/finalizers", ("update",), controller.namespaces)
-    if controller.has_status:
+    if controller.parts.has_status:
         yield from _on(primary, "/status", ("get", *CHANGE), controller.namespaces)
     for namespace in sorted(controller.namespaces):
         yield PolicyRule(
@@ -136,5 +136,6 @@ def _on(
 
 
 def _reconciler_of(controller: Controller[Any]) -> object:
-    method = controller.shape.reconcile or controller.shape.reconcile_key
+    shape = controller.parts.shape
+    method = shape.reconcile or shape.reconcile_key
     return getattr(method, "__self__", method)

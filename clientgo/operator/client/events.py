@@ -13,7 +13,7 @@ import logging
 import socket
 import threading
 from collections.abc import Hashable
-from typing import Any, Final
+from typing import Any, Final, TypedDict, Unpack
 
 from clientgo.api.events_v1 import Event
 from clientgo.client import Client
@@ -48,6 +48,14 @@ _LONGEST_NOTE: Final = 1024
 """Bytes; the API server refuses a longer one."""
 
 
+class About(TypedDict, total=False):
+    """What an Event is about besides the object of the run."""
+
+    regarding: Any
+    related: Any
+    action: str
+
+
 class ObjectEvents:
     """Records Events, by default about one object. Thread-safe."""
 
@@ -57,37 +65,26 @@ class ObjectEvents:
         self._recorder = recorder
         self._obj = obj
 
-    def normal(
-        self,
-        reason: str,
-        note: str,
-        *,
-        regarding: Any = None,
-        related: Any = None,
-        action: str = "",
-    ) -> None:
-        """Something happened as it should: ``reason`` a CamelCase word, ``note`` a sentence."""
-        self._record(NORMAL, reason, note, regarding, related, action)
+    def normal(self, reason: str, note: str, **about: Unpack[About]) -> None:
+        """Record what happened as it should: ``reason`` a CamelCase word, ``note`` a sentence."""
+        self._record(NORMAL, reason, note, **about)
 
-    def warning(
-        self,
-        reason: str,
-        note: str,
-        *,
-        regarding: Any = None,
-        related: Any = None,
-        action: str = "",
-    ) -> None:
-        """Something that a person should look at."""
-        self._record(WARNING, reason, note, regarding, related, action)
+    def warning(self, reason: str, note: str, **about: Unpack[About]) -> None:
+        """Record something that a user should look at."""
+        self._record(WARNING, reason, note, **about)
 
-    def _record(
-        self, event_type: str, reason: str, note: str, regarding: Any, related: Any, action: str
-    ) -> None:
-        about = self._obj if regarding is None else regarding
-        text = shortened(note)
+    def _record(self, event_type: str, reason: str, note: str, **about: Unpack[About]) -> None:
+        regarding, text = about.get("regarding"), shortened(note)
         _log.debug("%s Event %s: %s", event_type, reason, text)
-        self._recorder.eventf(about, related, event_type, reason, action or "Reconcile", "%s", text)
+        self._recorder.eventf(
+            self._obj if regarding is None else regarding,
+            about.get("related"),
+            event_type,
+            reason,
+            about.get("action") or "Reconcile",
+            "%s",
+            text,
+        )
 
 
 def shortened(note: str) -> str:

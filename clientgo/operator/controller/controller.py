@@ -139,11 +139,6 @@ class Controller(Generic[P]):
     # What it is
 
     @property
-    def shape(self) -> Shape:
-        """The reconciler's methods."""
-        return self.parts.shape
-
-    @property
     def finalizer(self) -> str | None:
         """The finalizer of ``cleanup``."""
         return self.parts.finalizer
@@ -152,10 +147,6 @@ class Controller(Generic[P]):
     def finalizers(self) -> tuple[str, ...]:
         """All that an object must have before it is reconciled."""
         return self.parts.finalizers
-
-    @property
-    def has_status(self) -> bool:
-        return self.parts.has_status
 
     @property
     def primary_cache(self) -> KindCache:

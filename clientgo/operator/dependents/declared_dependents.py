@@ -6,6 +6,7 @@ Dependents in a circle, or two of one kind that nothing distinguishes, are refus
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from clientgo.meta import APIResource
@@ -42,8 +43,11 @@ class Node:
         )
 
 
-def nodes_in_order(declared: Iterable[Any], primary: APIResource, controller: str) -> list[Node]:
-    """Return the dependents, each after those that it depends on. Raises ``DeclarationError``."""
+def levels_of(declared: Iterable[Any], primary: APIResource, controller: str) -> list[list[Node]]:
+    """Return the dependents by level: those of one level depend only on those of levels before.
+
+    Raises ``DeclarationError``.
+    """
     nodes = [Node(_instance(item, controller), primary) for item in declared]
     _check_told_apart(nodes, controller)
     by_class = {type(node.dependent): node for node in nodes}
@@ -56,19 +60,19 @@ def nodes_in_order(declared: Iterable[Any], primary: APIResource, controller: st
                 )
             node.needs.append(by_class[needed])
             by_class[needed].needed_by.append(node)
-    return _ordered(nodes, controller)
-
-
-def levels_of(nodes: Sequence[Node]) -> list[list[Node]]:
-    """The nodes, which are in order, by the longest way to one that depends on nothing: those of
-    one level do not depend on each other."""
-    depth: dict[int, int] = {}
+    sorter = TopologicalSorter({node: node.needs for node in nodes})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        names = ", ".join(node.name for node in nodes if node in error.args[1])
+        raise DeclarationError(
+            f"controller {controller}: dependents depend on each other in a circle: {names}"
+        ) from None
     levels: list[list[Node]] = []
-    for node in nodes:
-        level = depth[id(node)] = 1 + max((depth[id(needed)] for needed in node.needs), default=-1)
-        if level == len(levels):
-            levels.append([])
-        levels[level].append(node)
+    while sorter.is_active():
+        ready = sorter.get_ready()
+        levels.append([node for node in nodes if node in ready])
+        sorter.done(*ready)
     return levels
 
 
@@ -142,18 +146,3 @@ def _check_told_apart(nodes: Sequence[Node], controller: str) -> None:
 def _differ(one: Any, other: Any) -> bool:
     """Return True if no object can have both labels."""
     return any(name in other and other[name] != value for name, value in one.items())
-
-
-def _ordered(nodes: Sequence[Node], controller: str) -> list[Node]:
-    ordered: list[Node] = []
-    left = list(nodes)
-    while left:
-        free = [node for node in left if all(needed in ordered for needed in node.needs)]
-        if not free:
-            names = ", ".join(node.name for node in left)
-            raise DeclarationError(
-                f"controller {controller}: dependents depend on each other in a circle: {names}"
-            )
-        ordered += free
-        left = [node for node in left if node not in free]
-    return ordered

@@ -23,7 +23,6 @@ from clientgo.operator.dependents.declared_dependents import (
     Node,
     connect,
     levels_of,
-    nodes_in_order,
 )
 from clientgo.operator.dependents.workflow_pass import WorkflowPass
 from clientgo.operator.dependents.writers import Writer
@@ -87,12 +86,12 @@ class Workflow:
         self, declared: Iterable[Any], primary: APIResource, controller: str, clock: Clock
     ) -> None:
         self._controller = controller
-        self._nodes = nodes_in_order(declared, primary, controller)
+        self._levels = levels_of(declared, primary, controller)
+        self._nodes = [node for level in self._levels for node in level]
         self._writers = {
             node.name: Writer(node.dependent, node.resource, f"{controller}: {node.name}", clock)
             for node in self._nodes
         }
-        self._levels = levels_of(self._nodes)
         self._sources: dict[str, KindSource] = {}
 
     @property
