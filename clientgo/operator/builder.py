@@ -65,7 +65,7 @@ class ControllerBuilder(Generic[P]):
         return self._add("reads", *kinds)
 
     def with_predicate(self, predicate: Predicate) -> Self:
-        """What events of the primary, of owned and of watched kinds have to pass besides."""
+        """Add a predicate for events of the primary, of owned and of watched kinds."""
         return self._add("predicates", predicate)
 
     def dependents(self, *dependents: Any) -> Self:

@@ -1,4 +1,4 @@
-"""What a reconciler is given besides the object. Nothing here outlives the run.
+"""The context of one run. Nothing here outlives the run.
 
 Source: controller-runtime context.Context and log.FromContext; Java Operator SDK Context.
 """
@@ -102,14 +102,14 @@ class Context(Generic[P]):
         self._client: CachedClient | None = None
         self.key: ObjectName = run.key
         self.obj: P = cast("P", None)
-        """The primary as it was read, which events are about unless told otherwise; None where a
+        """The primary as it was read, the default object of Events; None where a
         reconciler is given keys."""
         self.retry: RetryInfo = NO_FAILURE
         self.cancelled = cancelled
         self.deadline = deadline
         self.deleted = False
         self.dependents: DependentsOutcome = ALL_READY
-        """How those that were declared are doing; they were looked after before ``reconcile``."""
+        """The state of the declared dependents, which were written before ``reconcile``."""
 
     # What it is
 
@@ -127,7 +127,7 @@ class Context(Generic[P]):
 
     @property
     def rerun_pending(self) -> bool:
-        """True if something happened meanwhile, so that another run follows immediately."""
+        """True if something happened during this run, so that another run follows immediately."""
         return self._run.rerun_pending
 
     @property
@@ -154,7 +154,7 @@ class Context(Generic[P]):
 
     @property
     def events(self) -> ObjectEvents:
-        """Records Events, about the primary unless told otherwise. Never blocks or raises."""
+        """Records Events, by default about the primary. Never blocks or raises."""
         return ObjectEvents(self._scope.recorder, self.obj)
 
     def secondary(
@@ -213,7 +213,7 @@ class Context(Generic[P]):
     def check(self) -> None:
         """Raise ``CancelledError`` if the run should end."""
         if self.cancelled.is_set():
-            raise CancelledError(f"the run of {self.key} was told to end")
+            raise CancelledError(f"the run of {self.key} was cancelled")
 
     def run_in_thread(self, function: Callable[..., T], *args: Any) -> Future[T]:
         """Run something beside this run, with the same fields in its log records."""

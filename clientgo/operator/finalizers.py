@@ -53,7 +53,7 @@ class Finalizers(Generic[P]):
 
 
 def default_finalizer(primary: APIResource) -> str:
-    """Return the name that a controller of this kind uses unless told otherwise."""
+    """Return the default finalizer for controllers of this kind."""
     return f"{primary.plural}.{primary.group or 'core.clientgo'}/finalizer"
 
 
@@ -69,12 +69,12 @@ def checked_finalizer(name: str, controller: str = "") -> str:
 
 
 def has_finalizer(obj: Any, name: str) -> bool:
-    """Tell whether an object has a finalizer."""
+    """Return True if an object has a finalizer."""
     return name in (metadata_of(obj).finalizers or ())
 
 
 def add_finalizer(obj: Any, name: str) -> bool:
-    """Add a finalizer to an object about to be written; tell whether it was missing."""
+    """Add a finalizer to an object about to be written; return True if it was missing."""
     if has_finalizer(obj, name):
         return False
     metadata = metadata_of(obj)
@@ -83,7 +83,7 @@ def add_finalizer(obj: Any, name: str) -> bool:
 
 
 def remove_finalizer(obj: Any, name: str) -> bool:
-    """Take a finalizer from an object about to be written; tell whether it was there."""
+    """Remove a finalizer from an object about to be written; return True if it was there."""
     if not has_finalizer(obj, name):
         return False
     metadata = metadata_of(obj)

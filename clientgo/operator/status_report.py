@@ -90,7 +90,7 @@ class BestPracticeReporter(StatusReporter):
         elif type(obj) not in self._told_of:
             self._told_of.add(type(obj))
             _log.info(
-                "failures of %s are told by Events only: its status is no ReconcileStatus",
+                "failures of %s are reported by Events only: its status is no ReconcileStatus",
                 obj.kind,
             )
 

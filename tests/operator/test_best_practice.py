@@ -273,7 +273,7 @@ def test_a_status_without_the_fields_is_left_alone(
         "ProcessingError",
         "ProcessingError",
     ]
-    assert sum("told by Events only" in line for line in caplog.messages) == 1
+    assert sum("reported by Events only" in line for line in caplog.messages) == 1
 
 
 @pytest.mark.parametrize("errors", [[], [TerminalError("no")]], ids=["success", "failure"])

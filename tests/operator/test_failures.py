@@ -24,7 +24,7 @@ def records_of(world: World, recording: Any, caplog: Any, level: int) -> list[lo
     return [
         record
         for record in caplog.records
-        if record.name == LOGGER and "told by Events only" not in record.message
+        if record.name == LOGGER and "reported by Events only" not in record.message
     ]
 
 

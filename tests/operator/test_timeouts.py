@@ -107,7 +107,7 @@ def test_a_run_that_ignores_its_end_is_reported_every_minute(
         go_on.set()
         assert waiting.failed.wait(30)
     stays = [line for line in caplog.messages if "stays locked" in line]
-    assert [line.split("goes on for ")[1].split(" s")[0] for line in stays] == ["90", "150"]
+    assert [line.split("has lasted for ")[1].split(" s")[0] for line in stays] == ["90", "150"]
 
 
 @pytest.mark.parametrize("way", ["wait", "check"])

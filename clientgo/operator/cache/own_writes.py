@@ -77,7 +77,7 @@ class OwnWrites:
         self._entries: OrderedDict[ObjectName, _Entry] = OrderedDict()
         """In the order in which they expire."""
         self._echoes: OrderedDict[tuple[str, str], tuple[Hashable, float]] = OrderedDict()
-        self._in_hand: dict[Hashable, list[list[Callable[[], object]]]] = {}
+        self._unanswered: dict[Hashable, list[list[Callable[[], object]]]] = {}
         """By writer: for each write that is not answered yet, what waits for its answer."""
         self._expired = 0
 
@@ -88,15 +88,15 @@ class OwnWrites:
         """While a request is under way it is not decided which events are its echo."""
         waiting: list[Callable[[], object]] = []
         with self._lock:
-            self._in_hand.setdefault(writer, []).append(waiting)
+            self._unanswered.setdefault(writer, []).append(waiting)
         try:
             yield
         finally:
             with self._lock:
-                in_hand = self._in_hand[writer]
-                in_hand[:] = [other for other in in_hand if other is not waiting]
-                if not in_hand:
-                    del self._in_hand[writer]
+                waiting_writes = self._unanswered[writer]
+                waiting_writes[:] = [other for other in waiting_writes if other is not waiting]
+                if not waiting_writes:
+                    del self._unanswered[writer]
             for decide in waiting:
                 decide()
 
@@ -132,9 +132,9 @@ class OwnWrites:
         when the answer comes.
         """
         with self._lock:
-            in_hand = self._in_hand.get(writer)
-            if in_hand:
-                in_hand[-1].append(lambda: self.unless_echo(obj, writer, act, echoed))
+            waiting_writes = self._unanswered.get(writer)
+            if waiting_writes:
+                waiting_writes[-1].append(lambda: self.unless_echo(obj, writer, act, echoed))
                 return
             metadata = metadata_of(obj)
             echo = self._echoes.get((metadata.uid, metadata.resource_version))
@@ -152,7 +152,7 @@ class OwnWrites:
 
     def newest(self, key: ObjectName) -> Any | None:
         """The newest known state of an object, whether stored or written; None if it is gone."""
-        # The entry first: if it goes meanwhile then because the store has come as far.
+        # Read the entry first: if it is removed now, the store has the write.
         entry = self._entries.get(key)
         if entry is None:
             return self._store.stored(key)

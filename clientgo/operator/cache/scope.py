@@ -148,7 +148,7 @@ class KindScope:
         return self.named.get(namespace, self.general)
 
     def limits(self, labels: str = "") -> str:
-        """Describe which objects are cached, ``labels`` besides; empty if it is all of them."""
+        """Describe which objects are cached, also limited to ``labels``; empty if all are."""
         labels = ",".join(filter(None, (self.general.labels, labels)))
         parts = {
             "with labels": labels,

@@ -49,7 +49,7 @@ _LONGEST_NOTE: Final = 1024
 
 
 class About(TypedDict, total=False):
-    """What an Event is about besides the object of the run."""
+    """Options of an Event."""
 
     regarding: Any
     related: Any

@@ -194,7 +194,7 @@ class Controller(Generic[P]):
         self._sources.stop()
 
     def change_namespaces(self, namespaces: Namespaces, *, drain: bool = False) -> None:
-        """Look after the primaries of other namespaces from now on.
+        """Reconcile the primaries of other namespaces from now on.
 
         Blocks until those of the new ones are known. Everything of the namespaces that are left is
         forgotten; no deletion is reported and no clean-up run. With ``drain`` they are left only
@@ -236,7 +236,7 @@ class Controller(Generic[P]):
         self.queue.trigger(key, priority)
 
     def pause(self) -> None:
-        """Begin no run from now on; what happens meanwhile is not forgotten."""
+        """Begin no run from now on; triggers are kept."""
         self.queue.pause()
 
     def resume(self) -> None:

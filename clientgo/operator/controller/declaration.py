@@ -1,4 +1,4 @@
-"""What a controller is about: its primary kind, what it watches besides, and its settings.
+"""The declaration of a controller: its primary kind, its sources and its settings.
 
 Promises that every setting is checked when the controller is declared or built.
 
@@ -104,17 +104,17 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9_.]*[a-z0-9])?")
 class ControllerConfig:
     """The settings of a controller.
 
-    ``name`` is the kind in lower case unless given. ``workers``: how many objects are reconciled
-    at a time. ``namespaces`` None: those of the manager. ``labels`` selects primaries.
-    ``finalizer`` is used if the reconciler has ``cleanup``; ``give_up_after`` is how long after its
-    deletion a clean-up may keep failing. ``generation_aware``: status updates are not worth a run;
+    ``name`` is the kind in lower case unless given. ``workers``: how many objects are reconciled at
+    a time. ``namespaces`` None: those of the manager. ``labels`` selects primaries. ``finalizer``
+    is used if the reconciler has ``cleanup``; ``give_up_after`` is how long after its deletion a
+    clean-up may keep failing. ``generation_aware``: status updates are not worth a run;
     ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
-    the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see
-    that module. ``max_interval``: every object runs at least this often, None for never.
+    the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see that
+    module. ``max_interval``: every object runs at least this often, None for never.
     ``reconcile_timeout``: a run that takes longer has failed. ``recover`` False: an exception stops
     the manager. ``needs_leadership``: runs in one process only; ``warmup``: but its caches are
-    filled before. ``reporter`` tells users how runs end; None: nothing does. ``extra`` is for retry
-    policies that are built from settings.
+    filled before. ``reporter`` reports to users how runs end, None: nothing does. ``extra`` is for
+    retry policies that are built from settings.
     """
 
     name: str = ""

@@ -76,9 +76,9 @@ class Failures:
         answer = ErrorResult.default()
         if parts.shape.on_error is not None and obj is not None and not deleting:
             answer = self._ask_on_error(ctx, obj, error)
-        told = self._is_gone(run, error) or self._tell(ctx, run, error, shared, answer)
+        reported = self._is_gone(run, error) or self._tell(ctx, run, error, shared, answer)
         retry = self._plan(run, error, shared, answer)
-        if not told and retry is None:
+        if not reported and retry is None:
             run.again_after(STATUS_RETRY)
         delay = None if retry is None else max(retry.due - self._clock.monotonic(), 0.0)
         parts.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
@@ -154,7 +154,7 @@ class Failures:
         if not (invalid and run.is_reported_invalid(generation)):
             notes.failed(ctx, wanted, error)
         try:
-            # Whatever happened to the object meanwhile, this is how its last run ended.
+            # This is how its last run ended, even if the object has changed since.
             write_status(self._parts.client, shared, wanted, optimistic=False)
         except NotFoundError:
             _log.debug("%s: is gone, and its status with it", run.key)
@@ -186,7 +186,7 @@ class Failures:
         A `Retry` has no traceback, and is logged again only when its message changes.
         """
         if is_conflict(error):
-            _log.info("%s: changed by another writer meanwhile, trying again: %s", run.key, error)
+            _log.info("%s: changed by another writer, trying again: %s", run.key, error)
         elif self._is_gone(run, error):
             _log.info("%s: deleted during the run: %s", run.key, error)
         elif delay is None:

@@ -1,7 +1,7 @@
 """Change the namespaces of a controller that runs, one change at a time.
 
-Promises that meanwhile nothing is reconciled, and that afterwards all primaries of the new ones are
-known and the others forgotten. If the new ones cannot be listed in time nothing changes.
+Promises that nothing is reconciled during the change, and that afterwards all primaries of the new
+ones are known and the others forgotten. If the new ones cannot be listed in time nothing changes.
 
 Source: Java Operator SDK RegisteredController.changeNamespaces.
 """

@@ -34,7 +34,7 @@ class Dependent(Generic[S, P]):
     name: ClassVar[str] = ""
     """What messages and errors call it; by default the name of the class."""
     depends_on: ClassVar[Sequence[type[Dependent[Any, Any]]]] = ()
-    """Those that have to be ready before this one is looked after."""
+    """Dependents that have to be ready before this one is written."""
     labels: ClassVar[Mapping[str, str]] = {}
     """Its objects have these; objects without them are not its own."""
     owned: ClassVar[bool] = True
@@ -68,7 +68,7 @@ class Dependent(Generic[S, P]):
         return True
 
     def ready(self, ctx: Context[P], primary: P, actual: S) -> bool:
-        """Return True if what depends on it may be looked after. Every object is asked about."""
+        """Return True if an object is ready, so that dependents that need it can be written."""
         return True
 
     def gone(self, ctx: Context[P], primary: P) -> bool:

@@ -36,11 +36,11 @@ _SYNC_TIMEOUT: Final = 10.0
 """Seconds that a run waits for the objects of a kind that has just begun to be watched."""
 
 _DELETION_PERIOD: Final = 5.0
-"""Seconds between looks at dependents that are being deleted, besides their events."""
+"""Seconds between checks of dependents that are being deleted, in addition to their events."""
 
 
 def with_dependents(shape: Shape, declaration: Declaration, controller: str, clock: Clock) -> Shape:
-    """Return a reconciler that looks after the declared dependents before ``reconcile``.
+    """Return a reconciler that writes the declared dependents before ``reconcile``.
 
     Its ``cleanup`` deletes what the garbage collector would not, after the reconciler's own. Raises
     ``DeclarationError``.
@@ -100,7 +100,7 @@ class Workflow:
         return any(node.is_deleted_by_us for node in self._nodes)
 
     def sources(self, declared: Sequence[Source]) -> list[KindSource]:
-        """Return what has to be watched besides what is declared. Raises ``DeclarationError``."""
+        """Return the additional sources. Raises ``DeclarationError``."""
         missing = connect(self._nodes, declared, self._controller)
         always = {node.source for node in self._nodes if not node.dependent.has("active")}
         for source in missing:

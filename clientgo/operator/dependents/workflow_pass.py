@@ -56,7 +56,7 @@ class WorkflowPass:
     _inactive: list[Node] = field(default_factory=list, init=False)
 
     def keep(self, level: Sequence[Node]) -> None:
-        """Look after dependents that do not depend on each other; those before them have been."""
+        """Write dependents of one level; the levels before are done."""
         kept = [node for node in level if self._is_to_be_kept(node)]
         requests: list[tuple[Node, _Request]] = []
         for node in kept:
@@ -69,7 +69,8 @@ class WorkflowPass:
                     self._waiting.append(node.name)
 
     def want_nothing(self) -> None:
-        """The primary goes: want nothing that the garbage collector would leave."""
+        """Want nothing that the garbage collector would leave, because the primary is being
+        deleted."""
         for node in self.nodes:
             with self._failures_of(node):
                 if node.is_deleted_by_us and self._is_active(node):

@@ -30,7 +30,7 @@ from clientgo.operator.sources.source import Sink, Source, SourceContext
 
 
 class Cluster:
-    """An API server besides the manager's own. Thread-safe.
+    """An API server in addition to the manager's own. Thread-safe.
 
     ``config`` is what ``Manager`` takes for its own.
     """

@@ -1,4 +1,4 @@
-"""The life of a manager, and of what it runs besides its controllers.
+"""Start and stop of a manager and its runnables.
 
 Promises that a start which fails or is interrupted is undone; that the first failure is raised,
 with the others in its notes; that every caller of ``stop`` waits until the stop has ended, and that
@@ -89,7 +89,7 @@ class LifeCycle:
                 registration.cancel()
 
     def begin(self) -> bool:
-        """Start; return False if it was stopped meanwhile, and has ended."""
+        """Start; return False if it was stopped during the start, and has ended."""
         with self.lock:
             self.check_not_stopped()
             if self._phase is _Phase.RUNNING:

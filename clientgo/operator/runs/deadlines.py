@@ -82,7 +82,7 @@ class RunDeadlines:
         cancelled, began = found
         if cancelled.is_set():
             _log.error(
-                "%s: the run of %s goes on for %.0f s and does not look at ctx.cancelled; its "
+                "%s: the run of %s has lasted for %.0f s and does not look at ctx.cancelled; its "
                 "object stays locked",
                 self._name,
                 run.key,

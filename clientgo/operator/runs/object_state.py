@@ -367,7 +367,7 @@ class ObjectState:
         self._settling = (0, 0)
 
     def ended(self) -> None:
-        """End the run; what was asked for meanwhile counts."""
+        """End the run; apply what was asked for during it."""
         self.running = False
         if self._asked is not None:
             asked, self._asked = self._asked, None

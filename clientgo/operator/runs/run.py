@@ -54,12 +54,12 @@ class Run:
             return self._state.identify(uid, version)
 
     def is_reported_invalid(self, generation: int) -> bool:
-        """Return True if users were told that this generation is invalid."""
+        """Return True if this generation was reported as invalid."""
         with self._lock:
             return self._state.invalid_reported == generation
 
     def reported_invalid(self, generation: int) -> None:
-        """Note that users were told that this generation is invalid."""
+        """Note that this generation was reported as invalid."""
         with self._lock:
             self._state.invalid_reported = generation
 

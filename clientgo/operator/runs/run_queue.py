@@ -130,7 +130,7 @@ class RunQueue:
             self._schedule_locked(key, state, now)
 
     def forget(self, key: ObjectName) -> None:
-        """The object is gone: forget its failures and timers. A current run goes on."""
+        """The object is gone: forget its failures and timers. A current run continues."""
         with self._lock:
             state = self._states.get(key)
             if state is None:
@@ -273,7 +273,7 @@ class RunQueue:
                 return
             now = self._clock.monotonic()
             if not state.is_due(now):
-                # It was ready for an object that was forgotten meanwhile.
+                # It was ready for an object that has been forgotten since.
                 self._schedule_locked(key, state, now)
                 return
             priority = state.begin(now)

@@ -188,7 +188,7 @@ class PerResourcePollingSource(ThreadSource):
         return period
 
     def _learn(self, key: ObjectName, items: list[Any]) -> bool:
-        """Keep an answer; return True if it is a change. The primary may be gone meanwhile."""
+        """Keep an answer; return True if it is a change. The primary may be gone by now."""
         changed = self.cache.replace(key, items)
         if self._primary(key) is None:
             self.cache.forget(key)
