@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from clientgo.apiserver.faults import FailRequests, Fault
+from clientgo.apiserver.faults import CloseWatches, Fault
 from clientgo.meta.decoding import decode
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "faults.md"
@@ -34,4 +34,4 @@ def test_the_example_of_the_page_on_faults_passes(tmp_path: Path) -> None:
 def test_what_the_page_on_faults_posts_is_a_fault() -> None:
     (body,) = re.findall(r"-d '(.*?)'", DOCUMENT.read_text(), re.DOTALL)
 
-    assert isinstance(decode(body, Fault), FailRequests)  # type: ignore[arg-type]
+    assert isinstance(decode(body, Fault), CloseWatches)  # type: ignore[arg-type]
