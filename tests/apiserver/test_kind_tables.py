@@ -416,3 +416,12 @@ def _expressions(node: Node) -> Iterator[str]:
             for value in group.values():
                 if isinstance(value, str) and value.startswith("="):
                     yield value[1:]
+
+
+def test_an_expression_of_one_text_is_evaluated_once_for_each_text() -> None:
+    expression = Expression("self.?image.orValue('').endsWith(':latest')")
+    assert expression.evaluate({"self": {"image": "a:latest"}}) is True
+    assert expression.evaluate({"self": {"image": "a:latest"}}) is True
+    assert expression.evaluate({"self": {"image": "a:1"}}) is False
+    assert expression.evaluate({"self": {}}) is False
+    assert expression._of_text.cache_info().misses == 2

@@ -70,11 +70,42 @@ def compile_checks(node: Node, skipped: Sequence[str] = ()) -> Check | None:
     elif node.values is not None:
         each = compile_checks(node.values)
         own += [_for_values(each)] if each else []
-    for place in node.places:  # last, because a target with an error is not found
-        own += map(_reference, place.references)
-    for place in node.places:
-        own += [compile_rule(rule) for rule in place.rules if not rule.get("status")]
-    return _all(own)
+    # Last, because a target with an error is not found.
+    late = [(_first(e["each"]), _reference(e)) for place in node.places for e in place.references]
+    late += [
+        (_needed_field(rule), compile_rule(rule))
+        for place in node.places
+        for rule in place.rules
+        if not rule.get("status")
+    ]
+    return _all(own + _triggered(late))
+
+
+def _triggered(checks: list[tuple[str, Check]]) -> list[Check]:
+    """Return checks that run only if a field of theirs is there; "" stands for no such field."""
+    always = [check for name, check in checks if not name]
+    by_field: dict[str, list[Check]] = {}
+    for name, check in checks:
+        if name:
+            by_field.setdefault(name, []).append(check)
+
+    def check_present(value: Any, old: Any, path: str, run: Run) -> None:
+        for name in value:
+            for check in by_field.get(name, ()):
+                check(value, old, path, run)
+
+    return [*always, check_present] if by_field else always
+
+
+def _first(path: str) -> str:
+    return next(split_path(path))
+
+
+def _needed_field(rule: Mapping[str, Any]) -> str:
+    """Return a field without which a rule does not apply, or ""."""
+    needs = [name for name in rule.get("needs", "").split() if not name.startswith("item.")]
+    first = needs[0].partition(".")[0] if needs else _first(rule.get("each", "") or ITEMS)
+    return "" if first in (ITEMS, VALUES) else first
 
 
 def _all(checks: list[Check]) -> Check | None:
@@ -403,25 +434,22 @@ def _function(name: str) -> Check:
 
 def _reference(entry: Mapping[str, Any]) -> Check:
     """Check that values name something at other places, where no error was found."""
-    names = list(split_path(entry["each"]))
-    targets = [list(split_path(path)) for path in entry["to"]]
+    names = _reader(list(split_path(entry["each"])))
+    targets = [_reader(list(split_path(path))) for path in entry["to"]]
     reason, by = entry.get("reason", "NotFound"), entry.get("by")
 
     def known(value: Any, path: str, run: Run) -> set[Any]:
         wrong = [error.field for error in run.errors]
         return {
             target
-            for steps in targets
-            if steps[0] in value
-            for where, target in _values(value, path, steps)
+            for read in targets
+            for where, target in read(value, path)
             if not wrong or not _has_error_below(where, wrong)
         }
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
-        if names[0] not in value:
-            return
         found: set[Any] | None = None
-        for where, item in _values(value, path, names):
+        for where, item in names(value, path):
             if found is None:
                 found = known(value, path, run)
             name = item if by is None else item.get(by)
@@ -439,16 +467,14 @@ def _has_error_below(path: str, fields: list[str]) -> bool:
 
 def _distinct(entry: Mapping[str, Any]) -> Check:
     """Check that values at some paths differ, as a whole or in some fields."""
-    paths = [list(split_path(path)) for path in entry["of"]]
+    readers = [_reader(list(split_path(path))) for path in entry["of"]]
     by, where = entry.get("by"), entry.get("field", "")
     reason, report = entry.get("reason", "Duplicate"), entry.get("report")
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
         seen: dict[Any, str] = {}
-        for steps in paths:
-            if steps[0] not in value:
-                continue
-            for place, item in _values(value, path, steps):
+        for read in readers:
+            for place, item in read(value, path):
                 if by is not None and not item.get(by[0]):
                     continue
                 key = item if by is None else tuple(item.get(name) for name in by)
@@ -470,24 +496,26 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
     needs_old = "oldSelf" in rule["rule"]
     reason, name = rule.get("reason", "Invalid"), rule.get("field", "")
     message = rule.get("message") or f"failed rule: {rule['rule']}"
-    each = list(split_path(rule["each"])) if "each" in rule else []
+    each = _reader(list(split_path(rule["each"]))) if "each" in rule else None
     needs = rule.get("needs", "").split()
     item_needs = [name.removeprefix("item.") for name in needs if name.startswith("item.")]
-    needs = [*(name for name in needs if not name.startswith("item.")), *each[:1]]
+    paths = [tuple(name.split(".")) for name in needs if not name.startswith("item.")]
     unless = rule.get("unless", "").split()
     when = rule.get("when")
 
     def check(value: Any, old: Any, path: str, run: Run) -> None:
         if (needs_old and old is None) or (when and run.is_update != (when == "update")):
             return
-        if any(found not in value for found in needs) or any(found in value for found in unless):
+        if not all(_is_present(value, names) for names in paths):
+            return
+        if any(found in value for found in unless):
             return
         variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
-        if not each:
+        if each is None:
             if expression.evaluate(variables) is False:
                 run.errors.append(error_of(reason, _join(path, name), "", message))
             return
-        for where, item in _values(value, path, each):
+        for where, item in each(value, path):
             if any(found not in item for found in item_needs):
                 continue
             variables["item"] = item
@@ -497,17 +525,34 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
     return check
 
 
-def _values(value: Any, path: str, steps: list[str]) -> Iterator[tuple[str, Any]]:
-    """Yield the values at a path below, with their paths."""
+def _is_present(value: Any, names: tuple[str, ...]) -> bool:
+    for name in names:
+        if not isinstance(value, dict) or value.get(name) is None:
+            return False
+        value = value[name]
+    return True
+
+
+Reader = Callable[[Any, str], list[tuple[str, Any]]]
+"""Returns the values at a path below a value at a path, with their paths."""
+
+
+def _reader(steps: Sequence[str]) -> Reader:
+    """Return the reader of the values at a path; a missing field has none."""
     if not steps:
-        yield path, value
-        return
-    step, rest = steps[0], steps[1:]
-    if step == ITEMS:
-        for index, item in enumerate(value):
-            yield from _values(item, f"{path}[{index}]", rest)
-    elif step == VALUES:
-        for key, item in value.items():
-            yield from _values(item, f"{path}[{key}]", rest)
-    elif (member := value.get(step)) is not None:
-        yield from _values(member, _join(path, step), rest)
+        return lambda value, path: [(path, value)]
+    step, inner = steps[0], _reader(steps[1:])
+
+    def read_items(value: Any, path: str) -> list[tuple[str, Any]]:
+        items = enumerate(value)
+        return [found for index, item in items for found in inner(item, f"{path}[{index}]")]
+
+    def read_values(value: Any, path: str) -> list[tuple[str, Any]]:
+        members = value.items()
+        return [found for key, member in members for found in inner(member, f"{path}[{key}]")]
+
+    def read_member(value: Any, path: str) -> list[tuple[str, Any]]:
+        member = value.get(step)
+        return [] if member is None else inner(member, f"{path}.{step}" if path else step)
+
+    return {ITEMS: read_items, VALUES: read_values}.get(step, read_member)

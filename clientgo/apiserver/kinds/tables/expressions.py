@@ -17,6 +17,10 @@ NO_VALUE: Final = object()
 
 _ENVIRONMENT = Environment(dict.fromkeys(("self", "oldSelf", "object", "item"), DYN))
 _MEMBER = re.compile(r"(self|item)\.(\w+)")
+_FIELD = re.compile(r"\bself\.\??(\w+)")
+_OTHER_VARIABLE = re.compile(r"\b(oldSelf|object|item)\b|\bself\b(?!\.)")
+_MOST_VALUES = 256
+"""How many values of an expression of one field are remembered, such as those for images."""
 _READ = re.compile(r"\b(self|item)\.(\w+)(?!\w*\()")
 _MAY_BE_MISSING = re.compile(r"\|\||\bhas\(|[^.]\?|\.\?|\borValue\b|\bin\b")
 
@@ -26,6 +30,10 @@ class Expression:
 
     def __init__(self, source: str) -> None:
         self.source = source
+        fields = {*_FIELD.findall(source)}
+        only_one = len(fields) == 1 and not _OTHER_VARIABLE.search(source)
+        self._only_field = fields.pop() if only_one else None
+        self._of_text = functools.lru_cache(_MOST_VALUES)(self._evaluate_text)
         simple = _MEMBER.fullmatch(source)
         self._simple = simple.groups() if simple else None
         plain = not _MAY_BE_MISSING.search(source)
@@ -43,6 +51,17 @@ class Expression:
         if self._simple is not None:
             variable, name = self._simple
             return variables[variable].get(name, NO_VALUE)
+        if self._only_field is not None:
+            text = variables["self"].get(self._only_field)
+            if isinstance(text, str):
+                return self._of_text(text)
+        return self._evaluate(variables)
+
+    def _evaluate_text(self, text: str) -> Any:
+        """Return the value for a text in the only field; `_of_text` remembers it."""
+        return self._evaluate({"self": {self._only_field: text}, "item": None})
+
+    def _evaluate(self, variables: Mapping[str, Any]) -> Any:
         for names, variable in ((self._of_self, "self"), (self._of_item, "item")):
             if names:
                 value = variables[variable]

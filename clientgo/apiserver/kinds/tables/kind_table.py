@@ -30,7 +30,7 @@ type that the file or an included one has, the type's table applies::
           field: min                        # where the cause is, relative to self
           reason: Invalid                   # default; or Required, Forbidden, ...
           message: must not be greater than max
-          needs: min max                    # not evaluated if one of them is missing (or item.x)
+          needs: min max                    # not evaluated without them (paths, also item.x)
           unless: any                       # not evaluated if one of them is there
         - each: ports[]                     # evaluated for each `item` there
           rule: item.port != self.ownPort
