@@ -26,6 +26,7 @@ from clientgo.apiserver.faults.control import CONTROL_PATH, FaultControl
 from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.http.browser_check import BrowserCheck, Sender
 from clientgo.apiserver.http.messages import (
+    JSON,
     AnyResponse,
     Receive,
     Request,
@@ -35,6 +36,7 @@ from clientgo.apiserver.http.messages import (
     page_not_found,
     read_request,
 )
+from clientgo.apiserver.http.negotiation import plain_type
 from clientgo.apiserver.requests.attributes import attributes_of
 from clientgo.apiserver.requests.routing import answer_resource_request
 from clientgo.apiserver.resources.errors import (
@@ -88,7 +90,7 @@ class Application:
         except RequestError as error:
             if isinstance(error, AccessDeniedError):
                 self._remember(error.attributes)
-            answer = failure_response(error)
+            answer = failure_response(error, _media_type(scope))
         except RecursionError:
             answer = failure_response(bad_request("the object is nested too deep"))
         except Exception:
@@ -156,3 +158,12 @@ class Application:
             or answer_openid(self._state.authenticator.accounts, request)
             or page_not_found()
         )
+
+
+def _media_type(scope: Mapping[str, Any]) -> str:
+    """Return the media type of a failure: what the client accepts, or JSON."""
+    accept = next((value for name, value in scope["headers"] if name == b"accept"), b"")
+    try:
+        return plain_type(accept.decode("latin-1"))
+    except RequestError:
+        return JSON

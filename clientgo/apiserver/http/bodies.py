@@ -92,13 +92,18 @@ def decode_options(request: Request) -> dict[str, Any]:
     content_type = media_type(request)
     if content_type not in _ACCEPTED:
         raise unsupported_media_type(_ACCEPTED)
+    value: Any
     if content_type == PROTOBUF_TYPE:
         value = _parse_protobuf(request.body)
     else:
         parse = parse_yaml if content_type == YAML_TYPE else parse_json
         value, _ = parse(request.body, "")
+    if value is None:
+        value = {}
     if not isinstance(value, dict):
         raise bad_request("couldn't get version/kind; the body is not an object")
+    if str(value.get("apiVersion", "")).count("/") > 1:
+        raise bad_request(f"unexpected GroupVersion string: {value['apiVersion']}")
     kind = value.get("kind", "DeleteOptions")
     if kind != "DeleteOptions":
         version = value.get("apiVersion", "")
@@ -142,7 +147,7 @@ def parse_json(
     finder = _DuplicateFinder()
     try:
         value = json.loads(
-            body,
+            body.decode("utf-8", "replace"),  # as Go does; Python would guess other encodings
             object_pairs_hook=finder,
             parse_int=parse_int if _LONG_NUMBER.search(body) else None,
             parse_float=functools.partial(parse_float, whole=whole),
@@ -174,7 +179,7 @@ def _refuse_constant(text: str) -> Any:
 
 def _duplicate_paths(body: bytes) -> tuple[str, ...]:
     """Return the paths of duplicate fields, in a second and slower pass."""
-    tree = json.loads(body, object_pairs_hook=_Pairs)
+    tree = json.loads(body.decode("utf-8", "replace"), object_pairs_hook=_Pairs)
     found: list[str] = []
     _collect_duplicates(tree, "", found)
     return tuple(dict.fromkeys(found))

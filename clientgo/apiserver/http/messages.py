@@ -178,9 +178,9 @@ def page_not_found() -> Response:
     return text_response("404 page not found\n", 404)
 
 
-def failure_response(error: RequestError) -> Response:
+def failure_response(error: RequestError, media_type: str = JSON) -> Response:
     """Return the response to a request that failed."""
-    response = json_response(error.status(), error.code)
+    response = value_response(error.status(), media_type, error.code)
     response.headers += error.headers
     return response
 

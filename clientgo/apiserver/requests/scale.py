@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from clientgo.apiserver.http.bodies import decode_object
-from clientgo.apiserver.http.messages import AnyResponse, json_response
+from clientgo.apiserver.http.messages import AnyResponse, value_response
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.patching import is_apply, read_patch
 from clientgo.apiserver.requests.verbs import VerbCall, existing
@@ -40,7 +40,7 @@ async def get_scale(call: VerbCall) -> AnyResponse:
     if call.resource.is_custom and _find(obj, fields.spec_replicas) is None:
         path = ".".join(fields.spec_replicas)
         raise internal_error(f'the spec replicas field ".{path}" does not exist')
-    return json_response(scale)
+    return value_response(scale, call.representation.media_type)
 
 
 async def update_scale(call: VerbCall) -> AnyResponse:
@@ -102,7 +102,8 @@ async def _write(
     options = write_options(call.request, options_kind)
     outcome = await call.writer.update(call.target, scaled, options, "scale")
     [served] = await call.resource.served([outcome.stored])
-    return json_response(_scale_of(call, call.resource.decode(served), fields))
+    scale = _scale_of(call, call.resource.decode(served), fields)
+    return value_response(scale, call.representation.media_type)
 
 
 def _replicas_of(scale: Object) -> int | None:

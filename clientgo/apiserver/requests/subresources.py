@@ -18,7 +18,7 @@ from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.pod_logs import read_log
 from clientgo.apiserver.requests.request_info import RequestInfo
 from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
-from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Verb, VerbCall
+from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Verb, VerbCall, existing
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -94,6 +94,7 @@ async def _bind(call: VerbCall) -> AnyResponse:
 
 async def _refuse(call: VerbCall) -> AnyResponse:
     """Refuse: pods don't run here."""
+    await existing(call)
     message = f"{call.subresource} is not available: the embedded API server runs no pods"
     raise RequestError(501, "NotImplemented", message)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from clientgo.apiserver.http.bodies import decode_object, parse_yaml
-from clientgo.apiserver.http.messages import AnyResponse, Request, Response, json_response
+from clientgo.apiserver.http.messages import AnyResponse, Request, Response, value_response
 from clientgo.apiserver.http.negotiation import Representation
 from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.metadata import drop_duplicate_owners
@@ -250,7 +250,8 @@ async def delete(call: VerbCall) -> AnyResponse:
     result = await call.writer.delete(call.target, options)
     call.warnings.extend(result.warnings)
     if result.deleted and not call.resource.strategy.returns_deleted_object:
-        return json_response(_deleted_status(call.resource, call.name, result.stored.uid))
+        body = _deleted_status(call.resource, call.name, result.stored.uid)
+        return value_response(body, call.representation.media_type)
     accepted = not result.deleted and options.as_sent.get("orphanDependents") is False
     status = 202 if accepted else 200
     [served] = await call.resource.served([result.stored])

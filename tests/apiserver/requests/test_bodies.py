@@ -271,3 +271,29 @@ def test_the_type_of_a_patch_is_checked_first(api: Api) -> None:
 
     assert answer.status == 415
     assert api.call("PATCH", f"{CONFIGMAPS}/a", {}, "Application/Merge-Patch+JSON").status == 415
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"null", 200),
+        (b'{"kind":"DeleteOptions","apiVersion":"any/v1"}', 200),
+        (b'{"apiVersion":"a/b/c"}', 400),
+        (b'{"kind":"Pod"}', 400),
+        (b'{"dryRun":"All"}', 400),
+        (b"[]", 400),
+    ],
+)
+def test_the_options_of_a_deletion_are_read_leniently(api: Api, body: bytes, status: int) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+
+    assert api.call("DELETE", f"{CONFIGMAPS}/a", body).status == status
+
+
+def test_json_is_utf_8(api: Api) -> None:
+    text = '{"metadata":{"name":"a"},"data":{"k":"ü"}}'
+
+    for encoded in (text.encode("utf-16"), text.encode("utf-8-sig"), text.encode("utf-32")):
+        assert post(api, encoded, "application/json").status == 400
+    broken = text.encode().replace("ü".encode(), b"\xff")
+    assert post(api, broken, "application/json").body["data"] == {"k": "�"}

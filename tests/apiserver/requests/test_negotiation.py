@@ -102,3 +102,17 @@ def test_the_row_of_a_finished_pod_says_so(api: Api) -> None:
         assert row["conditions"] == [
             {"type": "Completed", "status": "True", "reason": phase, "message": message}
         ]
+
+
+def test_failures_and_statuses_have_the_media_type_that_is_accepted(api: Api) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+    yaml = {"Accept": "application/yaml"}
+
+    missing = api.call("GET", f"{CONFIGMAPS}/b", headers=yaml)
+    deleted = api.call("DELETE", f"{CONFIGMAPS}/a", headers=yaml)
+    table = get(api, f"{CONFIGMAPS}/b", "application/json;as=Table;v=v1;g=meta.k8s.io")
+
+    assert (missing.status, missing.headers["content-type"]) == (404, "application/yaml")
+    assert "reason: NotFound" in missing.body
+    assert "status: Success" in deleted.body
+    assert (table.status, table.body["kind"]) == (404, "Status")

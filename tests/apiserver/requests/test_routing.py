@@ -148,14 +148,20 @@ def test_clients_of_deprecated_kinds_are_warned(api: Api, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "subresource",
-    ["exec", "attach", "portforward", "log", "proxy", "proxy/index.html"],
+    "subresource", ["exec", "attach", "portforward", "proxy", "proxy/index.html"]
 )
 def test_what_needs_a_running_pod_says_why_it_is_missing(api: Api, subresource: str) -> None:
-    answer = api.call("GET", f"/api/v1/namespaces/default/pods/a/{subresource}")
+    pods = "/api/v1/namespaces/default/pods"
+    api.create(
+        pods,
+        {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+    )
+
+    answer = api.call("GET", f"{pods}/a/{subresource}")
 
     assert (answer.status, answer.body["reason"]) == (501, "NotImplemented")
     assert "runs no pods" in answer.body["message"]
+    assert api.call("GET", f"{pods}/b/{subresource}").status == 404
 
 
 def test_an_eviction_and_a_binding_are_of_the_pod_in_the_path(api: Api) -> None:
