@@ -28,7 +28,7 @@ REAL_SERVER_ERRORS = re.compile(
     "does not contain declared merge key|unknown patch type|"
     "unknown \\$patch directive|is a list, not|can't merge lists whose items are of|"
     "so it can't be merged|lacks its merge key|has no merge key|failed to create typed new object|"
-    "is impersonated without a user|content is not a list|"
+    "Object 'apiVersion' is missing|is impersonated without a user|content is not a list|"
     "Timeout: Too large resource version|"
     "failed calling webhook"
 )

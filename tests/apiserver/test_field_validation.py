@@ -127,3 +127,14 @@ def test_a_backend_outside_of_a_list_is_refused_by_its_own_path(api: Api) -> Non
     assert answer.status == 422
     [cause] = answer.body["details"]["causes"]
     assert cause["field"].startswith("spec.defaultBackend")
+
+
+@pytest.mark.parametrize("value", [[], {}, True, 1.5, 2**31])
+def test_a_number_or_text_is_nothing_else(api: Api, value: object) -> None:
+    """Found by random requests: a list was compared with a number."""
+    spec = {"selector": {"matchLabels": {"a": "b"}}, "minAvailable": value}
+    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+    answer = api.call("POST", budgets, {"metadata": {"name": "a"}, "spec": spec})
+
+    assert (answer.status, answer.body["reason"]) == (400, "BadRequest")

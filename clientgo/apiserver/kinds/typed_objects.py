@@ -55,6 +55,8 @@ def read_typed(obj: Object, openapi_type: OpenAPIType) -> tuple[Object, tuple[st
 
 def _read(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[str]) -> Any:
     match openapi_type.type:
+        case _ if openapi_type.node.get("format") == "int-or-string":
+            return _read_int_or_string(value, path)
         case "object":
             if not isinstance(value, dict):
                 raise _mismatch(value, path, "object")
@@ -229,8 +231,6 @@ _LINE_BREAKS = {ord("\r"): None, ord("\n"): None}
 
 def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
     if not isinstance(value, str):
-        if openapi_type.node.get("format") == "int-or-string" and isinstance(value, int):
-            return value  # type: ignore[return-value]  # declared as text, and either in fact
         raise _mismatch(value, path, "string")
     match openapi_type.node.get("format"):
         case "byte":
@@ -245,6 +245,16 @@ def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
                 return canonical_micro_time(value) if is_micro else canonical_time(value)
             except ValueError as error:
                 raise TypeMismatchError(f"parsing time in {path}: {error}") from error
+    return value
+
+
+def _read_int_or_string(value: Any, path: str) -> int | str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | WholeFloat) or not isinstance(value, int):
+        raise _mismatch(value, path, "int32")
+    if value not in _INTEGER_RANGES["int32"]:
+        raise TypeMismatchError(f"{path}: {value} is out of range of int32")
     return value
 
 

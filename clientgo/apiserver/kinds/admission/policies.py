@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from clientgo.apiserver.kinds.admission.selectors import selector_errors
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
 from clientgo.apiserver.resources.names import DNS_1035_LABEL, PATH_SEGMENT
 from clientgo.apiserver.storage.storage import Object
@@ -232,6 +233,7 @@ def _reference_errors(reference: Object, path: str) -> Iterator[FieldError]:
             yield FieldError.invalid(f"{path}.name", name, problem)
     elif selector is None:
         yield FieldError.required(path, "one of name or selector must be specified")
+    yield from selector_errors(reference, path, "selector")
     action = reference.get("parameterNotFoundAction")
     yield from _choice(action, ("Allow", "Deny"), f"{path}.parameterNotFoundAction")
 
@@ -291,6 +293,7 @@ def _unique_name(name: str, path: str, seen: set[str], prefix: str = "") -> Iter
 def _resources_errors(resources: Object, path: str) -> Iterator[FieldError]:
     policies = ("Equivalent", "Exact")
     yield from _choice(resources.get("matchPolicy"), policies, f"{path}.matchPolicy")
+    yield from selector_errors(resources, path, "namespaceSelector", "objectSelector")
     for field in ("resourceRules", "excludeResourceRules"):
         for index, rule in enumerate(resources.get(field, ())):
             yield from _rule_errors(rule, f"{path}.{field}[{index}]")

@@ -5,6 +5,7 @@ Upstream: ``pkg/apis/admissionregistration``.
 
 from __future__ import annotations
 
+from clientgo.apiserver.kinds.admission.selectors import selector_errors
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
@@ -46,6 +47,7 @@ def validate_webhooks(configuration: Object) -> list[FieldError]:
         seen.add(name)
         errors += _validate_client_config(webhook.get("clientConfig", {}), f"{path}.clientConfig")
         errors += _validate_choices(webhook, path)
+        errors += selector_errors(webhook, path, "namespaceSelector", "objectSelector")
         for position, condition in enumerate(webhook.get("matchConditions", ())):
             errors += _validate_condition(condition, f"{path}.matchConditions[{position}]")
     return errors
