@@ -93,6 +93,8 @@ def test_another_program_can_check_a_token_with_the_published_key(robot: Users) 
 
     assert part(token, 0) == {"alg": "ES256", "kid": key["kid"]}
     assert document["issuer"] == ISSUER
+    listed = set(robot.call("GET", "/").body["paths"])
+    assert {"/.well-known/openid-configuration", "/openid/v1/jwks"} <= listed
     assert document["jwks_uri"] == f"{robot.server.url}/openid/v1/jwks"
 
 

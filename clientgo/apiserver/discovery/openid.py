@@ -15,10 +15,12 @@ from clientgo.apiserver.resources.errors import method_not_allowed
 _DOCUMENT = "/.well-known/openid-configuration"
 _KEYS = "/openid/v1/jwks"
 
+OPENID_PATHS = (_DOCUMENT, _KEYS)
+
 
 def answer_openid(accounts: ServiceAccountTokens, request: Request) -> Response | None:
     """Answer the discovery document or the public keys; return None for another path."""
-    if request.path not in (_DOCUMENT, _KEYS):
+    if request.path not in OPENID_PATHS:
         return None
     if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()

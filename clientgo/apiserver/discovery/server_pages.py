@@ -12,6 +12,7 @@ import platform
 from collections.abc import Iterator
 from typing import Protocol
 
+from clientgo.apiserver.discovery.openid import OPENID_PATHS
 from clientgo.apiserver.http.messages import Request, Response, json_response, text_response
 from clientgo.apiserver.http.negotiation import plain_type
 from clientgo.apiserver.resources.errors import method_not_allowed
@@ -39,7 +40,7 @@ VERSION = {
     "platform": f"{platform.system().lower()}/{platform.machine()}",
 }
 
-_PAGES = ("/metrics", "/openapi/v2", "/openapi/v3", "/version")
+_PAGES = (*OPENID_PATHS, "/metrics", "/openapi/v2", "/openapi/v3", "/version")
 
 METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
