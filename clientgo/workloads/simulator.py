@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from clientgo.api.apps_v1 import ControllerRevision, ReplicaSet
 from clientgo.api.batch_v1 import Job
@@ -79,9 +79,7 @@ class WorkloadSimulator:
             cache_by_kind={Pod: CacheScope(copy="shared")},
             clock=clock,
         )
-        for kind in _OWNED:
-            self._manager.index(kind, OWNER, owner_uid)
-        self._manager.index(Pod, BY_NODE, node_of)
+        add_indexes(self._manager)
         for reconciler in reconcilers(rules, Randomness(seed)):
             self._manager.register(reconciler)
 
@@ -126,6 +124,19 @@ def simulate(server: EmbeddedAPIServer, **settings: Any) -> Iterator[WorkloadSim
             yield simulator
         finally:
             server.provide_logs(None)
+
+
+class _Indexed(Protocol):
+    """A manager, or the cache of one."""
+
+    def index(self, kind: Any, name: str, function: Any) -> None: ...
+
+
+def add_indexes(cached: _Indexed) -> None:
+    """Declare the indexes that the reconcilers read by."""
+    for kind in _OWNED:
+        cached.index(kind, OWNER, owner_uid)
+    cached.index(Pod, BY_NODE, node_of)
 
 
 def reconcilers(rules: Rules, randomness: Randomness) -> list[object]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.operator.client.differences import differences, patch_to
+from clientgo.operator.client.differences import difference, differences, patch_to
 
 
 @pytest.mark.parametrize(
@@ -44,3 +44,10 @@ def test_only_what_is_desired_and_not_empty_can_differ(
     """OP-CLI-08, OP-DEP-02, BP-29"""
     assert differences(actual, desired) == found
     assert patch_to(actual, desired) == patch
+
+
+def test_a_null_is_no_difference_to_an_absent_field() -> None:
+    there = {"status": {"conditions": [{"type": "Ready", "lastProbeTime": None}]}}
+
+    assert difference(there, {"status": {"conditions": [{"type": "Ready"}]}}) == {}
+    assert difference(there, {"status": {}}) == {"status": {"conditions": None}}

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientgo.meta import deep_copy, metadata_of, to_plain
+from clientgo.meta.decoding import without_nulls
 from clientgo.meta.patches import create_merge_patch
 
 
@@ -17,9 +18,20 @@ def merge_from(base: Any, changed: Any, *, optimistic: bool = False) -> dict[str
 
     With ``optimistic`` it applies only to the very version that ``base`` is.
     """
-    patch: Any = create_merge_patch(to_plain(base), to_plain(changed))
+    patch = difference(to_plain(base), to_plain(changed))
     if patch and optimistic:
         patch.setdefault("metadata", {})["resourceVersion"] = metadata_of(base).resource_version
+    return patch
+
+
+def difference(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+    """Return the merge patch between two JSON objects; a null is the same as an absent field.
+
+    API servers write nulls, for example into the conditions of pods.
+    """
+    patch: Any = create_merge_patch(there, wanted)
+    if patch:
+        patch = create_merge_patch(without_nulls(there), without_nulls(wanted))
     result: dict[str, Any] = patch
     return result
 

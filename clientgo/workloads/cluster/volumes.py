@@ -24,16 +24,20 @@ from clientgo.api.core_v1 import (
     Pod,
 )
 from clientgo.api.storage_v1 import StorageClass
-from clientgo.meta import ObjectMeta, ObjectName
+from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
 from clientgo.operator import Context, Result, controller, watch
+from clientgo.operator.client import ignore
 from clientgo.operator.mappers import MapContext
 from clientgo.text.quantities import parse_quantity
+from clientgo.workloads.controllers.pod_facts import FINISHED
 from clientgo.workloads.status_writes import write_status
 
+_CLAIM_PROTECTION: Final = "kubernetes.io/pvc-protection"
+_VOLUME_PROTECTION: Final = "kubernetes.io/pv-protection"
 _WAITS: Final = "WaitForFirstConsumer"
 
 
-def _claims_of_pod(_context: MapContext, pod: Any) -> Iterable[ObjectName]:
+def _claims_of_pod(_context: MapContext, pod: Any) -> list[ObjectName]:
     namespace = pod.metadata.namespace
     return [
         ObjectName(namespace, volume.persistent_volume_claim.claim_name)
@@ -76,7 +80,11 @@ class Volumes:
                 mine = volume
             else:
                 _release(ctx, volume)
-        if claim is None or claim.metadata.deletion_timestamp:
+        if claim is None:
+            return None
+        if claim.metadata.deletion_timestamp:
+            if not _is_used(ctx, claim):
+                _unprotect(ctx, claim, _CLAIM_PROTECTION)
             return None
         if mine is None:
             mine = _free_volume(claim, volumes) or self._provisioned(ctx, claim)
@@ -101,7 +109,11 @@ class Volumes:
 def _is_used(ctx: Context[Any], claim: PersistentVolumeClaim) -> bool:
     pods = ctx.client.list(Pod, namespace=claim.metadata.namespace)
     key = ObjectName.of(claim)
-    return any(key in list(_claims_of_pod(MapContext(ctx.primary, None), pod)) for pod in pods)
+    return any(
+        key in _claims_of_pod(MapContext(ctx.primary, None), pod)
+        for pod in pods
+        if pod.status.phase not in FINISHED
+    )
 
 
 def _free_volume(
@@ -180,9 +192,19 @@ def _bind(ctx: Context[Any], claim: PersistentVolumeClaim, volume: PersistentVol
     return Result.both(changed, optimistic=False)
 
 
+def _unprotect(ctx: Context[Any], obj: Any, finalizer: str) -> None:
+    """Let an object go that is not in use."""
+    if finalizer in obj.metadata.finalizers:
+        kept = [each for each in obj.metadata.finalizers if each != finalizer]
+        with ignore(NotFoundError):
+            ctx.client.patch(obj, {"metadata": {"finalizers": kept or None}})
+
+
 def _release(ctx: Context[Any], volume: PersistentVolume) -> None:
     """Delete a volume whose claim is gone, or keep it for a user to look at."""
     if volume.spec.persistent_volume_reclaim_policy == "Delete":
-        ctx.client.delete(volume)
+        if not volume.metadata.deletion_timestamp:
+            ctx.client.delete(volume)
+        _unprotect(ctx, volume, _VOLUME_PROTECTION)
     else:
         write_status(ctx.client, volume, PersistentVolumeStatus(phase="Released"))

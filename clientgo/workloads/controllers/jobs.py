@@ -59,7 +59,8 @@ class Jobs(Owner[Job]):
         reason, message = _failure(obj, status, active, len(failed), now)
         if is_complete:
             _end(status, "Complete", "SuccessCriteriaMet", "CompletionsReached", now)
-            status.completion_time = format_time(now)
+            if not (status.terminating or active):
+                status.completion_time = format_time(now)
             plan.delete = active
         elif reason:
             _end(status, "Failed", "FailureTarget", reason, now, message)
@@ -208,7 +209,8 @@ def _end(
     status: JobStatus, kind: str, before: str, reason: str, now: float, message: str = ""
 ) -> None:
     message = message or "Reached expected number of succeeded pods"
-    for each in (before, kind):
+    # What a Job comes to is said when it is decided, and once more when its last pod has ended.
+    for each in (before,) if status.terminating or status.active else (before, kind):
         _set(status, each, "True", reason, now, message)
     status.active, status.ready = None, 0
 

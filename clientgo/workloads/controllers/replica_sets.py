@@ -5,10 +5,14 @@ Upstream: ``pkg/controller/replicaset``.
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 from msgspec.structs import replace
 
 from clientgo.api.apps_v1 import ReplicaSet
 from clientgo.api.core_v1 import Pod
+from clientgo.meta import selector_from_object, to_plain
 from clientgo.operator import Context, controller
 from clientgo.workloads.controllers.owner import MODERATE, Owner, Plan, new_pod, wanted_replicas
 from clientgo.workloads.controllers.pod_facts import Availability, deletion_cost, is_active
@@ -19,6 +23,10 @@ class ReplicaSets(Owner[ReplicaSet]):
     """Creates pods that are missing, deletes those that are too many."""
 
     def plan(self, ctx: Context[ReplicaSet], obj: ReplicaSet, owned: list[Pod]) -> Plan:
+        selector = selector_from_object(to_plain(obj)["spec"]["selector"])
+        strays = [pod for pod in owned if not selector.matches(pod.metadata.labels)]
+        if strays:  # a user has changed their labels, to look at them
+            return Plan(changes=[(pod, _without_owner(pod, obj)) for pod in strays])
         active = [pod for pod in owned if is_active(pod)]
         missing = wanted_replicas(obj) - len(active)
         plan = Plan()
@@ -39,3 +47,8 @@ class ReplicaSets(Owner[ReplicaSet]):
             observed_generation=obj.metadata.generation,
         )
         return plan
+
+
+def _without_owner(pod: Pod, obj: ReplicaSet) -> dict[str, Any]:
+    kept = [each for each in pod.metadata.owner_references if each.uid != obj.metadata.uid]
+    return {"metadata": {"ownerReferences": msgspec.to_builtins(kept) or None}}

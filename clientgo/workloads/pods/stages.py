@@ -138,7 +138,7 @@ class Rule(_Part):
         try:
             parse_label_selector(self.labels)
         except SelectorError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(f"labels: {error}") from error
 
     def matches(self, pod: Pod, image: str | None = None) -> bool:
         """Return True if the rule is for a pod, or for one of its images."""
