@@ -9,13 +9,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from clientgo.cel import DYN, CelEvaluationError, Environment, Program
+if TYPE_CHECKING:  # slow to import, and not needed to start
+    from clientgo.cel import Environment, Program
 
 NO_VALUE: Final = object()
 
-_ENVIRONMENT = Environment(dict.fromkeys(("self", "oldSelf", "object", "item"), DYN))
 _MEMBER = re.compile(r"(self|item)\.(\w+)")
 _FIELD = re.compile(r"\bself\.\??(\w+)")
 _OTHER_VARIABLE = re.compile(r"\b(oldSelf|object|item)\b|\bself\b(?!\.)")
@@ -23,6 +23,20 @@ _MOST_VALUES = 256
 """How many values of an expression of one field are remembered, such as those for images."""
 _READ = re.compile(r"\b(self|item)\.(\w+)(?!\w*\()")
 _MAY_BE_MISSING = re.compile(r"\|\||\bhas\(|[^.]\?|\.\?|\borValue\b|\bin\b")
+
+
+@functools.cache
+def _environment() -> Environment:
+    from clientgo.cel import DYN, Environment
+
+    return Environment(dict.fromkeys(("self", "oldSelf", "object", "item"), DYN))
+
+
+@functools.cache
+def _failures() -> type[Exception]:
+    from clientgo.cel import CelEvaluationError
+
+    return CelEvaluationError
 
 
 class Expression:
@@ -44,7 +58,7 @@ class Expression:
     @functools.cached_property
     def program(self) -> Program:
         """The compiled expression."""
-        return _ENVIRONMENT.compile(self.source)
+        return _environment().compile(self.source)
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """Return the value, or `NO_VALUE` if the expression reads a missing field."""
@@ -70,5 +84,5 @@ class Expression:
                         return NO_VALUE
         try:
             return self.program.evaluate(variables)
-        except CelEvaluationError:
+        except _failures():
             return NO_VALUE

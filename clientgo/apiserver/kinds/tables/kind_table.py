@@ -58,8 +58,6 @@ from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
 
-import yaml
-
 from clientgo.apiserver.kinds.tables.formats import FORMATS
 
 FLAGS: Final = frozenset({"required", "immutable", "forbidden", "empty", "unique"})
@@ -170,6 +168,8 @@ def load_types(file: str) -> Mapping[str, Place]:
     Raises:
         TableError: the file has a mistake.
     """
+    import yaml  # slow to import, and not needed to start
+
     text = _DATA.joinpath(f"{file}.yaml").read_text(encoding="utf-8")
     document = yaml.load(text, yaml.CSafeLoader)
     types: dict[str, Place] = {}
