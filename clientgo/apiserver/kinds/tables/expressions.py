@@ -11,10 +11,12 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from clientgo.apiserver.kinds.tables.comparisons import MISSING, compile_comparison
+
 if TYPE_CHECKING:  # slow to import, and not needed to start
     from clientgo.cel import Environment, Program
 
-NO_VALUE: Final = object()
+NO_VALUE: Final = MISSING
 
 _MEMBER = re.compile(r"(self|item)\.(\w+)")
 _FIELD = re.compile(r"\bself\.\??(\w+)")
@@ -50,6 +52,7 @@ class Expression:
         self._of_text = functools.lru_cache(_MOST_VALUES)(self._evaluate_text)
         simple = _MEMBER.fullmatch(source)
         self._simple = simple.groups() if simple else None
+        self._comparison = compile_comparison(source)
         plain = not _MAY_BE_MISSING.search(source)
         reads = _READ.findall(source) if plain else []
         self._of_self = tuple(name for variable, name in reads if variable == "self")
@@ -65,6 +68,8 @@ class Expression:
         if self._simple is not None:
             variable, name = self._simple
             return variables[variable].get(name, NO_VALUE)
+        if self._comparison is not None:
+            return self._comparison(variables)
         if self._only_field is not None:
             text = variables["self"].get(self._only_field)
             if isinstance(text, str):
