@@ -30,6 +30,7 @@ import yaml
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.core_v1 import Namespace
 from clientgo.apiserver import Attributes, EmbeddedAPIServer
+from clientgo.certificates import write_private
 from clientgo.client import Client
 from clientgo.meta import AlreadyExistsError, APIResource, GroupVersion, ObjectMeta
 from clientgo.rest import load_config
@@ -176,7 +177,7 @@ class RBACServer:
         config["users"][0]["user"] = {"token": made["status"]["token"]}
         config["contexts"][0]["context"]["namespace"] = namespace
         path = self.server.kubeconfig.with_name(f"{namespace}-{name}.kubeconfig")
-        path.write_text(json.dumps(config), encoding="utf-8")
+        write_private(path, json.dumps(config).encode())
         return path
 
     @staticmethod

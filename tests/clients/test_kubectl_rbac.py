@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -23,14 +25,19 @@ ROBOT = "system:serviceaccount:default:robot"
 
 
 @pytest.fixture(scope="module")
-def kubectl(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Kubectl]:
-    """kubectl as the administrator; ``robot`` may list pods."""
+def server() -> Iterator[EmbeddedAPIServer]:
     with EmbeddedAPIServer(authorization="RBAC") as server:
-        kubectl = Kubectl(server.kubeconfig, tmp_path_factory.mktemp("home"))
-        kubectl("create", "serviceaccount", "robot")
-        kubectl("create", "role", "readers", "--verb=list", "--resource=pods")
-        kubectl("create", "rolebinding", "r", "--role=readers", "--serviceaccount=default:robot")
-        yield kubectl
+        yield server
+
+
+@pytest.fixture(scope="module")
+def kubectl(server: EmbeddedAPIServer, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    """kubectl as the administrator; ``robot`` may list pods."""
+    kubectl = Kubectl(server.kubeconfig, tmp_path_factory.mktemp("home"))
+    kubectl("create", "serviceaccount", "robot")
+    kubectl("create", "role", "readers", "--verb=list", "--resource=pods")
+    kubectl("create", "rolebinding", "r", "--role=readers", "--serviceaccount=default:robot")
+    return kubectl
 
 
 def test_a_token_acts_as_its_account(kubectl: Kubectl) -> None:
@@ -42,6 +49,18 @@ def test_a_token_acts_as_its_account(kubectl: Kubectl) -> None:
     assert kubectl(shown, "auth", "can-i", "list", "pods") == "yes\n"
     with pytest.raises(KubectlError, match=f'User "{ROBOT}" cannot list resource "secrets"'):
         kubectl(shown, "get", "secrets")
+
+
+def test_a_kubeconfig_with_a_certificate_acts_as_its_user(
+    server: EmbeddedAPIServer, tmp_path: Path
+) -> None:
+    path = tmp_path / "kubeconfig"
+    path.write_text(json.dumps(server.kubeconfig_of("jane", ["devs"])))
+
+    shown = Kubectl(path, tmp_path)("auth", "whoami", "-o", "yaml")
+
+    assert "username: jane" in shown
+    assert "- devs" in shown
 
 
 def test_the_rules_of_a_user_are_listed(kubectl: Kubectl) -> None:
