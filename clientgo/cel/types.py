@@ -12,6 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+_SHORT_NAMES = {
+    "null_type": "null",
+    "google.protobuf.Timestamp": "timestamp",
+    "google.protobuf.Duration": "duration",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class CelType:
@@ -24,8 +30,9 @@ class CelType:
     """True if the type is dynamic until another expression decides it."""
 
     def __str__(self) -> str:
+        """Return the type as error messages name it."""
         if not self.parameters:
-            return self.name
+            return _SHORT_NAMES.get(self.name, self.name)
         return f"{self.name}({', '.join(map(str, self.parameters))})"
 
 

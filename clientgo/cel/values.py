@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final
 
 from clientgo.cel import types
@@ -53,13 +53,30 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Timestamp:
-    """A point in time in nanoseconds since 1970."""
+    """A point in time in nanoseconds since 1970, and how far the zone it was written in is ahead.
+
+    The zone decides its text only; `offset` is in seconds.
+    """
 
     cel_type: ClassVar[CelType] = types.TIMESTAMP
     nanoseconds: int
+    offset: int = field(default=0, compare=False)
+
+    def __bool__(self) -> bool:
+        """Return False for the start of the year 1, which is the zero value of upstream."""
+        return self.nanoseconds != _TIMESTAMP_RANGE.start
 
     @classmethod
-    def checked(cls, nanoseconds: int) -> Timestamp:
+    def of_seconds(cls, seconds: int) -> Timestamp:
+        """Return the time that is so many seconds after 1970.
+
+        Raises:
+            CelEvaluationError: it is not in the years 1 to 9999.
+        """
+        return cls.checked(seconds * _SECOND)
+
+    @classmethod
+    def checked(cls, nanoseconds: int, offset: int = 0) -> Timestamp:
         """Return a time.
 
         Raises:
@@ -67,7 +84,7 @@ class Timestamp:
         """
         if nanoseconds not in _TIMESTAMP_RANGE:
             raise CelEvaluationError("timestamp overflow")
-        return cls(nanoseconds)
+        return cls(nanoseconds, offset)
 
     @classmethod
     def parse(cls, text: str) -> Timestamp:
@@ -82,7 +99,17 @@ class Timestamp:
         zone = "+00:00" if match[3] in "Zz" else match[3]
         moment = datetime.datetime.fromisoformat(match[1].upper() + zone)
         seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
-        return cls.checked(seconds * _SECOND + int((match[2] or "0").ljust(9, "0")))
+        offset = moment.utcoffset() or datetime.timedelta()
+        nanoseconds = seconds * _SECOND + int((match[2] or "0").ljust(9, "0"))
+        return cls.checked(nanoseconds, int(offset.total_seconds()))
+
+    def later(self, nanoseconds: int) -> Timestamp:
+        """Return the time that is so much later, in the same zone.
+
+        Raises:
+            CelEvaluationError: it is not in the years 1 to 9999.
+        """
+        return self.checked(self.nanoseconds + nanoseconds, self.offset)
 
     def in_zone(self, zone: datetime.tzinfo = datetime.UTC) -> datetime.datetime:
         """Return the calendar time, cut to seconds."""
@@ -96,7 +123,9 @@ class Timestamp:
 
     def __str__(self) -> str:
         fraction = f".{self.fraction:09}".rstrip("0") if self.fraction else ""
-        return f"{self.in_zone():%Y-%m-%dT%H:%M:%S}{fraction}Z"
+        local = self.in_zone(datetime.timezone(datetime.timedelta(seconds=self.offset)))
+        zone = local.isoformat()[-6:] if self.offset else "Z"
+        return f"{local.replace(tzinfo=None).isoformat()}{fraction}{zone}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,12 @@ PROBLEMS = [
         "found no matching overload for 'sign' applied to 'kubernetes.Quantity.()'",
     ),
     ("self.n + 'a'", "found no matching overload for '_+_' applied to '(int, string)'"),
+    ("self.s == null", "found no matching overload for '_==_' applied to '(string, null)'"),
+    (
+        "timestamp('2024-01-02T03:04:05Z') == [duration('1s')]",
+        "found no matching overload for '_==_' applied to '(timestamp, list(duration))'",
+    ),
+    ("timestamp(-62135596801)", "invalid timestamp argument"),
     ("self.n == 'a'", "found no matching overload for '_==_' applied to '(int, string)'"),
     ("self.n == 1.0", "found no matching overload for '_==_' applied to '(int, double)'"),
     ("self.n < 'a'", "found no matching overload for '_<_' applied to '(int, string)'"),

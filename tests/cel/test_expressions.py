@@ -127,6 +127,11 @@ TRUE = [
     "type(timestamp('2024-01-02T03:04:05Z')) == google.protobuf.Timestamp",
     # time
     "timestamp('2024-01-02T03:04:05.5Z').getMilliseconds() == 500",
+    "duration('1h2m3s4ms').getMilliseconds() == 3723004",
+    "string(timestamp('2024-01-02T05:04:05+02:00') + duration('1h')).endsWith('06:04:05+02:00')",
+    "timestamp('2024-01-02T05:04:05+02:00') == timestamp('2024-01-02T03:04:05Z')",
+    "optional.ofNonZeroValue(timestamp('0001-01-01T00:00:00Z')) == optional.none()",
+    "optional.ofNonZeroValue(timestamp('1970-01-01T00:00:00Z')).hasValue()",
     "timestamp('2024-01-02T03:04:05Z').getFullYear() == 2024",
     "timestamp('2024-03-01T00:00:00Z').getMonth() == 2",
     "timestamp('2024-03-01T00:00:00Z').getDayOfYear() == 60",
@@ -138,7 +143,7 @@ TRUE = [
     "timestamp('2024-01-02T03:04:05Z') - timestamp('2024-01-02T03:04:04Z') == duration('1s')",
     "duration('90m').getHours() == 1 && duration('-90m').getMinutes() == -90",
     "string(duration('1h0.5s')) == '3600.5s' && duration('1m') < duration('1h')",
-    "string(timestamp('2024-01-02T05:04:05+02:00')) == '2024-01-02T03:04:05Z'",
+    "string(timestamp('2024-01-02T05:04:05+02:00')) == '2024-01-02T05:04:05+02:00'",
     "int(timestamp('1970-01-01T00:00:10Z')) == 10",
     # optionals
     "object.?spec.?missing.orValue(5) == 5 && object.?spec.?n.orValue(5) == 3",

@@ -223,24 +223,77 @@ def test_values_are_of_the_type_that_the_schema_says() -> None:
 @pytest.mark.parametrize(
     ("schema", "expression"),
     [
-        (STRING, "self.v.startsWith('a')"),
-        (STRING, "size(self.v) > 0"),
-        (STRING, "self.v.replace('a', 'b', 1) == 'a'"),
-        ({**STRING, "format": "date-time"}, "self.v.getHours() == 1"),
-        ({**STRING, "format": "duration"}, "self.v + self.v == self.v"),
-        (INTEGER, "self.v + 1 == 2"),
-        ({"type": "boolean"}, "!self.v"),
-        ({"type": "object", "additionalProperties": STRING}, "'a' in self.v"),
+        (STRING, "self.v[0].startsWith('a')"),
+        (STRING, "size(self.v[0]) > 0"),
+        (STRING, "self.v[0].replace('a', 'b', 1) == 'a'"),
+        ({**STRING, "format": "date-time"}, "self.v[0].getHours() == 1"),
+        ({**STRING, "format": "duration"}, "self.v[0] + self.v[0] == self.v[0]"),
+        (INTEGER, "self.v[0] + 1 == 2"),
+        ({"type": "boolean"}, "!self.v[0]"),
+        ({"type": "object", "additionalProperties": STRING}, "'a' in self.v[0]"),
     ],
 )
 def test_a_null_is_no_argument_of_a_function(schema: dict[str, Any], expression: str) -> None:
-    nullable = schema_of(
-        spec_with(rule(expression), v={**schema, "nullable": True, "maxLength": 9})
-    )
+    items = {**schema, "nullable": True, "maxLength": 9}
+    nullable = schema_of(spec_with(rule(expression), v={"type": "array", "items": items}))
 
-    (problem,) = problems(nullable, {"v": None})
+    (problem,) = problems(nullable, {"v": [None]})
 
     assert "'no such overload': call arguments did not match" in problem
+
+
+def test_a_field_that_is_null_is_absent() -> None:
+    nullable = {**STRING, "nullable": True}
+    absent = schema_of(spec_with(rule("!has(self.v)"), v=nullable))
+    assert problems(absent, {"v": None}) == []
+
+    read = schema_of(spec_with(rule("self.v == 'a'"), v=nullable))
+    (problem,) = problems(read, {"v": None})
+    assert "no such key: v" in problem
+
+
+def test_objects_are_equal_if_their_unknown_fields_are() -> None:
+    open_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    items = {"type": "array", "items": open_object, "maxItems": 2}
+    schema = schema_of(spec_with(rule("self.v[0] == self.v[1]"), v=items))
+
+    assert problems(schema, {"v": [{"a": 1}, {"a": 1}]}) == []
+    assert len(problems(schema, {"v": [{"a": 1}, {"a": 2}]})) == 1
+
+
+def test_items_of_a_keyed_list_are_found_by_keys_that_no_expression_can_name() -> None:
+    item = {"type": "object", "properties": {"k!": STRING}, "required": ["k!"]}
+    keyed = {"type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k!"]}
+    lists = {"type": "array", "items": {**keyed, "items": item, "maxItems": 2}, "maxItems": 2}
+    schema = schema_of(spec_with(rule("self.v[0] == self.v[1]"), v=lists))
+
+    assert problems(schema, {"v": [[{"k!": "a"}, {"k!": "b"}], [{"k!": "b"}, {"k!": "a"}]]}) == []
+    assert len(problems(schema, {"v": [[{"k!": "a"}], [{"k!": "b"}]]})) == 1
+
+
+@pytest.mark.parametrize("name", ["namespace", "if", "as", "for", "package", "while", "self"])
+def test_reserved_words_are_field_names_after_a_dot(name: str) -> None:
+    schema = schema_of(spec_with(rule(f"has(self.{name}) && self.{name} == 1"), **{name: INTEGER}))
+    assert problems(schema, {name: 1}) == []
+
+
+@pytest.mark.parametrize("name", ["true", "false", "null", "in"])
+def test_words_of_the_grammar_are_no_field_names(name: str) -> None:
+    (problem,) = refusal(spec_with(rule(f"self.{name} == 1"), **{name: INTEGER}))
+    assert "Syntax error" in problem
+
+
+def test_an_embedded_resource_that_declares_its_header_shows_it() -> None:
+    metadata = {"type": "object", "properties": {"name": STRING, "namespace": STRING}}
+    embedded = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "properties": {"kind": STRING, "apiVersion": STRING, "metadata": metadata},
+    }
+    schema = schema_of(spec_with(rule("self.v.metadata.namespace == 'a'"), v=embedded))
+    resource = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "a"}}
+
+    assert problems(schema, {"v": resource}) == []
 
 
 def test_sets_and_keyed_lists_compare_without_order() -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from clientgo.cel.errors import CelEvaluationError
 from clientgo.cel.library.formatting import literal_problem
 from clientgo.cel.syntax.nodes import ListLiteral, Literal, Node
 from clientgo.cel.types import CelType
@@ -35,7 +36,11 @@ Problem = tuple[str, Node | None]
 Check = Callable[[CheckedCall], Problem | None]
 
 
-def _literal(name: str, parse: Callable[[str], object]) -> Check:
+def _literal(
+    name: str, parse: Callable[[str], object], read: Callable[[int], object] = int
+) -> Check:
+    """Return a check of a literal: `parse` raises for a wrong text, `read` for a number."""
+
     def check(call: CheckedCall) -> Problem | None:
         if not call.arguments or not isinstance(call.arguments[0], Literal):
             return None
@@ -43,7 +48,9 @@ def _literal(name: str, parse: Callable[[str], object]) -> Check:
         try:
             if isinstance(value, str):
                 parse(value)
-        except ValueError:
+            elif isinstance(value, int):
+                read(value)
+        except (ValueError, CelEvaluationError):
             return f"invalid {name} argument", call.arguments[0]
         return None
 
@@ -73,7 +80,7 @@ def _format(call: CheckedCall) -> Problem | None:
 
 CHECKS: Mapping[str, Check] = {
     "duration": _literal("duration", lambda text: Duration(parse_go_duration(text))),
-    "timestamp": _literal("timestamp", Timestamp.parse),
+    "timestamp": _literal("timestamp", Timestamp.parse, Timestamp.of_seconds),
     "matches": _literal("matches", compile_go_regexp),
     "find": _pattern,
     "findAll": _pattern,

@@ -152,6 +152,6 @@ OVERLOADS: tuple[Overload, ...] = (
     function("duration", [STRING], DURATION, _parse_duration),
     function("duration", [DURATION], DURATION, _same),
     function("timestamp", [STRING], TIMESTAMP, _parse_timestamp),
-    function("timestamp", [INT], TIMESTAMP, lambda seconds: Timestamp.checked(seconds * 10**9)),
+    function("timestamp", [INT], TIMESTAMP, Timestamp.of_seconds),
     function("timestamp", [TIMESTAMP], TIMESTAMP, _same),
 )

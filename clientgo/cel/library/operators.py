@@ -25,7 +25,6 @@ from clientgo.cel.types import (
 )
 from clientgo.cel.values import (
     Duration,
-    Timestamp,
     Uint,
     checked_int,
     checked_uint,
@@ -107,13 +106,13 @@ OVERLOADS: tuple[Overload, ...] = (
         "_+_",
         [TIMESTAMP, DURATION],
         TIMESTAMP,
-        lambda moment, span: Timestamp.checked(moment.nanoseconds + span.nanoseconds),
+        lambda moment, span: moment.later(span.nanoseconds),
     ),
     function(
         "_+_",
         [DURATION, TIMESTAMP],
         TIMESTAMP,
-        lambda span, moment: Timestamp.checked(moment.nanoseconds + span.nanoseconds),
+        lambda span, moment: moment.later(span.nanoseconds),
     ),
     function("_-_", [INT, INT], INT, lambda left, right: checked_int(left - right)),
     function("_-_", [UINT, UINT], UINT, lambda left, right: checked_uint(left - right)),
@@ -134,7 +133,7 @@ OVERLOADS: tuple[Overload, ...] = (
         "_-_",
         [TIMESTAMP, DURATION],
         TIMESTAMP,
-        lambda moment, span: Timestamp.checked(moment.nanoseconds - span.nanoseconds),
+        lambda moment, span: moment.later(-span.nanoseconds),
     ),
     function("_*_", [INT, INT], INT, lambda left, right: checked_int(left * right)),
     function("_*_", [UINT, UINT], UINT, lambda left, right: checked_uint(left * right)),

@@ -10,7 +10,7 @@ from clientgo.cel.values import ABSENT, Optional
 
 
 def _of_non_zero(value: Any) -> Optional:
-    # Python's truth is the same as CEL's non-zero value.
+    # Python's truth is the same as CEL's non-zero value, also for times and spans.
     return Optional(value) if value else ABSENT
 
 

@@ -28,6 +28,7 @@ _UNITS = {
     "getHours": 3600 * 10**9,
     "getMinutes": 60 * 10**9,
     "getSeconds": 10**9,
+    "getMilliseconds": 10**6,
 }
 
 
@@ -72,5 +73,4 @@ OVERLOADS: tuple[Overload, ...] = (
     method("getMilliseconds", TIMESTAMP, [], INT, _timestamp_milliseconds),
     method("getMilliseconds", TIMESTAMP, [STRING], INT, _timestamp_milliseconds),
     *(method(name, DURATION, [], INT, _whole(unit)) for name, unit in _UNITS.items()),
-    method("getMilliseconds", DURATION, [], INT, lambda span: _whole(10**6)(span) % 1000),
 )

@@ -145,7 +145,7 @@ class _Parser:
         if operator is None:
             return self._member()
         if operator.value == "-" and self._token.kind in (TokenKind.INT, TokenKind.FLOAT):
-            return self._member(negative=True)
+            return self._member(operator)
         repeated = 1
         while self._accept(operator.value):
             repeated += 1
@@ -155,8 +155,8 @@ class _Parser:
         name = "!_" if operator.value == "!" else "-_"
         return Call(operator.offset, name, (operand,))
 
-    def _member(self, *, negative: bool = False) -> Node:
-        operand = self._primary(negative=negative)
+    def _member(self, minus: Token | None = None) -> Node:
+        operand = self._primary(minus)
         while True:
             if dot := self._accept("."):
                 optional = self._accept("?") is not None
@@ -197,10 +197,10 @@ class _Parser:
         self._expect(closing)
         return tuple(arguments)
 
-    def _primary(self, *, negative: bool) -> Node:
+    def _primary(self, minus: Token | None = None) -> Node:
         token = self._next()
         if token.kind in _LITERALS:
-            return self._literal(token, negative=negative)
+            return self._literal(token, minus)
         if token.kind is TokenKind.NAME and token.value != "in":
             return self._name(token)
         match token.value if token.kind is TokenKind.SYMBOL else None:
@@ -213,16 +213,16 @@ class _Parser:
             case "{":
                 return self._map(token.offset)
             case "." if self._token.kind is TokenKind.NAME:
-                name = self._primary(negative=False)
+                name = self._primary()
                 return replace(name, absolute=True) if isinstance(name, Identifier) else name
         self._position -= 1
         raise self._unexpected(_OPERAND_EXPECTED)
 
-    def _literal(self, token: Token, *, negative: bool) -> Node:
-        value = -token.value if negative else token.value
+    def _literal(self, token: Token, minus: Token | None) -> Node:
+        value = token.value if minus is None else -token.value
         if token.kind is TokenKind.INT and value not in INT_RANGE:
             raise CelCompileError(f"invalid int literal: {value}", self._source, token.offset)
-        return Literal(token.offset, value, _LITERALS[token.kind])
+        return Literal((minus or token).offset, value, _LITERALS[token.kind])
 
     def _name(self, token: Token) -> Node:
         if token.value in _CONSTANTS:

@@ -35,8 +35,8 @@ _RESERVED = frozenset(
     {"true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function"}
     | {"if", "import", "let", "loop", "package", "namespace", "return", "var", "void", "while"}
 )
-_READABLE_AS_WRITTEN = frozenset({"namespace"})
-"""Reserved words that an expression can write escaped or as they are."""
+_READABLE_AS_WRITTEN = _RESERVED - {"true", "false", "null", "in"}
+"""Reserved words that are names after a dot: expressions can write them escaped or as they are."""
 _ESCAPES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
 _ESCAPED = re.compile(r"__|[./-]")
 _ESCAPABLE = re.compile(r"[A-Za-z_./-][A-Za-z0-9_./-]*")
@@ -57,6 +57,14 @@ def escape(name: str) -> str | None:
     if _ESCAPABLE.fullmatch(name) is None:
         return None
     return _ESCAPED.sub(lambda match: _ESCAPES[match[0]], name)
+
+
+def _hidden(name: str) -> str:
+    """Return where a converted object has a member that no expression can name.
+
+    Such members decide if objects are equal.
+    """
+    return f".{name}"
 
 
 def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None:
@@ -87,7 +95,14 @@ def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None
 
 
 def with_names(schema: JSONSchema) -> JSONSchema:
-    """Return the schema of a resource with the fields that are always visible."""
+    """Return the schema of a resource with the fields that are always visible.
+
+    A schema that specifies all of them stays as it is.
+    """
+    declared = schema.properties.get("metadata", JSONSchema())
+    texts = [schema.properties.get(name, JSONSchema()).type for name in ("kind", "apiVersion")]
+    if texts == ["string", "string"] and declared.type == "object" and declared.properties:
+        return schema
     metadata = JSONSchema(type="object", properties={"name": _TEXT, "generateName": _TEXT})
     named = {"kind": _TEXT, "apiVersion": _TEXT, "metadata": metadata}
     return msgspec.structs.replace(schema, properties={**schema.properties, **named})
@@ -107,7 +122,7 @@ def _declare_list(schema: JSONSchema) -> Declared | None:
     if schema.list_type == "set":
         wrap = lambda value: SetList(items_of(value))  # noqa: E731
     elif schema.list_type == "map":
-        names = tuple(escape(name) or name for name in schema.list_map_keys)
+        names = tuple(escape(name) or _hidden(name) for name in schema.list_map_keys)
         wrap = lambda value: KeyedList(items_of(value), names)  # noqa: E731
     return Declared(types.list_of(declared.type), _nullable(wrap))
 
@@ -138,7 +153,9 @@ def _declare_object(schema: JSONSchema) -> Declared:
         result = {}
         for name, member in value.items():
             known = converters.get(name)
-            if known is not None:
+            if known is None:
+                result[_hidden(name)] = member
+            elif member is not None:  # a field that is null is absent
                 names, convert_member = known
                 result.update(dict.fromkeys(names, convert_member(member)))
         return result
