@@ -245,6 +245,19 @@ def test_an_apply_that_creates_needs_the_verb_create_too(users: Users) -> None:
     assert answer.status in (200, 409)
 
 
+def test_an_update_that_creates_needs_the_verb_create_too(users: Users) -> None:
+    users.grant("updaters", rule("update", "services"), user="jane")
+    path = "/api/v1/namespaces/default/services"
+    service = {"metadata": {"name": "web"}, "spec": {"ports": [{"port": 80}]}}
+
+    refused = users.call("PUT", f"{path}/web", service, user="jane")
+    assert refused.status == 403
+    assert 'cannot create resource "services"' in refused.body["message"]
+
+    users.create(path, service)
+    assert users.call("PUT", f"{path}/web", service, user="jane").status == 200
+
+
 def test_the_server_remembers_what_it_refused_once(users: Users) -> None:
     for _ in range(2):
         users.call("GET", PODS, user="jane")

@@ -285,14 +285,18 @@ class ObjectWriter:
                     f"uid mismatch: the provided object specified uid {uid}, "
                     "and no existing object was found",
                 )
-            self._check_may_create(target, options.user)
+            self.check_may_create(target, options.user)
             obj = await self._run(options.work_size, merge, None)
             obj["metadata"].pop("resourceVersion", None)
             result = await self.create(resource, target.namespace, obj, options, applied=True)
         return result
 
-    def _check_may_create(self, target: Target, user: User) -> None:
-        """Refuse an apply that creates, if its user may not create."""
+    def check_may_create(self, target: Target, user: User) -> None:
+        """Check that the user of an update or apply that creates may create.
+
+        Raises:
+            RequestError: 403.
+        """
         resource = target.resource
         wanted = Attributes(
             user,

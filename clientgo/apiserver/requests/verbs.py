@@ -157,6 +157,7 @@ async def update(call: VerbCall) -> AnyResponse:
         return copied
 
     if _creates(call):
+        call.writer.check_may_create(call.target, options.user)
         if uid := obj["metadata"].get("uid", ""):
             why = f"Precondition failed: UID in precondition: {uid}, UID in object meta: "
             raise conflict(call.resource, call.name, why)
