@@ -100,3 +100,15 @@ def test_a_complete_job_says_when_it_started_and_ended() -> None:
     ]
     new["status"]["startTime"] = new["status"]["completionTime"] = "2024-01-02T03:04:05Z"
     assert JOBS.validate_status_update(new, old) == []
+
+
+def test_a_failure_policy_names_containers_and_ordered_codes() -> None:
+    codes = {"operator": "In", "values": [2, 0], "containerName": "other"}
+    policy = {"rules": [{"action": "FailIndex", "onExitCodes": codes}]}
+    path = "spec.podFailurePolicy.rules[0]"
+    assert causes(job(podFailurePolicy=policy)) == [
+        (f"{path}.action", "Invalid"),
+        (f"{path}.onExitCodes.containerName", "Invalid"),
+        (f"{path}.onExitCodes.values", "Invalid"),
+        (f"{path}.onExitCodes.values[1]", "Invalid"),
+    ]

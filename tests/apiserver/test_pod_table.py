@@ -219,3 +219,16 @@ def test_a_template_may_not_restart_otherwise_than_always() -> None:
     for kind in ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"):
         expected = [("spec.template.spec.restartPolicy", "NotSupported")]
         assert causes("apps/v1", kind, spec) == expected
+
+
+def test_a_replication_controller_needs_labels_or_a_selector() -> None:
+    pod_spec = {"containers": [{"name": "c", "image": "i"}]}
+    assert causes("v1", "ReplicationController", {"template": {"spec": pod_spec}}) == [
+        ("spec.selector", "Required")
+    ]
+    labelled = {"metadata": {"labels": {"a": "b"}}, "spec": pod_spec}
+    assert causes("v1", "ReplicationController", {"template": labelled}) == []
+    other = {"template": labelled, "selector": {"a": "c"}}
+    assert causes("v1", "ReplicationController", other) == [
+        ("spec.template.metadata.labels", "Invalid")
+    ]

@@ -147,3 +147,28 @@ def test_duplicates_and_fractions_of_bytes_are_warned_of() -> None:
         "spec.containers[1].ports[0]",
         "spec.containers[1].ports[0]",
     ]
+
+
+def test_an_ended_container_does_not_run_again_unless_the_pod_restarts_it() -> None:
+    def with_state(policy: str, **state: Any) -> dict[str, Any]:
+        obj = pod(restartPolicy=policy)
+        obj["status"]["containerStatuses"] = [{"name": "c", "state": state}]
+        return obj
+
+    for policy, code, refused in (
+        ("Always", 0, False),
+        ("OnFailure", 1, False),
+        ("OnFailure", 0, True),
+        ("Never", 1, True),
+    ):
+        old = with_state(policy, terminated={"exitCode": code})
+        errors = PODS.validate_status_update(with_state(policy, running={}), old)
+        expected = ["status.containerStatuses[0].state"] if refused else []
+        assert [error.field for error in errors] == expected
+
+
+def test_custom_conditions_have_qualified_names() -> None:
+    new = pod()
+    new["status"]["conditions"] = [{"type": "Ready"}, {"type": "example.com/a"}, {"type": "a b"}]
+    errors = PODS.validate_status_update(new, pod())
+    assert [error.field for error in errors] == ["metadata.conditions[2].Type"]

@@ -10,13 +10,14 @@ Upstream: ``pkg/registry/core/pod/strategy.go`` and ``pkg/apis/core/validation``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take, text_fields
 from clientgo.apiserver.kinds.pod_warnings import pod_warnings
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.json_values import copy_json
+from clientgo.meta.selectors import label_key_problems
 from clientgo.schema.field_errors import FieldError
 from clientgo.text.quantities import parse_quantity
 
@@ -118,6 +119,28 @@ class PodStrategy(StatusStrategy):
         """Return the changes of fields that may not change."""
         return _change_errors(new["spec"], old["spec"])
 
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of a status; ended containers stay so unless the pod restarts them."""
+        errors = super().validate_status_update(new, old)
+        status, before = new.get("status", {}), old.get("status", {})
+        for index, condition in enumerate(status.get("conditions") or ()):
+            if condition["type"] not in _SYSTEM_CONDITIONS:
+                path = f"metadata.conditions[{index}].Type"  # as upstream
+                errors += [
+                    FieldError.invalid(path, condition["type"], problem)
+                    for problem in label_key_problems(condition["type"])
+                ]
+        policy = old["spec"].get("restartPolicy")
+        for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
+            ephemeral = field.startswith("ephemeral")
+            errors += _restarted(
+                status.get(field) or (),
+                before.get(field) or (),
+                "Never" if ephemeral else policy,
+                f"status.{field}",
+            )
+        return errors
+
     def validate_subresource_update(
         self, subresource: str, new: Object, old: Object
     ) -> list[FieldError]:
@@ -134,6 +157,26 @@ class PodStrategy(StatusStrategy):
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Return what is accepted and probably wrong."""
         return pod_warnings(new["spec"], "spec") if old is None else []
+
+
+_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
+
+
+def _restarted(
+    new: Sequence[Object], old: Sequence[Object], policy: str | None, path: str
+) -> list[FieldError]:
+    """Return the containers that run again although the policy does not restart them."""
+    if policy == "Always":
+        return []
+    running = {item["name"] for item in new if "terminated" not in item.get("state", {})}
+    detail = "may not be transitioned to non-terminated state"
+    return [
+        FieldError.forbidden(f"{path}[{index}].state", detail)
+        for index, item in enumerate(old)
+        if (ended := item.get("state", {}).get("terminated")) is not None
+        and not (policy == "OnFailure" and ended.get("exitCode"))
+        and item["name"] in running
+    ]
 
 
 def _containers(spec: Object) -> Iterator[Object]:

@@ -71,7 +71,17 @@ async def _bind(call: VerbCall) -> AnyResponse:
     if not node:
         raise internal("target.name: Required value")
 
+    kind = (binding.get("target") or {}).get("kind", "")
+    if kind not in ("", "Node"):
+        raise internal(f'target.kind: Unsupported value: "{kind}": supported values: "Node"')
+
     def assigned(pod: Object) -> Object:
+        if pod["metadata"].get("deletionTimestamp"):
+            why = f"pod {call.name} is being deleted, cannot be assigned to a host"
+            raise conflict(call.resource, call.name, why)
+        if pod["spec"].get("schedulingGates"):
+            why = f"pod {call.name} has non-empty .spec.schedulingGates"
+            raise conflict(call.resource, call.name, why)
         if current := pod["spec"].get("nodeName"):
             raise conflict(call.resource, call.name, f"the pod is already assigned to {current}")
         pod["spec"]["nodeName"] = node

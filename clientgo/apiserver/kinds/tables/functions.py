@@ -179,10 +179,18 @@ def _windows_fields(spec: Any, path: str) -> list[FieldError]:
     return [FieldError.forbidden(field, f"cannot be set for a {system} pod") for field in found]
 
 
+def _map_matches_template(spec: Any, path: str) -> list[FieldError]:
+    """Check that a selector that is a map, if it is not empty, selects the pods of the template."""
+    if not spec.get("selector") or not spec.get("template"):
+        return []
+    return _selector_matches_template(spec, path)
+
+
 FUNCTIONS: Final[Mapping[str, Check]] = {
     **CLUSTER_FUNCTIONS,
     "env-field": _field_path(_ENV_FIELDS),
     "label-selector": _label_selector,
+    "map-matches-template": _map_matches_template,
     "readable-selector-matches-template": _readable_selector_matches_template,
     "resource-field": _resource_field,
     "resource-requirements": _resource_requirements,
