@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,11 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.cluster import Cluster
+from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.objects.decoding import read_object
+from clientgo.apiserver.objects.options import WriteOptions
+from clientgo.apiserver.resources.errors import RequestError
 from tests.apiserver.http_api import Api
 
 SERVICES = "/api/v1/namespaces/default/services"
@@ -214,3 +220,30 @@ def test_a_local_load_balancer_has_a_health_check(api: Api) -> None:
     assert spec["healthCheckNodePort"] not in _node_ports(spec)
     assert kept["healthCheckNodePort"] == spec["healthCheckNodePort"]
     assert "healthCheckNodePort" not in without
+
+
+def test_two_services_that_are_created_at_a_time_do_not_share_an_address() -> None:
+    """Both are admitted before one is stored, as while a webhook is called."""
+
+    async def create(cluster: Cluster, name: str) -> str:
+        services = cluster.state.registry.find("", "v1", "services")
+        assert services is not None
+        obj, _ = read_object(services, _named(name, clusterIP="10.96.0.7"))
+        try:
+            await cluster.writer.create(services, "default", obj, WriteOptions())
+        except RequestError as error:
+            return str(error.code)
+        return "created"
+
+    async def run() -> list[str]:
+        cluster = Cluster()
+        await cluster.begin("127.0.0.1", 443)
+        both_admitted = asyncio.Barrier(2)
+
+        async def wait(review: Review) -> None:
+            await both_admitted.wait()
+
+        cluster.writer._admission.validate = wait  # type: ignore[method-assign]
+        return await asyncio.gather(create(cluster, "a"), create(cluster, "b"))
+
+    assert sorted(asyncio.run(run())) == ["422", "created"]

@@ -140,13 +140,14 @@ class ObjectWriter:
         obj = await self._mutate(review, obj)
         _check_new_type(target, obj)
         review.obj = obj
-        self._admission.allocate(review)
+        version = self._allocate(review)
         await self._run(size, _validate_new, target, obj)
         await self._admission.validate(review)
         if size >= LARGE:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
         _take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj)
+        self._allocate(review, since=version)
         warnings = review.warnings + resource.strategy.warnings(obj, None)
         existing = collection.get(target.key)
         if existing is not None:
@@ -168,6 +169,13 @@ class ObjectWriter:
             return obj
         review.obj, _ = read_object(review.resource, review.obj)
         return review.obj
+
+    def _allocate(self, review: Review, since: int = -1) -> int:
+        """Allocate, again if something was written since a version; return the version."""
+        version = self._state.storage.version
+        if version != since:
+            self._admission.allocate(review)
+        return version
 
     def _prepare_new(self, resource: Resource, namespace: str, obj: Object) -> None:
         """Set what only the server may set, in place."""
@@ -224,7 +232,7 @@ class ObjectWriter:
             _count_generation(resource, new, old)
             _check_changed_type(target, new, old)
             review.obj = new
-            self._admission.allocate(review)
+            version = self._allocate(review)
             await self._run(size, _validate_update, target, new, old, subresource)
             await self._admission.validate(review)
             unchanged = new == old or without_times(new) == without_times(old)
@@ -232,6 +240,7 @@ class ObjectWriter:
             form = new if unchanged or finished else await resource.stored_form(new)
             if collection.get(target.key) is stored:
                 break
+        self._allocate(review, since=version)
         warnings = review.warnings + resource.strategy.warnings(new, old)
         if unchanged:
             return WriteResult(stored, warnings=warnings)
