@@ -30,7 +30,7 @@ from clientgo.meta.owner_references import is_controlled_by
 from clientgo.rest import load_config
 from clientgo.testing.observer import Observer, ObserverClosedError
 from clientgo.wait import call_when_set, retry_on_conflict, setup_signal_handler
-from clientgo.workloads import WorkloadSimulator
+from clientgo.workloads import simulate
 from sample_controller.__main__ import run
 from sample_controller.options import Options
 from sample_controller.types import Foo
@@ -186,7 +186,7 @@ def main(argv: list[str] | None = None) -> int:
         client = stack.enter_context(Client(load_config(str(server.kubeconfig))))
         print(f"The API server of this demonstration listens on {server.url}.")
         install_crd(client)
-        stack.enter_context(running("workloads", WorkloadSimulator(client).run))
+        stack.enter_context(simulate(server))
         stack.enter_context(running("controller", lambda end: run_controller(client, end)))
         observer = stack.enter_context(Observer(client, Foo, Deployment, Event))
         hook = call_when_set(stop, observer.close)
@@ -213,7 +213,7 @@ def invite(kubeconfig: Path) -> None:
 Use kubectl in another terminal:
 
     export KUBECONFIG={kubeconfig}
-    kubectl get foos,deployments,events
+    kubectl get foos,deployments,pods,events
     kubectl scale deployment {FOO} --replicas 1     # the controller restores it
     kubectl patch foo {FOO} --type merge -p '{{"spec":{{"replicas":5}}}}'
     kubectl get foos -w

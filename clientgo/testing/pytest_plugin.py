@@ -4,6 +4,7 @@
 - ``kube_client``: a client of it, without a limit on requests;
 - ``rbac_server``: such a server with RBAC, and clients that are service accounts; the test fails
   with what their roles do not allow;
+- ``workloads``: simulated workloads on ``kube_api_server``, so that pods become ready;
 - ``fake_cluster``: such a server with its objects by kind, for operators;
 - ``operator_metrics``: gives a manager a provider of metrics, and the test their values;
 - ``operator_logs``: what was logged, with the fields of the run that it is from.
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from clientgo.testing.operator.captures import LogCapture, MetricCapture
     from clientgo.testing.operator.fake_cluster import FakeCluster
     from clientgo.testing.rbac_server import RBACServer
+    from clientgo.workloads import WorkloadSimulator
 
 
 @pytest.fixture
@@ -54,6 +56,15 @@ def rbac_server() -> Iterator[RBACServer]:
     with RBACServer() as server:
         yield server
         server.check()
+
+
+@pytest.fixture
+def workloads(kube_api_server: EmbeddedAPIServer) -> Iterator[WorkloadSimulator]:
+    """Simulated controllers, scheduler and kubelets for ``kube_api_server``."""
+    from clientgo.workloads import simulate
+
+    with simulate(kube_api_server) as simulator:
+        yield simulator
 
 
 @pytest.fixture

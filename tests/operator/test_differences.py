@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.operator.client.differences import difference, differences, patch_to
+from clientgo.operator.client.differences import differences, merge_patch_between, patch_to
 
 
 @pytest.mark.parametrize(
@@ -49,5 +49,5 @@ def test_only_what_is_desired_and_not_empty_can_differ(
 def test_a_null_is_no_difference_to_an_absent_field() -> None:
     there = {"status": {"conditions": [{"type": "Ready", "lastProbeTime": None}]}}
 
-    assert difference(there, {"status": {"conditions": [{"type": "Ready"}]}}) == {}
-    assert difference(there, {"status": {}}) == {"status": {"conditions": None}}
+    assert merge_patch_between(there, {"status": {"conditions": [{"type": "Ready"}]}}) == {}
+    assert merge_patch_between(there, {"status": {}}) == {"status": {"conditions": None}}

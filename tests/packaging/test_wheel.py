@@ -112,6 +112,7 @@ def test_fixtures_that_need_an_extra_say_which(plain: Installed) -> None:
     fixtures = {
         "kube_api_server": "apiserver",
         "kube_client": "apiserver",
+        "workloads": "apiserver",
         "fake_cluster": "apiserver",
         "operator_metrics": "metrics",
     }

@@ -18,13 +18,13 @@ def merge_from(base: Any, changed: Any, *, optimistic: bool = False) -> dict[str
 
     With ``optimistic`` it applies only to the very version that ``base`` is.
     """
-    patch = difference(to_plain(base), to_plain(changed))
+    patch = merge_patch_between(to_plain(base), to_plain(changed))
     if patch and optimistic:
         patch.setdefault("metadata", {})["resourceVersion"] = metadata_of(base).resource_version
     return patch
 
 
-def difference(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
+def merge_patch_between(there: dict[str, Any], wanted: dict[str, Any]) -> dict[str, Any]:
     """Return the merge patch between two JSON objects; a null is the same as an absent field.
 
     API servers write nulls, for example into the conditions of pods.

@@ -18,7 +18,7 @@ from clientgo.meta import (
     metadata_of,
     to_plain,
 )
-from clientgo.operator.client.differences import difference
+from clientgo.operator.client.differences import merge_patch_between
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.result import Result, Write
 
@@ -33,7 +33,7 @@ def write_result(client: LiveClient, before: Any, result: Result) -> Any:
     current, mode, optimistic = before, result.mode, result.optimistic
     if result.write in (Write.RESOURCE, Write.BOTH):
         there, wanted = (_without(to_plain(obj), "status") for obj in (before, result.obj))
-        patch = difference(there, wanted)
+        patch = merge_patch_between(there, wanted)
         current = _write(client, before, result.obj, patch, mode, optimistic)
     if result.write in (Write.STATUS, Write.BOTH):
         current = write_status(client, current, result.obj, mode=mode, optimistic=optimistic)
@@ -45,7 +45,7 @@ def write_status(
 ) -> Any:
     """Make the status of ``current`` that of ``wanted``; no request if it is."""
     there, new = ({"status": to_plain(obj).get("status") or {}} for obj in (current, wanted))
-    patch = difference(there, new)
+    patch = merge_patch_between(there, new)
     return _write(client, current, wanted, patch, mode, optimistic, "status")
 
 
