@@ -27,6 +27,8 @@ from clientgo.apiserver import EmbeddedAPIServer
 CLIENTS = 6
 CREATES = 6_000
 LISTED = 20_000
+MANY = 100_000
+MANY_EVENTS = 300
 EVENTS = 1_000
 IDLE = 10.0
 """Seconds without a request."""
@@ -277,10 +279,63 @@ def test_watch_fan_out(benchmark: Callable, server: Server, watchers: int) -> No
     benchmark.extra_info["events a second"] = round(delivered / benchmark.stats["min"])
 
 
-def watch(server: Server) -> socket.socket:
+def test_100000_foos_with_100_watchers(benchmark: Callable, server: Server) -> None:
+    """The size that a server should still be usable at: about a minute to create."""
+    before = server.resident_bytes
+    create_foos(server, MANY, "foo")
+    grown = server.resident_bytes - before
+    connection = server.connect()
+    connection.request("GET", f"{FOOS}?limit=1")
+    version = json.loads(connection.getresponse().read())["metadata"]["resourceVersion"]
+    streams = [watch(server, f"{FOOS}?watch=1&resourceVersion={version}") for _ in range(100)]
+
+    def fan_out() -> None:
+        writer = threading.Thread(target=create_foos, args=(server, MANY_EVENTS, "more"))
+        writer.start()
+        count_lines(streams, MANY_EVENTS)
+        writer.join()
+
+    benchmark.pedantic(fan_out, rounds=1)
+
+    begun = time.perf_counter()
+    connection.request("GET", FOOS)
+    connection.getresponse().read()
+    listed = time.perf_counter() - begun
+    for stream in streams:
+        stream.close()
+    delivered = MANY_EVENTS * len(streams)
+    benchmark.extra_info["events a second"] = round(delivered / benchmark.stats["min"])
+    benchmark.extra_info["seconds to list all"] = round(listed, 2)
+    benchmark.extra_info["MB of memory"] = round(grown / 1e6)
+
+
+def test_a_large_object_and_other_clients(benchmark: Callable, server: Server) -> None:
+    """A ConfigMap of 200,000 keys, and how long another client waits meanwhile."""
+    data = {f"k{number}": "" for number in range(200_000)}
+    body = json.dumps({"metadata": {"name": "large"}, "data": data})
+    waits: list[float] = []
+    over = threading.Event()
+
+    def ask() -> None:
+        connection = server.connect()
+        while not over.is_set():
+            begun = time.perf_counter()
+            request(connection, "GET", "/api/v1/namespaces/default")
+            waits.append(time.perf_counter() - begun)
+
+    other = threading.Thread(target=ask)
+    other.start()
+    benchmark.pedantic(request, args=(server.connect(), "POST", CONFIGMAPS, body), rounds=1)
+    over.set()
+    other.join()
+
+    benchmark.extra_info["ms that another client waited at most"] = round(max(waits) * 1000)
+
+
+def watch(server: Server, path: str = f"{CONFIGMAPS}?watch=1") -> socket.socket:
     """An open watch, its headers read."""
     stream = socket.create_connection(("127.0.0.1", server.port))
-    stream.sendall(f"GET {CONFIGMAPS}?watch=1 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+    stream.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     assert stream.recv(1 << 16).startswith(b"HTTP/1.1 200")
     stream.setblocking(False)
     return stream
