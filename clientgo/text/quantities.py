@@ -13,6 +13,11 @@ from decimal import ROUND_UP, Context, Decimal
 _QUANTITY = re.compile(
     r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([eE][-+]?[0-9]+|[KMGTPE]i|[numkMGTPE]?)", re.ASCII
 )
+_SHAPE = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eEinumkKMGTP]*[-+]?[0-9]*", re.ASCII)
+"""A number and what may be a suffix."""
+_WRONG_SHAPE = (
+    "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+)
 _DECIMAL_SUFFIXES = {
     3 * power: suffix
     for power, suffix in enumerate(("n", "u", "m", "", "k", "M", "G", "T", "P", "E"), -3)
@@ -63,7 +68,9 @@ def _parse(text: str) -> tuple[Decimal, str]:
     """Return the exact amount and the suffix."""
     match = _QUANTITY.fullmatch(text) if len(text) <= _MAX_LENGTH else None
     if match is None:
-        raise ValueError("quantities must match the regular expression of Kubernetes")
+        if len(text) > _MAX_LENGTH or _SHAPE.fullmatch(text) is None:
+            raise ValueError(_WRONG_SHAPE)
+        raise ValueError("unable to parse quantity's suffix")
     number, suffix = Decimal(match[1]), match[2]
     if suffix in _FACTORS:
         return _CONTEXT.multiply(number, _FACTORS[suffix]), suffix

@@ -48,3 +48,15 @@ def test_the_amount_is_independent_of_the_suffix(text: str, amount: int) -> None
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="quantit"):
         canonical_quantity(text)
+
+
+@pytest.mark.parametrize("text", ["", "x", "1.2.3", "1 Gi", "10Mo"])
+def test_what_is_no_number_with_a_suffix_does_not_match(text: str) -> None:
+    with pytest.raises(ValueError, match="quantities must match the regular expression '"):
+        parse_quantity(text)
+
+
+@pytest.mark.parametrize("text", ["10Mm", "1K", "1ki", "1m5"])
+def test_a_suffix_that_does_not_exist_is_named(text: str) -> None:
+    with pytest.raises(ValueError, match="unable to parse quantity's suffix"):
+        parse_quantity(text)

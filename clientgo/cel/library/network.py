@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
-import re
 from dataclasses import dataclass
 from typing import ClassVar
 
 from clientgo.cel.errors import CelEvaluationError
 from clientgo.cel.functions import Overload, function, method
 from clientgo.cel.types import BOOL, INT, STRING, CelType
+from clientgo.text.go_format import quote
+from clientgo.text.ip_addresses import Address, AddressError, parse_address, parse_network
 
 IP = CelType("net.IP")
 CIDR = CelType("net.CIDR")
-
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
-_PREFIX_LENGTH = re.compile(r"/(?:0|[1-9][0-9]{0,2})\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +30,15 @@ class Ip:
         Raises:
             ValueError: it is not an address.
         """
-        address = ipaddress.ip_address(text)
+        try:
+            address = parse_address(text)
+        except AddressError as error:
+            raise ValueError(
+                f"IP Address {quote(text)} parse error during conversion from string: {error}"
+            ) from error
         if "%" in text:
-            raise ValueError(f"IP address {text!r} with zone value is not allowed")
-        if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
-            raise ValueError(f"IPv4-mapped IPv6 address {text!r} is not allowed")
+            raise ValueError(f"IP address {quote(text)} with zone value is not allowed")
+        _check_not_mapped(address, text)
         return cls(address)
 
     def __str__(self) -> str:
@@ -57,10 +59,13 @@ class Cidr:
         Raises:
             ValueError: it is not a network.
         """
-        if _PREFIX_LENGTH.search(text) is None:
-            raise ValueError(f"network address {text!r} has no prefix length")
-        Ip.parse(text.partition("/")[0])
-        return cls(ipaddress.ip_interface(text))
+        try:
+            interface = parse_network(text)
+        except AddressError as error:
+            problem = f"network address parse error during conversion from string: {error}"
+            raise ValueError(problem) from error
+        _check_not_mapped(interface.ip, text)
+        return cls(interface)
 
     @property
     def masked(self) -> Cidr:
@@ -78,13 +83,16 @@ class Cidr:
         return str(self.interface)
 
 
+def _check_not_mapped(address: Address, text: str) -> None:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None:
+        raise ValueError(f"IPv4-mapped IPv6 address {quote(text)} is not allowed")
+
+
 def _ip(text: str) -> Ip:
     try:
         return Ip.parse(text)
     except ValueError as error:
-        raise CelEvaluationError(
-            f"IP Address {text!r} parse error during conversion from string: {error}"
-        ) from error
+        raise CelEvaluationError(str(error)) from error
 
 
 def _cidr(text: str) -> Cidr:
