@@ -22,7 +22,7 @@ from clientgo.apiserver.admission.plugins.service_updates import (
 )
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.errors import internal_error, invalid
-from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
+from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage, StoredObject
 from clientgo.meta.watch_event import EventType
 from clientgo.schema.field_errors import FieldError
 
@@ -85,18 +85,20 @@ class ServiceAllocation(Plugin):
             return
         key = change.current.key
         if change.previous is not None:
-            for pool, number in self._numbers(change.previous.decode()["spec"]):
+            for pool, number in self._numbers(change.previous):
                 pool.release(number, key)
         if change.type is not EventType.DELETED:
-            for pool, number in self._numbers(change.current.decode()["spec"]):
+            for pool, number in self._numbers(change.current):
                 pool.use(number, key)
 
-    def _numbers(self, spec: Object) -> Iterator[tuple[_Pool, int]]:
-        for address in spec.get("clusterIPs", ()):
-            if address != _HEADLESS and (number := _number(address)) is not None:
-                yield self._addresses, number
-        for port in _used_ports(spec):
-            yield self._ports, port
+    def _numbers(self, stored: StoredObject) -> Iterator[tuple[_Pool, int]]:
+        """Yield what a Service uses; one that is in the cluster only has an address only."""
+        number = _number(stored.fields.get("spec.clusterIP", ""))
+        if number is not None:
+            yield self._addresses, number
+        if stored.fields.get("spec.type") != "ClusterIP":
+            for port in _used_ports(stored.decode()["spec"]):
+                yield self._ports, port
 
     def admit(self, review: Review, obj: Object) -> None:
         """Set families, addresses and ports of a Service.
@@ -192,6 +194,8 @@ def _used_ports(spec: Object) -> Iterator[int]:
 
 def _number(address: str) -> int | None:
     """Return an address of the range as a number; None for another."""
+    if not address or address == _HEADLESS:
+        return None
     try:
         parsed = ip_address(address)
     except ValueError:
