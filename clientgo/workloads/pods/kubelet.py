@@ -10,11 +10,10 @@ import threading
 from dataclasses import dataclass, replace
 from typing import Final
 
-from clientgo.api.core_v1 import Node, Pod
+from clientgo.api.core_v1 import Node, Pod, PodStatus
 from clientgo.meta import ObjectName
 from clientgo.operator import Context, Result, controller
 from clientgo.operator.predicates import Predicate, UpdatePredicate, worth_a_reconcile
-from clientgo.workloads.conditions import find_condition
 from clientgo.workloads.pods.lifecycle import Lifecycle, Place, Since
 from clientgo.workloads.predicates import OfPrimary
 
@@ -96,7 +95,7 @@ class Kubelet:
         step = self._lifecycle.step(pod, place, ctx.clock.time(), known.since)
         with self._lock:
             self._memory[key] = replace(known, since=step.since)
-        _record(ctx, pod, step.since.situation)
+        _record(ctx, pod, step.status)
         result = Result.status(Pod(metadata=pod.metadata, spec=pod.spec, status=step.status))
         return result if step.due is None else result.after(max(step.due, 0.001))
 
@@ -114,17 +113,21 @@ class Kubelet:
         return Place(host, host if pod.spec.host_network else address)
 
 
-_TROUBLES: Final = {
-    "pull-failed": ("Failed", "Error: ErrImagePull"),
-    "pull-backoff": ("BackOff", "Back-off pulling image"),
+def _record(ctx: Context[Pod], pod: Pod, status: PodStatus) -> None:
+    """Record an event for each container that has begun to wait because of an error."""
+    before = {each.name: each.state.waiting for each in pod.status.container_statuses or ()}
+    for each in status.container_statuses or ():
+        waiting = each.state.waiting
+        if waiting is None or waiting == before.get(each.name):
+            continue
+        reason = _REASONS.get(waiting.reason or "")
+        if reason is not None:
+            ctx.events.warning(reason, waiting.message or "")
+
+
+_REASONS: Final = {
+    "ErrImagePull": "Failed",
+    "ImagePullBackOff": "BackOff",
+    "CrashLoopBackOff": "BackOff",
 }
-
-
-def _record(ctx: Context[Pod], pod: Pod, situation: str) -> None:
-    """Record an event for what users look for."""
-    reason, note = _TROUBLES.get(situation, ("", ""))
-    if situation.startswith("exited") and situation != "exited 0":
-        reason, note = "BackOff", "Back-off restarting failed container"
-    scheduled = find_condition(pod.status.conditions, "PodScheduled")
-    if reason and scheduled is not None:
-        ctx.events.warning(reason, note)
+"""The reason of the event by that of the container's state."""
