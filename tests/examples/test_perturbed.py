@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from clientgo.operator import LeaderElection, Manager
 from clientgo.rest import RestConfig
 from clientgo.testing.perturb import PERTURBATIONS, Report, perturb
 from examples.foo_operator.reconciler import FooReconciler
+from examples.schema_poller import Database, Schema, new_manager
 from examples.webpage import WebPage, WebPageReconciler
 from examples.webpage_dependents import DescribedPageReconciler
 from sample_controller.demo import artifact, run_controller, running, scale
@@ -99,4 +101,25 @@ def test_the_web_page(reconciler: Any) -> None:
         operator(reconciler()),
         [*definitions_of([WebPage]), page],
         perturbations=["crash-before", "crash-after", "stale-restart", "unobserved"],
+    )
+
+
+def test_the_schema_poller_keeps_the_database_in_step(tmp_path: Path) -> None:
+    schema = {
+        "apiVersion": "example.com/v1",
+        "kind": "Schema",
+        "metadata": {"name": "shop", "namespace": "default"},
+        "spec": {},
+    }
+
+    def controller(config: RestConfig) -> Manager:
+        # Each run has an API server of its own, and a database beside it.
+        database = Database(tmp_path / config.server.rpartition(":")[2])
+        return new_manager(Client(config), database, period=0.2)
+
+    disturbed(
+        controller,
+        [*definitions_of([Schema]), schema],
+        changes=[lambda client: client.resource(Schema).namespace("default").delete("shop")],
+        perturbations=["crash-before", "crash-after", "lost-answer", "stale-restart"],
     )

@@ -94,7 +94,7 @@ def test_commands_that_need_an_extra_say_which_in_one_line(plain: Installed) -> 
 
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("clientgo apiserver needs the package ")
+    assert line.startswith("the embedded API server needs the package ")
     assert line.endswith("pip install 'clientgo[apiserver]'")
 
 

@@ -1,8 +1,8 @@
 """The state of a cluster at the end of a run, in a form that two runs can be compared in.
 
 Promises: what must differ between runs does not count: uids, versions, generations, times, field
-owners, and names that the server generates. An owner is shown by its name; one that does not exist
-is shown as such, so that what was left behind differs.
+owners, names that the server generates, and the addresses that it allocates. An owner is shown by
+its name; one that does not exist is shown as such, so that what was left behind differs.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ _DROPPED: Final = (
     "managedFields",
     "selfLink",
 )
+_ALLOCATED: Final = ("clusterIP", "clusterIPs", "healthCheckNodePort")
+"""What the API server chooses for a Service."""
+_UID: Final = re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
 
 
@@ -71,11 +74,17 @@ def _text(obj: dict[str, Any], owners: Mapping[str, str], normalise: Normalise |
         observed["observedGeneration"] = "current" if current else "outdated"
     for name in _DROPPED:
         metadata.pop(name, None)
+    if obj["kind"] == "Service":
+        for name in _ALLOCATED:
+            obj["spec"].pop(name, None)
+        for port in obj["spec"].get("ports", ()):
+            port.pop("nodePort", None)
     for owner in metadata.get("ownerReferences", ()):
         owner["name"] = owners.get(owner.pop("uid"), f"{owner['name']}, which does not exist")
     if normalise is not None:
         obj = normalise(obj)
-    return _TIME.sub("<time>", json.dumps(obj, indent=1, sort_keys=True))
+    text = _TIME.sub("<time>", json.dumps(obj, indent=1, sort_keys=True))
+    return _UID.sub(lambda uid: f"<uid of {owners.get(uid[0], 'what does not exist')}>", text)
 
 
 def _shown_name(metadata: Mapping[str, Any]) -> str:

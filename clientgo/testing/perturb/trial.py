@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
@@ -17,6 +16,7 @@ from clientgo.client import CachedDiscovery, Client, DiscoveringRESTMapper, Disc
 from clientgo.clock import REAL_CLOCK
 from clientgo.meta import APIResource, Unstructured
 from clientgo.meta.resource_version import parse_resource_version
+from clientgo.process import SupervisedThread
 from clientgo.rest import RestConfig
 from clientgo.testing.observer import Observer
 from clientgo.testing.perturb.objects import Normalise, State, differences, read_state
@@ -213,7 +213,9 @@ class Trial:
             except Exception as error:  # noqa: BLE001 - judged below
                 failures.append(error)
 
-        thread = threading.Thread(target=leave, name="perturb-stop", daemon=True)
+        thread = SupervisedThread(
+            leave, name="perturb-stop", then="the run fails, because its controller does not stop"
+        )
         thread.start()
         thread.join(_STOP)
         if thread.is_alive():
