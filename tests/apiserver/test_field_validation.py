@@ -138,3 +138,20 @@ def test_a_number_or_text_is_nothing_else(api: Api, value: object) -> None:
     answer = api.call("POST", budgets, {"metadata": {"name": "a"}, "spec": spec})
 
     assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+
+
+def test_a_volume_of_two_sources_is_refused(api: Api) -> None:
+    """Found by random requests: a rule about a text was taken for one about its field."""
+    spec = {
+        "accessModes": ["ReadWriteOncePod"],
+        "flocker": {"datasetName": "a", "datasetUUID": "b"},
+        "scaleIO": {"gateway": "g", "secretRef": {"name": "s"}, "system": "x"},
+        "storageClassName": "Deployment",
+        "volumeAttributesClassName": "9" * 30,
+    }
+
+    answer = api.call(
+        "POST", "/api/v1/persistentvolumes", {"metadata": {"name": "a"}, "spec": spec}
+    )
+
+    assert (answer.status, answer.body["reason"]) == (422, "Invalid")

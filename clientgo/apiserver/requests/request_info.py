@@ -10,6 +10,7 @@ Upstream: apiserver ``endpoints/request.RequestInfo``.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
@@ -31,6 +32,7 @@ class RequestInfo:
     """The path has ``namespaces`` without a name."""
 
 
+@functools.lru_cache(maxsize=1024)
 def parse_path(path: str) -> RequestInfo | None:
     """Parse a resource path; return None for other paths (discovery, health)."""
     parts = path.strip("/").split("/")

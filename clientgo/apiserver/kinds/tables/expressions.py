@@ -71,7 +71,8 @@ class Expression:
         if self._comparison is not None:
             return self._comparison(variables)
         if self._only_field is not None:
-            text = variables["self"].get(self._only_field)
+            holder = variables["self"]  # a text, if the only field is a method of it
+            text = holder.get(self._only_field) if isinstance(holder, dict) else None
             if isinstance(text, str):
                 return self._of_text(text)
         return self._evaluate(variables)
