@@ -247,3 +247,13 @@ def test_two_services_that_are_created_at_a_time_do_not_share_an_address() -> No
         return await asyncio.gather(create(cluster, "a"), create(cluster, "b"))
 
     assert sorted(asyncio.run(run())) == ["422", "created"]
+
+
+def test_a_service_gets_the_same_numbers_in_each_run(server: EmbeddedAPIServer, api: Api) -> None:
+    first = _create(api, type="NodePort")
+    server.restart(keep_objects=False)
+    api.create(SERVICES, _named("other", type="NodePort"))
+    second = _create(api, type="NodePort")
+
+    assert _addresses(second) == _addresses(first)
+    assert _node_ports(second) == _node_ports(first)

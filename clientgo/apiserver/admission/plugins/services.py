@@ -4,8 +4,9 @@ Promises: a Service gets addresses and ports that no other has, and keeps them a
 them. What is used is read from the stored Services, so that a refused write, a dry run or a deleted
 Service leaves nothing behind.
 
-Differs from upstream (``pkg/registry/core/service/storage/alloc.go``): numbers are given in order,
-not at random, from the part of each range that upstream gives too.
+Differs from upstream (``pkg/registry/core/service/storage/alloc.go``): a number follows from the
+name of its Service, not from chance, so that two runs of a test give the same. It is from the part
+of the range that upstream gives too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from itertools import chain
 from typing import ClassVar
+from zlib import crc32
 
 from clientgo.apiserver.admission.plugins.plugin import Plugin
 from clientgo.apiserver.admission.plugins.service_updates import (
@@ -46,7 +48,6 @@ class _Pool:
 
     def __init__(self, first: int, last: int) -> None:
         self._first, self._last = first, last
-        self._next = first
         self._users: dict[int, str] = {}
 
     def use(self, number: int, user: str) -> None:
@@ -59,12 +60,11 @@ class _Pool:
     def is_free(self, number: int, user: str) -> bool:
         return self._users.get(number, user) == user
 
-    def take(self, also_used: set[int]) -> int | None:
-        """Return a free number, later ones first; None if all are used."""
-        later, earlier = range(self._next, self._last + 1), range(self._first, self._next)
-        for number in chain(later, earlier):
+    def take(self, user: str, also_used: set[int]) -> int | None:
+        """Return a free number, the same for a user if it is free; None if all are used."""
+        start = self._first + crc32(user.encode()) % (self._last + 1 - self._first)
+        for number in chain(range(start, self._last + 1), range(self._first, start)):
             if number not in self._users and number not in also_used:
-                self._next = number + 1
                 return number
         return None
 
@@ -138,7 +138,7 @@ class ServiceAllocation(Plugin):
             detail = f"failed to allocate IP {address}: {why}"
             return [FieldError.invalid("spec.clusterIPs", spec["clusterIPs"], detail)]
         if not spec.get("clusterIPs"):
-            number = self._addresses.take(set())
+            number = self._addresses.take(user, set())
             if number is None:
                 raise internal_error("failed to allocate a serviceIP: range is full")
             spec["clusterIP"] = str(ip_address(number))
@@ -160,12 +160,12 @@ class ServiceAllocation(Plugin):
         if spec.get("type") in ("NodePort", "LoadBalancer"):
             for port in ports:
                 if not port.get("nodePort") and spec.get("allocateLoadBalancerNodePorts", True):
-                    node_port = given.get(port["port"]) or self._take_port(given)
+                    node_port = given.get(port["port"]) or self._take_port(user, given)
                     port["nodePort"] = given[port["port"]] = node_port
         if needs_health_check(spec):
             wanted = spec.get("healthCheckNodePort")
             if not wanted:
-                spec["healthCheckNodePort"] = self._take_port(given)
+                spec["healthCheckNodePort"] = self._take_port(user, given)
             elif why := self._why_refused(wanted, user):
                 number = f"failed to allocate requested HealthCheck NodePort {wanted}: {why}"
                 raise internal_error(number)
@@ -177,8 +177,8 @@ class ServiceAllocation(Plugin):
             return f"provided port is not in the valid range. The range of valid ports is {ports}"
         return "" if self._ports.is_free(node_port, user) else "provided port is already allocated"
 
-    def _take_port(self, given: dict[int, int]) -> int:
-        port = self._ports.take(set(given.values()))
+    def _take_port(self, user: str, given: dict[int, int]) -> int:
+        port = self._ports.take(user, set(given.values()))
         if port is None:
             raise internal_error("failed to allocate a nodePort: range is full")
         return port
