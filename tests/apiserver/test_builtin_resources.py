@@ -90,13 +90,6 @@ def test_every_resource_can_be_listed(shared: Api, version: str, plural: str) ->
     assert shared.get(f"{root}/{version}/{plural}")["items"] is not None
 
 
-@pytest.mark.parametrize("path", ["pods/a/exec", "pods/a/attach", "pods/a/portforward"])
-def test_what_needs_a_running_pod_is_not_implemented(shared: Api, path: str) -> None:
-    answer = shared.call("GET", f"/api/v1/namespaces/default/{path}")
-
-    assert (answer.status, answer.body["reason"]) == (501, "NotImplemented")
-
-
 # -- autoscalers in two versions
 
 FIRST = "/apis/autoscaling/v1/namespaces/default/horizontalpodautoscalers"
