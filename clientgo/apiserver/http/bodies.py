@@ -41,7 +41,7 @@ _ACCEPTED = (JSON_TYPE, YAML_TYPE, PROTOBUF_TYPE)
 
 _TOKEN = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 _CONTENT_TYPE = re.compile(
-    rf'\s*({_TOKEN}(?:/{_TOKEN})?)\s*(?:;\s*(?:{_TOKEN}=(?:{_TOKEN}|"[^"]*"))?\s*)*'
+    rf'\s*({_TOKEN}(?:/{_TOKEN})?)\s*(?:;\s*(?:{_TOKEN}=(?:{_TOKEN}|"[^"]*")\s*)?)*'
 )
 
 
@@ -51,7 +51,11 @@ def media_type(request: Request) -> str:
     Raises:
         RequestError: 415, it is malformed.
     """
-    text = request.headers.get("content-type", "") or JSON_TYPE
+    return _parse_content_type(request.headers.get("content-type", "") or JSON_TYPE)
+
+
+@functools.lru_cache(maxsize=256)
+def _parse_content_type(text: str) -> str:
     found = _CONTENT_TYPE.fullmatch(text)
     if found is None:
         raise unsupported_media_type(_ACCEPTED)

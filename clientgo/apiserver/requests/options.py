@@ -38,7 +38,7 @@ from clientgo.schema.field_errors import FieldError
 
 _MAX_MANAGER_LENGTH = 128
 _SIGNED = re.compile(r"[+-]?[0-9]{1,19}")
-_DURATION = re.compile(r"[+-]?(0|((\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h))+)")
+_DURATION = re.compile(r"[+-]?(0|((?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|μs|ms|s|m|h))+)")
 """A duration of Go."""
 
 

@@ -45,6 +45,11 @@ def test_a_content_type_is_read_with_its_parameters(
     )
 
 
+@pytest.mark.parametrize("parameters", ["; " + " " * 30_000, ";  " * 10_000, "; a=b" * 6_000])
+def test_a_long_content_type_is_read_quickly(api: Api, parameters: str) -> None:
+    assert post(api, b"{}", f"application/json{parameters}@").status == 415
+
+
 @pytest.mark.parametrize(("body", "content_type"), [(b"null", "application/json"), (b"#", YAML)])
 def test_null_is_an_object_without_fields(widgets: Api, body: bytes, content_type: str) -> None:
     built_in = post(widgets, body, content_type)

@@ -133,6 +133,11 @@ def test_a_timeout_is_a_duration(api: Api, timeout: str, status: int) -> None:
     assert api.call("GET", CONFIGMAPS, watch="1", timeoutSeconds="1", timeout=timeout).status == 200
 
 
+def test_a_long_timeout_is_read_quickly(api: Api) -> None:
+    for timeout in ("1" * 30_000, "1h" * 15_000 + "x", "." * 30_000):
+        assert api.call("GET", CONFIGMAPS, timeout=timeout).status == 400
+
+
 def test_an_export_is_refused(api: Api) -> None:
     api.create(CONFIGMAPS, configmap("a"))
 
