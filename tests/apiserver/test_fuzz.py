@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 
 from clientgo.apiserver import EmbeddedAPIServer
@@ -72,7 +73,7 @@ def faults_of_the_server() -> Iterator[list[str]]:
 def check(status: int, body: bytes, faults: list[str]) -> None:
     assert not faults, faults.pop()
     if status >= 500 and body:  # HEAD brings none
-        answer = json.loads(body)
+        answer = yaml.safe_load(body)  # which JSON is too
         assert answer["kind"] == "Status"
         assert REAL_SERVER_ERRORS.search(answer["message"]), answer
 
