@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import string
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_origin
 
 from hypothesis import strategies as st
 from msgspec import Meta
@@ -87,11 +87,20 @@ _SIMPLE = st.one_of(
 )
 
 
+def _is_choice(type_: Any) -> bool:
+    """A choice accepts no null: an API server refuses it even where the choices name it."""
+    return get_origin(type_) is Literal
+
+
+def _is_something(value: Any) -> bool:
+    return value is not None
+
+
 @st.composite
 def _list_type(draw: st.DrawFn, inner: st.SearchStrategy[Declared]) -> Declared:
     item = draw(inner)
     type_, values = item.type, item.values
-    if draw(st.booleans()):
+    if draw(st.booleans()) and not _is_choice(type_):
         type_, values = type_ | None if type_ is not Any else Any, values | st.none()
     meta = draw(st.sampled_from(({}, {"min_length": 1}, {"max_length": 2})))
     return Declared(_with(list[type_], meta), st.lists(values, max_size=3))
@@ -114,7 +123,8 @@ def class_types(draw: st.DrawFn, inner: st.SearchStrategy[Declared] = _SIMPLE) -
     for name in names:
         member = draw(inner)
         wire = f"{name}Value"
-        members[wire] = draw(st.sampled_from((member.values, member.values | _json())))
+        values = draw(st.sampled_from((member.values, member.values | _json())))
+        members[wire] = values.filter(_is_something) if _is_choice(member.type) else values
         if draw(st.booleans()):
             fields.append((f"{name}_value", member.type))
         elif member.type is Any:

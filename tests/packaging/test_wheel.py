@@ -125,7 +125,7 @@ def test_fixtures_that_need_an_extra_say_which(plain: Installed) -> None:
     said = [line for line in done.stdout.splitlines() if line.startswith("E  ")]
     for extra in fixtures.values():
         assert any(f"pip install 'clientgo[{extra}]'" in line for line in said), done.stdout
-    assert "1 passed, 4 errors" in done.stdout
+    assert f"1 passed, {len(fixtures)} errors" in done.stdout
 
 
 @pytest.fixture(scope="module")
