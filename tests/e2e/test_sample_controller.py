@@ -112,8 +112,8 @@ def test_a_stale_update_is_a_conflict(world: World) -> None:
 
 
 @pytest.mark.parametrize("workers", [4])
-def test_five_hundred_foos_converge(world: World, workers: int) -> None:
-    names = [f"foo-{number}" for number in range(500)]
+def test_two_hundred_foos_converge(world: World, workers: int) -> None:
+    names = [f"foo-{number}" for number in range(200)]
 
     for name in names:
         world.create_foo(name)

@@ -127,6 +127,7 @@ class Trial:
         while True:
             before = len(self.log.writes())
             self.settle()
+            self._disturb()  # the write may come late
             touched = {r.resource for r in self.log.requests() if is_write(r)}
             touched |= self._created_plurals
             self.state = read_state(self.client, touched, self._since, self.plan.normalise)

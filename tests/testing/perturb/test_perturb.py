@@ -18,7 +18,7 @@ HERE = "tests.testing.perturb.controllers"
 
 
 def disturbed(controller: Any, **options: Any) -> Report:
-    return perturb(controller, manifests=[SOURCE], jobs=8, **options)
+    return perturb(controller, manifests=[SOURCE], jobs=8, quiet=0.3, **options)
 
 
 def failed(report: Report) -> set[str]:
