@@ -30,8 +30,9 @@ install: $(STAMP) ## create .venv and install clientgo with its development tool
 run: $(STAMP) ## run the sample controller on the embedded API server (ONCE=1: end by itself)
 	$(BIN)/python -m sample_controller.demo $(if $(ONCE),--once)
 
+# Many tests wait for time or for processes, so three of them at a time fill two cores.
 test: $(STAMP) ## run the whole test suite
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 test-matrix: $(MATRIX)/oldest $(MATRIX)/newest ## test with the oldest and the newest kubernetes package
 	@set -e; for end in oldest newest; do \
