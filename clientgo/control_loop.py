@@ -29,6 +29,7 @@ from clientgo.leaderelection import (
     USUAL_TIMING,
     Ending,
     LeaderElectionConfig,
+    LeaderHealth,
     Leadership,
     LeadershipLostError,
     Timing,
@@ -88,6 +89,7 @@ class ControlLoop:
         self._timing = timing
         self._health = health
         self._metrics = metrics
+        self._leading = LeaderHealth(tolerance=20.0)
         self._kinds: list[type[Resource]] = []
 
     def watch(self, kind: type[R], keys: Keys | None = None) -> Lister[R]:
@@ -119,7 +121,8 @@ class ControlLoop:
 
         Raises :class:`~clientgo.leaderelection.LeadershipLostError` if another process leads now:
         exit, to be restarted. Raises :class:`~clientgo.serving.ServingError` for an address that
-        is taken.
+        is taken, and :class:`~clientgo.leaderelection.WorkStillRunningError` if a ``sync`` does not
+        end though the lease is lost: then exit immediately, because another process may start.
         """
 
         def handle(key: ObjectName) -> None:
@@ -161,6 +164,7 @@ class ControlLoop:
             timing=self._timing,
             on_started_leading=work,
             on_stopped_leading=lambda _led: None,
+            health=self._leading,
         )
         return run_or_raise(config, stop)
 
@@ -169,6 +173,7 @@ class ControlLoop:
         with ExitStack() as stack:
             if self._health:
                 healthy, ready = HealthChecks("healthz"), HealthChecks("readyz")
+                healthy.add(self._leading.name, self._leading.check)
                 for kind in dict.fromkeys(self._kinds):
                     informer = self.factory.informer_for(kind)
                     healthy.add(f"informer-{informer.name}", partial(check_alive, informer))

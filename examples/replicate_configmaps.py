@@ -46,7 +46,7 @@ def run() -> None:
             except NotFoundError:
                 present = None
             if present and present.metadata.annotations.get(SOURCE) != str(name):
-                return  # somebody else's
+                return  # it is not a copy
             if original is None:
                 if present:
                     with suppress(NotFoundError):  # the cache may be behind

@@ -28,6 +28,7 @@ from clientgo.client import Client
 from clientgo.meta import deep_copy
 from clientgo.meta.owner_references import is_controlled_by
 from clientgo.rest import load_config
+from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer, ObserverClosedError
 from clientgo.wait import call_when_set, retry_on_conflict, setup_signal_handler
 from clientgo.workloads import simulate
@@ -140,13 +141,8 @@ def install_crd(client: Client) -> None:
     client.resource(CustomResourceDefinition).create(manifest)
     with Observer(client, CustomResourceDefinition) as observer:
         crds = observer.lister(CustomResourceDefinition)
-        if not observer.wait_until(lambda: _established(crds.get(manifest["metadata"]["name"]))):
+        if not observer.wait_until(lambda: is_established(crds.get(manifest["metadata"]["name"]))):
             raise MissingError("the Foo resource is established")
-
-
-def _established(crd: CustomResourceDefinition) -> bool:
-    conditions = (crd.status.conditions or ()) if crd.status else ()
-    return any(c.type == "Established" and c.status == "True" for c in conditions)
 
 
 @contextlib.contextmanager

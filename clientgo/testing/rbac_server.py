@@ -34,6 +34,7 @@ from clientgo.certificates import write_private
 from clientgo.client import Client
 from clientgo.meta import AlreadyExistsError, APIResource, GroupVersion, ObjectMeta
 from clientgo.rest import load_config
+from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
 
 _FIELD_MANAGER: Final = "clientgo-testing"
@@ -151,7 +152,7 @@ class RBACServer:
             lister = seen.lister(CustomResourceDefinition)
 
             def are_served() -> bool:
-                served = {item.metadata.name for item in lister.list() if _is_served(item)}
+                served = {item.metadata.name for item in lister.list() if is_established(item)}
                 return definitions <= served
 
             if not seen.wait_until(are_served):
@@ -223,9 +224,3 @@ def _read(path: Path) -> Iterator[dict[str, Any]]:
         for document in yaml.safe_load_all(file.read_text(encoding="utf-8")):
             if document:
                 yield document
-
-
-def _is_served(definition: CustomResourceDefinition) -> bool:
-    status = definition.status
-    conditions = (status.conditions if status else None) or ()
-    return any(item.type == "Established" and item.status == "True" for item in conditions)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
@@ -53,6 +54,23 @@ def test_an_expired_history_is_an_error_event(server: EmbeddedAPIServer, api: Ap
 
     assert event["type"] == "ERROR"
     assert (event["object"]["code"], event["object"]["reason"]) == (410, "Expired")
+
+
+def test_a_history_that_expires_before_the_watch_sends_is_an_error_event(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version = api.create(CONFIGMAPS, configmap("a"))["metadata"]["resourceVersion"]
+    api.create(CONFIGMAPS, configmap("b"))
+    send = watching.WatchStream.send
+
+    async def late(stream: watching.WatchStream, *connection: Any) -> None:
+        stream._storage.expire_history()
+        await send(stream, *connection)
+
+    monkeypatch.setattr(watching.WatchStream, "send", late)
+    [event] = api.watch(CONFIGMAPS, resourceVersion=version, timeoutSeconds="2")
+
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
 
 
 def test_a_live_watch_continues_after_an_expired_history(

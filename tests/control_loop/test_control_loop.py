@@ -118,6 +118,7 @@ def test_health_and_metrics_are_served_if_asked_for(kube_client: Client) -> None
             with urllib.request.urlopen(url, timeout=30) as answer:
                 text = answer.read().decode()
             assert "informer" in text
+            assert ("leaderElection" in text) == (page == "healthz")
             assert answer.status == 200
 
 

@@ -13,17 +13,13 @@ from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.meta import APIResource, ObjectMeta
 from clientgo.meta.timestamps import format_time
+from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
 from tests.examples.running import ROOT, Running, kubeconfig_of
 
 TEAMS = APIResource(
     group="example.com", version="v1", kind="Team", plural="teams", namespaced=False
 )
-
-
-def established(definition: CustomResourceDefinition) -> bool:
-    conditions = (definition.status.conditions if definition.status else None) or ()
-    return any(x.type == "Established" and x.status == "True" for x in conditions)
 
 
 def lines_of(example: str) -> int:
@@ -84,7 +80,7 @@ def test_a_team_has_a_namespace_until_it_is_deleted(
     with Running("teams.py", env=kubeconfig_of(kube_api_server)) as running:
         with Observer(kube_client, CustomResourceDefinition) as seen:
             definitions = seen.lister(CustomResourceDefinition)
-            assert seen.wait_until(lambda: established(definitions.get("teams.example.com")))
+            assert seen.wait_until(lambda: is_established(definitions.get("teams.example.com")))
         teams = kube_client.resource(TEAMS)
         with Observer(kube_client, Namespace) as seen:
             namespaces = seen.lister(Namespace)

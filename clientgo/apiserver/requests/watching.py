@@ -85,7 +85,7 @@ class WatchStream:
         representation: Representation,
         options: ListQuery,
     ) -> None:
-        """Choose the position; from here on no change is missed.
+        """Choose the position; if the log no longer has it in `send`, the watch ends with a 410.
 
         Raises:
             RequestError: 500, the version can't be read.
@@ -122,10 +122,12 @@ class WatchStream:
             self._initial_bookmark = bool(options.send_initial_events) and options.bookmarks
         elif version:
             if version < self._collection.expired:
-                current = self._storage.version
-                self._failure = expired(f"too old resource version: {version} ({current})")
+                self._failure = self._too_old(version)
             else:
                 self._position = self._collection.position_after(version)
+
+    def _too_old(self, version: int) -> RequestError:
+        return expired(f"too old resource version: {version} ({self._storage.version})")
 
     # -- called by the log and the server
 
@@ -163,6 +165,9 @@ class WatchStream:
         timers = [loop.call_later(self._lifetime(), self.end)]
         if self._bookmarks:
             timers.append(loop.call_later(BOOKMARK_INTERVAL, self._request_bookmark, loop, timers))
+        if self._position < self._collection.log_start:
+            # The log was cleared after the position was chosen, and could not drop this watch yet.
+            self._failure = self._too_old(self._collection.expired)
         self._collection.watchers.add(self)
         self._open_watches.add(self)
         try:

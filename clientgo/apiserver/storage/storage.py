@@ -192,6 +192,11 @@ class Collection:
     # -- the log
 
     @property
+    def log_start(self) -> int:
+        """Return the absolute index of the oldest change that the log has."""
+        return self._log_start
+
+    @property
     def log_end(self) -> int:
         """Return the absolute index that the next change will have."""
         return self._log_start + len(self._log)

@@ -30,7 +30,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What somebody wants to do; ``account`` is a service account (namespace, name) if given."""
+    """What a user wants to do; ``account`` is a service account (namespace, name) if given."""
 
     verb: str = ""
     path: str = ""

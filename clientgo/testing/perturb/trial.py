@@ -18,6 +18,7 @@ from clientgo.meta import APIResource, Unstructured
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.process import SupervisedThread
 from clientgo.rest import RestConfig
+from clientgo.testing.definitions import is_established
 from clientgo.testing.observer import Observer
 from clientgo.testing.perturb.objects import Normalise, State, differences, read_state
 from clientgo.testing.perturb.writes import AGENT, RequestLog, Write, is_write
@@ -274,7 +275,7 @@ class Trial:
         self._created.clear()
         with Observer(self.client, CustomResourceDefinition) as observer:
             definitions = observer.lister(CustomResourceDefinition)
-            if not observer.wait_until(lambda: all(map(_is_established, definitions.list()))):
+            if not observer.wait_until(lambda: all(map(is_established, definitions.list()))):
                 raise PerturbError("a definition is not established; see its conditions")
 
     def _create(self, manifests: Sequence[Mapping[str, Any]]) -> None:
@@ -289,8 +290,3 @@ class Trial:
             made: Unstructured = objects.create(manifest)
             self._created.append((resource, made.metadata.namespace, made.metadata.name))
             self._created_plurals.add(resource.plural)
-
-
-def _is_established(definition: CustomResourceDefinition) -> bool:
-    conditions = (definition.status.conditions if definition.status else None) or ()
-    return any(c.type == "Established" and c.status == "True" for c in conditions)
