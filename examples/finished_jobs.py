@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import suppress
 
 from clientgo.api.batch_v1 import Job
 from clientgo.client import Client
@@ -37,10 +38,11 @@ with Client() as client:
         left = parse_time(finished[0]) + TTL - time.time()
         if left > 0:
             return left
-        client.resource(Job).namespace(name.namespace).delete(
-            name.name, uid=job.metadata.uid, propagation_policy="Background"
-        )
-        print(f"deleted {name}", flush=True)
+        with suppress(NotFoundError):  # the cache may be behind
+            client.resource(Job).namespace(name.namespace).delete(
+                name.name, uid=job.metadata.uid, propagation_policy="Background"
+            )
+            print(f"deleted {name}", flush=True)
         return None
 
     loop.run(sync, setup_signal_handler())

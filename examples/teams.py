@@ -67,9 +67,11 @@ class Teams:
 
     def sync(self, key: ObjectName) -> None:
         try:
-            team = deep_copy(self._teams.get(key.name))
+            self._sync(deep_copy(self._teams.get(key.name)))
         except NotFoundError:
-            return
+            return  # deleted already: the cache may be behind
+
+    def _sync(self, team: Team) -> None:
         ours = FINALIZER in team.metadata.finalizers
         if team.metadata.deletion_timestamp:
             if ours:
@@ -106,9 +108,8 @@ class Teams:
         try:
             namespace = self._namespaces.get(f"team-{team.metadata.name}")
         except NotFoundError:
+            self._set_finalizers(team, [x for x in team.metadata.finalizers if x != FINALIZER])
             print(f"the namespace of {team.metadata.name} is gone", flush=True)
-            left = [name for name in team.metadata.finalizers if name != FINALIZER]
-            self._set_finalizers(team, left)
             return
         if not namespace.metadata.deletion_timestamp:
             self._clients[1].delete(namespace.metadata.name)
