@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from clientgo.meta.json_values import copy_json
 from clientgo.schema.json_schema import JSONSchema
-from clientgo.schema.json_value import copy_json
 
 
 def apply_defaults(value: Any, schema: JSONSchema) -> Any:

@@ -1,6 +1,6 @@
-"""JSON values: their types, equality and copies.
+"""The types of JSON values.
 
-Promises: ``True`` is never a number. `copy_json` shares nothing mutable with the original.
+Promises: ``True`` is never a number.
 
 Does not promise: other values than dict, list, str, int, float, bool and None.
 """
@@ -61,29 +61,3 @@ def is_json_integer(value: float) -> bool:
         return False
     whole = math.trunc(value)
     return value == whole or (whole != 0 and abs(value - whole) / abs(value + whole) < 1e-9)
-
-
-def json_equal(left: Any, right: Any) -> bool:
-    """Return True if two JSON values are the same; 1 equals 1.0, but nothing else crosses types."""
-    if left is right:
-        return True
-    if is_number(left):
-        return is_number(right) and bool(left == right)
-    if type(left) is not type(right):
-        return False
-    if isinstance(left, dict):
-        return left.keys() == right.keys() and all(
-            json_equal(member, right[name]) for name, member in left.items()
-        )
-    if isinstance(left, list):
-        return len(left) == len(right) and all(map(json_equal, left, right))
-    return bool(left == right)
-
-
-def copy_json(value: Any) -> Any:
-    """Return a deep copy of a JSON value."""
-    if isinstance(value, dict):
-        return {name: copy_json(member) for name, member in value.items()}
-    if isinstance(value, list):
-        return [copy_json(item) for item in value]
-    return value

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clientgo.meta.json_values import json_equal
 from clientgo.schema import defaulting, field_path
 from clientgo.schema.definition.keywords import (
     check_keywords,
@@ -24,7 +25,7 @@ from clientgo.schema.definition.keywords import (
 from clientgo.schema.definition.structural import check_structure
 from clientgo.schema.field_errors import FieldError, FieldErrorReason, aggregate_message
 from clientgo.schema.json_schema import JSONSchema
-from clientgo.schema.json_value import MISSING, json_equal
+from clientgo.schema.json_value import MISSING
 from clientgo.schema.pruning import prune
 from clientgo.schema.values.embedded_resources import (
     embedded_resources,

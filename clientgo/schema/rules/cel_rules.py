@@ -28,10 +28,11 @@ from clientgo.cel import (
 from clientgo.cel.scope import EVALUATION_LIMIT, OBJECT_LIMIT
 from clientgo.cel.types import STRING
 from clientgo.cel.values import ABSENT, Optional
+from clientgo.meta.json_values import json_equal
 from clientgo.schema import field_path
 from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason, Verbatim
 from clientgo.schema.json_schema import JSONSchema, ValidationRule
-from clientgo.schema.json_value import MISSING, json_equal
+from clientgo.schema.json_value import MISSING
 from clientgo.schema.rules import rule_path
 from clientgo.schema.rules.rule_costs import RuleCosts, places_below
 from clientgo.schema.rules.schema_types import Converter, declare

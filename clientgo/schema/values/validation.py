@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from clientgo.meta.json_values import WholeFloat
+from clientgo.meta.json_values import WholeFloat, json_equal
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.json_value import (
@@ -25,7 +25,6 @@ from clientgo.schema.json_value import (
     is_json_integer,
     is_number,
     is_whole,
-    json_equal,
     type_name,
 )
 from clientgo.schema.values.list_types import OldItems
