@@ -15,7 +15,7 @@ KUBERNETES_newest := kubernetes<38
 MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-matrix lint format docs bench bench-queue field-peers clean
+.PHONY: help install run test test-matrix lint format tables docs docs-serve bench bench-queue field-peers clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,9 +55,16 @@ format: $(STAMP) ## let ruff put imports and layout in order
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-docs: $(STAMP) ## write the documents that are made from tests and code
+tables: $(STAMP) ## write the documents that are made from tests and code
 	$(BIN)/python hack/contract_coverage.py
 	$(BIN)/python -m hack.conformance
+
+docs: tables ## build the documentation into site/
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+	@echo "open site/index.html, or run make docs-serve"
+
+docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, and follow its changes
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 bench: $(STAMP) ## run the benchmarks and print the ratios
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)
@@ -69,5 +76,5 @@ field-peers: $(STAMP) ## run the field cases against this informer and the offic
 	$(BIN)/python -m tests.field.peers $(ROWS)
 
 clean: ## remove .venv and every cache
-	rm -rf $(VENV) $(MATRIX) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf site $(VENV) $(MATRIX) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

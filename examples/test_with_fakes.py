@@ -4,7 +4,7 @@ Run them with pytest::
 
     python -m pytest examples/test_with_fakes.py
 
-What the fakes do not do is listed in docs/testing.md, beside what the embedded server does.
+What the fakes do not do is listed in docs/testing/index.md, beside what the embedded server does.
 """
 
 import pytest

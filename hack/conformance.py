@@ -55,7 +55,7 @@ _SAMPLED: Final = {
 _HEAD: Final = """\
 # Conformance
 
-Written by `make docs`; do not edit. The embedded API server is held to recordings of a real
+Written by `make tables`; do not edit. The embedded API server is held to recordings of a real
 Kubernetes 1.36 API server: scenarios of requests and watches with the answers of that server,
 normalized where runs must differ (uids, versions, times). `make test` replays all of them; a
 different answer fails the suite with a diff.

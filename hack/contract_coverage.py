@@ -143,9 +143,10 @@ def render(sections: list[Section], head: str = "") -> str:
 
 
 _LEGEND: Final = """\
-Written by `make docs` from [{rows}]({rows}) and from the row ids in the tests; do not edit. *core*
-rows must hold, *expected* ones would be missed, *advanced* ones are nice to have. *Differs* means
-done in another way, on purpose, for the reason given; the tests named are those of our way.
+Written by `make tables` from [{rows}]({rows}) and from the row ids in the tests; do not edit.
+*core* rows must hold, *expected* ones would be missed, *advanced* ones are nice to have.
+*Differs* means done in another way, on purpose, for the reason given; the tests named
+are those of our way.
 """
 
 CONTRACTS: Final = (

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs/architecture.md").read_text()
+PAGE = (ROOT / "docs/reference/architecture.md").read_text()
 PACKAGES = {path.name for path in (ROOT / "clientgo").iterdir() if (path / "__init__.py").exists()}
 
 

@@ -18,7 +18,7 @@ def test_the_document_is_what_the_tests_make_it(
 ) -> None:
     written = contract.document.read_text(encoding="utf-8")
 
-    assert written == contract.rendered(found), "stale: run make docs"
+    assert written == contract.rendered(found), "stale: run make tables"
 
 
 @pytest.mark.parametrize("contract", coverage.CONTRACTS, ids=lambda contract: contract.rows.stem)

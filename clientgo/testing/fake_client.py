@@ -4,8 +4,8 @@ Promises to be a :class:`~clientgo.client.Client`: controllers, informer factori
 accept it. Every request is recorded first. Then reactors are called in order; the last one, unless
 a test adds others, is the tracker that holds the objects.
 
-Does not promise to be an API server, see :class:`Realism` and ``docs/testing.md``. It does not
-stream initial lists: informers list and watch.
+Does not promise to be an API server, see :class:`Realism` and ``docs/testing/index.md``. It does
+not stream initial lists: informers list and watch.
 
 Upstream: client-go ``kubernetes/fake``, ``dynamic/fake``, ``metadata/fake`` and ``testing`` Fake.
 Differs in that there is no second client: the real one works on a transport without a network.

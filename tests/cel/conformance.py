@@ -1,7 +1,7 @@
 """The conformance tests of cel-spec: reading them, what is in scope, and what comes out.
 
 ``CLIENTGO_CEL_SPEC`` names the directory with the ``.textproto`` files: ``tests/simple/testdata``
-in google/cel-spec. ``python -m tests.cel.conformance`` prints the table of docs/cel.md.
+in google/cel-spec. ``python -m tests.cel.conformance`` prints the table of docs/testing/cel.md.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ EXCLUSIONS = (
     Exclusion("types are always checked", _is_refused_unchecked),
     Exclusion("literals of one type", _is_mixed_literal),
 )
-"""Every reason is about Kubernetes; docs/cel.md explains them."""
+"""Every reason is about Kubernetes; docs/testing/cel.md explains them."""
 
 
 def cases(directory: Path) -> Iterator[Case]:

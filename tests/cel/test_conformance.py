@@ -10,7 +10,7 @@ import pytest
 from tests.cel.conformance import VARIABLE, outcomes, table
 from tests.cel.textproto import Name, parse
 
-PAGE = Path(__file__).parents[2] / "docs/cel.md"
+PAGE = Path(__file__).parents[2] / "docs/testing/cel.md"
 
 needs_cel_spec = pytest.mark.skipif(
     VARIABLE not in os.environ,

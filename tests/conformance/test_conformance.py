@@ -48,7 +48,7 @@ def test_sampled_scenarios_are_reproduced_but_for_the_listed_ones(
     failures = [item for item in outcomes if item.verdict == "FAIL"]
     new = [describe_failure(item) for item in failures if item.name not in listed]
     assert not new, "\n".join(new)
-    assert listed == {item.name for item in failures}, "some pass now: run make docs"
+    assert listed == {item.name for item in failures}, "some pass now: run make tables"
 
 
 def test_the_page_has_the_current_numbers() -> None:

@@ -54,7 +54,8 @@ def test_the_commands_of_the_readme_run_as_they_stand_there(tmp_path: Path) -> N
 def _command_beginning(readme: str, text: str, directory: Path) -> str:
     """A command of the README, with this interpreter's programs and its files in a directory."""
     command: str
-    (command,) = re.findall(rf"^```\n({re.escape(text)}.*?)^```", readme, re.DOTALL | re.MULTILINE)
+    block = rf"^```sh\n({re.escape(text)}.*?)^```"
+    (command,) = re.findall(block, readme, re.DOTALL | re.MULTILINE)
     programs = f"{Path(sys.executable).parent}/"
     command = command.replace("/tmp/", f"{directory}/").replace(".venv/bin/", programs)
     if shutil.which("kubectl") is None:

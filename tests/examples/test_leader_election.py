@@ -11,7 +11,7 @@ EXAMPLE = ROOT / "examples" / "leader_election.py"
 
 
 def test_the_page_shows_the_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "leader-election.md").read_text()
+    page = (ROOT / "docs" / "library" / "leader-election.md").read_text()
 
     assert f"```python\n{EXAMPLE.read_text()}```" in page
 

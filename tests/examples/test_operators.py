@@ -125,7 +125,7 @@ def test_an_example_without_its_argument_says_how_it_is_used(arguments: list[str
 
 
 def test_the_page_shows_the_reconciler_as_it_is() -> None:
-    page = (ROOT / "docs" / "operator.md").read_text()
+    page = (ROOT / "docs" / "operators" / "index.md").read_text()
     example = ROOT / "examples" / "foo_operator" / "reconciler.py"
 
     assert f"```python\n{example.read_text()}```" in page

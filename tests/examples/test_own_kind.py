@@ -11,7 +11,7 @@ EXAMPLE = ROOT / "examples" / "own_kind.py"
 
 
 def test_the_page_shows_the_example_as_it_is() -> None:
-    page = (ROOT / "docs" / "codegen.md").read_text()
+    page = (ROOT / "docs" / "library" / "codegen.md").read_text()
 
     assert f"```python\n{EXAMPLE.read_text()}```" in page
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.examples.running import ROOT, printed_by
 
-PAGE = (ROOT / "docs" / "apiserver-rbac.md").read_text()
+PAGE = (ROOT / "docs" / "testing" / "apiserver-rbac.md").read_text()
 COMMAND = "python examples/service_account.py"
 
 

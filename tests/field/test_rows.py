@@ -19,7 +19,7 @@ def test_every_row_is_tested():
 
 
 def test_every_row_and_scenario_is_in_the_documentation():
-    documentation = (HERE.parents[1] / "docs/field-cases.md").read_text()
+    documentation = (HERE.parents[1] / "docs/reference/field-cases.md").read_text()
     claims = {f"| {each.row} | {each.claim} |" for each in all_scenarios()}
 
     assert {claim for claim in claims if claim not in documentation} == set()

@@ -11,7 +11,7 @@ from pathlib import Path
 from clientgo.apiserver.faults import CloseWatches, Fault
 from clientgo.meta.decoding import decode
 
-DOCUMENT = Path(__file__).parents[2] / "docs" / "faults.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "testing" / "faults.md"
 
 
 def test_the_example_of_the_page_on_faults_passes(tmp_path: Path) -> None:
@@ -21,7 +21,7 @@ def test_the_example_of_the_page_on_faults_passes(tmp_path: Path) -> None:
     run = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
         cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(DOCUMENT.parents[1])},  # for sample_controller
+        env={**os.environ, "PYTHONPATH": str(DOCUMENT.parents[2])},  # for sample_controller
         capture_output=True,
         text=True,
         timeout=60,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-DOCUMENT = Path(__file__).parents[3] / "docs" / "testing-operators.md"
+DOCUMENT = Path(__file__).parents[3] / "docs" / "operators" / "testing.md"
 BLOCKS = re.findall(r"^```python ?(\S*)\n(.*?)^```", DOCUMENT.read_text(), re.DOTALL | re.MULTILINE)
 
 

@@ -122,7 +122,7 @@ def test_mistakes_on_the_command_line_are_named(
 
 
 def test_the_example_of_the_page_runs() -> None:
-    page = Path(__file__).parents[3] / "docs" / "perturb.md"
+    page = Path(__file__).parents[3] / "docs" / "testing" / "perturb.md"
     [example] = re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
     names: dict[str, Any] = {}
     exec(compile(example, str(page), "exec"), names)

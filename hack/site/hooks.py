@@ -1,0 +1,69 @@
+"""What MkDocs does besides its plugins: pages for the source files that the documentation names."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files, InclusionLevel
+from mkdocs.structure.pages import Page
+
+from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of
+
+_LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".json": "json", ".sh": "sh"}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put pages that the navigation does not name at its end, so that no page is lost."""
+    named = set(re.findall(r"[\w/-]+\.md", str(config.nav)))
+    rest = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+    if rest := [page for page in rest if page not in named]:
+        config.nav = [*(config.nav or []), {"More": rest}]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add a page for each file and folder outside ``docs`` that a page links to."""
+    waiting = set()
+    for page in DOCS.rglob("*.md"):
+        waiting |= linked(page.read_text(), str(page.relative_to(ROOT)))
+    done: set[str] = set()
+    while waiting - done:
+        path = min(waiting - done)
+        done.add(path)
+        text = _page(path)
+        if path.endswith(".md"):
+            waiting |= linked((ROOT / path).read_text(), path)
+        files.append(
+            File.generated(config, page_of(path), content=text, inclusion=InclusionLevel.NOT_IN_NAV)
+        )
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
+    """Turn links to source files into links to their pages."""
+    uri = page.file.src_uri
+    if uri.startswith("source/"):
+        path = uri.removeprefix("source/").removesuffix(".md")
+        return for_the_site(markdown, path) if path.endswith(".md") else markdown
+    return for_the_site(markdown, f"docs/{uri}")
+
+
+def _page(path: str) -> str:
+    """The page that shows a file or folder."""
+    head = f"---\ntitle: {os.path.basename(path)}\nsearch:\n  exclude: true\nhide:\n  - toc\n---\n"
+    file = ROOT / path
+    if file.is_dir():
+        names = sorted(
+            each.name for each in file.iterdir() if not each.name.startswith((".", "__py"))
+        )
+        return f"{head}# `{path}/`\n\n" + "".join(f"- `{name}`\n" for name in names)
+    text = file.read_text()
+    if path.endswith(".md"):
+        return head + text
+    language = _LANGUAGES.get(file.suffix, "text")
+    fence = "`" * 4
+    opening = f'{fence}{{ .{language} linenums="1" #line }}'
+    return f"{head}# `{path}`\n\n{opening}\n{text.rstrip()}\n{fence}\n"
