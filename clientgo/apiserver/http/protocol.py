@@ -21,6 +21,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from clientgo.apiserver.http.messages import CONNECTION
+from clientgo.apiserver.http.response_transport import ResponseTransport
 
 CONNECTION_LIMIT = 1000
 """Fewer than the files that a process may usually have open."""
@@ -85,6 +86,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._read_deadline = math.inf
         self._write_deadline = math.inf
         self._timer: asyncio.TimerHandle | None = None
+        self._responses: ResponseTransport
         self._unsent = 0
         self._outside_body = 0
         """Bytes received since the last byte of a body."""
@@ -99,6 +101,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._open.all_closed.clear()
         # What the kernel does not take immediately counts as not read. (With 0, TLS never writes.)
         transport.set_write_buffer_limits(high=1)
+        self.transport = self._responses = ResponseTransport(transport, self.loop)
         if len(self.connections) > CONNECTION_LIMIT:
             self._refuse(503, f"too many connections: the limit is {CONNECTION_LIMIT}")
             return
@@ -160,6 +163,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._check_head()
         self._expect_within(BODY_TIMEOUT)
         query = self._cut_long_query()
+        self._responses.hold_next()
         super().on_headers_complete()
         if query:
             self.scope["query_string"] = query

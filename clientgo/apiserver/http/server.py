@@ -51,6 +51,7 @@ class HttpServer:
             log_config=None,
             log_level="critical",
             access_log=False,
+            proxy_headers=False,
             date_header=False,
             server_header=False,
             timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
