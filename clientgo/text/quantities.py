@@ -7,6 +7,7 @@ Upstream: apimachinery ``pkg/api/resource/quantity.go``.
 
 from __future__ import annotations
 
+import functools
 import re
 from decimal import ROUND_UP, Context, Decimal
 
@@ -32,6 +33,8 @@ _MAX_BINARY = Decimal(2**63 - 1)
 _NANO = Decimal(1).scaleb(-9)
 _CONTEXT = Context(prec=2_000)
 """Exact for every number of a sensible length."""
+_REMEMBERED = 1_024
+"""Quantities whose amounts are remembered: most objects have the same few."""
 _MAX_LENGTH = 1_000
 """Characters of a quantity; the real server reads longer ones, which are of no use."""
 
@@ -45,6 +48,7 @@ def parse_quantity(text: str) -> Decimal:
     return _parse(text)[0]
 
 
+@functools.lru_cache(_REMEMBERED)
 def canonical_quantity(text: str) -> str:
     """Return the form in which the API server writes a quantity: ``1024Mi`` as ``1Gi``.
 
@@ -64,6 +68,7 @@ def canonical_quantity(text: str) -> str:
     return _decimal(rounded, exponent_form=len(suffix) > 1 and not binary)
 
 
+@functools.lru_cache(_REMEMBERED)
 def _parse(text: str) -> tuple[Decimal, str]:
     """Return the exact amount and the suffix."""
     match = _QUANTITY.fullmatch(text) if len(text) <= _MAX_LENGTH else None

@@ -12,7 +12,7 @@ import pytest
 from clientgo.apiserver.kinds.builtin_resources import builtin_resources
 from clientgo.apiserver.kinds.tables import kind_table, nodes
 from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
-from clientgo.apiserver.kinds.tables.expressions import Expression
+from clientgo.apiserver.kinds.tables.expressions import NO_VALUE, Expression
 from clientgo.apiserver.kinds.tables.kind_table import TableError
 from clientgo.apiserver.kinds.tables.nodes import Node, kind_node
 
@@ -418,10 +418,22 @@ def _expressions(node: Node) -> Iterator[str]:
                     yield value[1:]
 
 
-def test_an_expression_of_one_text_is_evaluated_once_for_each_text() -> None:
-    expression = Expression("self.?image.orValue('').endsWith(':latest')")
-    assert expression.evaluate({"self": {"image": "a:latest"}}) is True
-    assert expression.evaluate({"self": {"image": "a:latest"}}) is True
-    assert expression.evaluate({"self": {"image": "a:1"}}) is False
-    assert expression.evaluate({"self": {}}) is False
-    assert expression._of_text.cache_info().misses == 2
+def test_an_expression_of_plain_fields_is_evaluated_once_for_their_values() -> None:
+    expression = Expression("self.image.endsWith(':latest') && self.?count.orValue(1) > 0")
+    for _ in range(2):
+        assert expression.evaluate({"self": {"image": "a:latest"}}) is True
+        assert expression.evaluate({"self": {"image": "a:latest", "count": 0}}) is False
+        assert expression.evaluate({"self": {"count": 2}}) is NO_VALUE
+    assert expression._of_fields.cache_info().misses == 3
+
+
+def test_remembered_values_differ_by_type() -> None:
+    expression = Expression("self.flag == true && 1 + 1 == 2")
+    assert expression.evaluate({"self": {"flag": 1}}) is not True
+    assert expression.evaluate({"self": {"flag": True}}) is True
+
+
+def test_an_expression_of_all_of_an_object_is_not_remembered_by_its_fields() -> None:
+    expression = Expression("self.all(key, key != 'b')")
+    assert expression.evaluate({"self": {"a": 1}}) is True
+    assert expression.evaluate({"self": {"b": 1}}) is False

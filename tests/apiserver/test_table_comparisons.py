@@ -30,6 +30,10 @@ SOURCES = [
     "self.a != 1 || item.n == 'y'",
     "size(self.a) == 1",
     "size(self.a) != 1 && has(self.a)",
+    "size(self.a) > 0",
+    "size(self.a) >= 1",
+    "size(self.a) < 1",
+    "size(self.a) <= 0",
     "object.kind == 'K' || self.a == 'x'",
 ]
 VALUES: list[Any] = [
@@ -62,7 +66,7 @@ def test_a_comparison_is_what_cel_makes_of_it(source: str, value: Any, item: Any
     "source",
     [
         "self.a == -1",
-        "size(self.a) > 0",
+        "size(self.a) > -1",
         "self.a == 'x' || self.b == 'y' && has(self.c)",
         "(self.a == 'x')",
         "self.a == 'it\\'s'",

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from clientgo.apiserver.kinds.tables.expressions import Expression
 from clientgo.apiserver.kinds.tables.formats import FORMATS
@@ -23,10 +23,6 @@ from clientgo.apiserver.kinds.tables.nodes import Node
 from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason
 from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity
-
-_MISSING: tuple[Any, ...] = (None, "", [], {}, 0)
-"""Values that a required field may not have; an empty struct is none of them."""
-
 
 @dataclass(slots=True)
 class Run:
@@ -125,9 +121,7 @@ def _all(checks: list[Check]) -> Check | None:
 def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
     required: list[tuple[str, str, bool, str]] = []
     immutable: list[tuple[str, str, list[list[str]]]] = []
-    members: dict[str, Check] = {}
-    moved: dict[str, str] = {}
-    not_empty: dict[str, tuple[Any, ...]] = {}
+    members: dict[str, _Member] = {}
     for name, member in node.members.items():
         if name in skipped:
             continue
@@ -139,12 +133,9 @@ def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
             required.append((name, reason, is_struct, said.get("at", name)))
         if fixed := said.get("immutable"):
             immutable.append((name, *_immutability(fixed)))
-        if not said.get("empty"):
-            not_empty[name] = ("", 0) if "required" in said else ("",)
-        if "at" in said:
-            moved[name] = said["at"]
         if (check := compile_checks(member)) is not None:
-            members[name] = check
+            empty = () if said.get("empty") else ("", 0) if "required" in said else ("",)
+            members[name] = _Member(check, empty, said.get("at"))
     checks: list[Check] = []
     if required:
         checks.append(_required(required))
@@ -152,9 +143,9 @@ def _object_checks(node: Node, skipped: Sequence[str]) -> list[Check]:
         checks.append(_immutable(immutable))
     unions = [place.union for place in node.places if place.union]
     if unions:
-        checks.append(_union(unions[-1], _for_members(members, moved, not_empty)))
+        checks.append(_union(unions[-1], _for_members(members)))
     elif members:
-        checks.append(_for_members(members, moved, not_empty))
+        checks.append(_for_members(members))
     return checks
 
 
@@ -167,7 +158,7 @@ def _required(fields: list[tuple[str, str, bool, str]]) -> Check:
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
         for name, reason, is_struct, where in fields:
             found = value.get(name)
-            if found in _MISSING and found is not False and not (is_struct and found == {}):
+            if not found and found is not False and not (is_struct and found == {}):
                 run.errors.append(error_of(reason, _join(path, where), found or "", ""))
 
     return check
@@ -208,24 +199,32 @@ def _without(value: Any, paths: list[list[str]]) -> Any:
     }
 
 
-def _for_members(
-    members: Mapping[str, Check],
-    moved: Mapping[str, str],
-    not_empty: Mapping[str, tuple[Any, ...]],
-) -> Check:
+class _Member(NamedTuple):
+    """How a field of an object is checked."""
+
+    check: Check
+    empty: tuple[Any, ...]
+    """Values that count as missing."""
+    at: str | None
+    """Where the causes are, if not at the field."""
+
+
+def _for_members(members: Mapping[str, _Member]) -> Check:
     def check(value: Any, old: Any, path: str, run: Run) -> None:
         prefix = f"{path}." if path else ""
-        before = old if isinstance(old, dict) else {}
+        before = old if isinstance(old, dict) else _NOTHING
         for name, member in value.items():
-            member_check = members.get(name)
-            if member_check is None or member is None:
+            if name not in members or member is None:
                 continue
-            if not member and member in not_empty.get(name, ()) and member is not False:
-                continue
-            where = _join(path, moved[name]) if name in moved else prefix + name
-            member_check(member, before.get(name), where, run)
+            member_check, empty, at = members[name]
+            if member or member is False or member not in empty:
+                where = prefix + name if at is None else _join(path, at)
+                member_check(member, before.get(name), where, run)
 
     return check
+
+
+_NOTHING: Mapping[str, Any] = {}
 
 
 def _union(union: Mapping[str, Any], members: Check) -> Check:
@@ -434,27 +433,30 @@ def _function(name: str) -> Check:
 
 def _reference(entry: Mapping[str, Any]) -> Check:
     """Check that values name something at other places, where no error was found."""
-    names = _reader(list(split_path(entry["each"])))
-    targets = [_reader(list(split_path(path))) for path in entry["to"]]
+    names = _Reader(entry["each"])
+    targets = [_Reader(path) for path in entry["to"]]
     reason, by = entry.get("reason", "NotFound"), entry.get("by")
 
     def known(value: Any, path: str, run: Run) -> set[Any]:
+        if not run.errors:
+            return {target for read in targets for target in read.values(value)}
         wrong = [error.field for error in run.errors]
         return {
             target
             for read in targets
-            for where, target in read(value, path)
-            if not wrong or not _has_error_below(where, wrong)
+            for where, target in read.places(value, path)
+            if not _has_error_below(where, wrong)
         }
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
-        found: set[Any] | None = None
-        for where, item in names(value, path):
-            if found is None:
-                found = known(value, path, run)
+        items = names.values(value)
+        if not items:
+            return
+        found = known(value, path, run)
+        for index, item in enumerate(items):
             name = item if by is None else item.get(by)
             if name not in found and (name or by is None):
-                run.errors.append(error_of(reason, where, name, ""))
+                run.errors.append(error_of(reason, names.place(value, path, index), name, ""))
 
     return check
 
@@ -467,14 +469,16 @@ def _has_error_below(path: str, fields: list[str]) -> bool:
 
 def _distinct(entry: Mapping[str, Any]) -> Check:
     """Check that values at some paths differ, as a whole or in some fields."""
-    readers = [_reader(list(split_path(path))) for path in entry["of"]]
+    readers = [_Reader(path) for path in entry["of"]]
     by, where = entry.get("by"), entry.get("field", "")
     reason, report = entry.get("reason", "Duplicate"), entry.get("report")
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
+        if sum(len(read.values(value)) for read in readers) < 2:
+            return
         seen: dict[Any, str] = {}
         for read in readers:
-            for place, item in read(value, path):
+            for place, item in read.places(value, path):
                 if by is not None and not item.get(by[0]):
                     continue
                 key = item if by is None else tuple(item.get(name) for name in by)
@@ -496,7 +500,7 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
     needs_old = "oldSelf" in rule["rule"]
     reason, name = rule.get("reason", "Invalid"), rule.get("field", "")
     message = rule.get("message") or f"failed rule: {rule['rule']}"
-    each = _reader(list(split_path(rule["each"]))) if "each" in rule else None
+    each = _Reader(rule["each"]) if "each" in rule else None
     needs = rule.get("needs", "").split()
     item_needs = [name.removeprefix("item.") for name in needs if name.startswith("item.")]
     paths = [tuple(name.split(".")) for name in needs if not name.startswith("item.")]
@@ -506,21 +510,27 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
     def check(value: Any, old: Any, path: str, run: Run) -> None:
         if (needs_old and old is None) or (when and run.is_update != (when == "update")):
             return
-        if not all(_is_present(value, names) for names in paths):
-            return
-        if any(found in value for found in unless):
+        for names in paths:
+            if not _is_present(value, names):
+                return
+        for found in unless:
+            if found in value:
+                return
+        items: list[Any] = [] if each is None else each.values(value)
+        if each is not None and not items:
             return
         variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
         if each is None:
             if expression.evaluate(variables) is False:
                 run.errors.append(error_of(reason, _join(path, name), "", message))
             return
-        for where, item in each(value, path):
-            if any(found not in item for found in item_needs):
+        for index, item in enumerate(items):
+            if item_needs and any(found not in item for found in item_needs):
                 continue
             variables["item"] = item
             if expression.evaluate(variables) is False:
-                run.errors.append(error_of(reason, _join(where, name), "", message))
+                where = _join(each.place(value, path, index), name)
+                run.errors.append(error_of(reason, where, "", message))
 
     return check
 
@@ -533,26 +543,58 @@ def _is_present(value: Any, names: tuple[str, ...]) -> bool:
     return True
 
 
-Reader = Callable[[Any, str], list[tuple[str, Any]]]
-"""Returns the values at a path below a value at a path, with their paths."""
+class _Reader:
+    """Reads the values at a path below a value; a missing field has none."""
+
+    def __init__(self, path: str) -> None:
+        self._steps = tuple(split_path(path))
+        self.values = _values_reader(self._steps)
+        """Returns the values, in the order of `places`."""
+
+    def places(self, value: Any, path: str) -> list[tuple[str, Any]]:
+        """Return the values with their paths, of a value at a path."""
+        found = [(path, value)]
+        for step in self._steps:
+            if step == ITEMS:
+                found = [
+                    (f"{where}[{index}]", item)
+                    for where, items in found
+                    for index, item in enumerate(items)
+                ]
+            elif step == VALUES:
+                found = [
+                    (f"{where}[{key}]", member)
+                    for where, members in found
+                    for key, member in members.items()
+                ]
+            else:
+                found = [
+                    (f"{where}.{step}" if where else step, holder[step])
+                    for where, holder in found
+                    if holder.get(step) is not None
+                ]
+        return found
+
+    def place(self, value: Any, path: str, index: int) -> str:
+        """Return the path of one of the values."""
+        return self.places(value, path)[index][0]
 
 
-def _reader(steps: Sequence[str]) -> Reader:
-    """Return the reader of the values at a path; a missing field has none."""
+def _values_reader(steps: Sequence[str]) -> Callable[[Any], list[Any]]:
+    """Return a function that reads values without their paths, which only causes need."""
     if not steps:
-        return lambda value, path: [(path, value)]
-    step, inner = steps[0], _reader(steps[1:])
+        return lambda value: [value]
+    step, inner = steps[0], _values_reader(steps[1:])
+    is_last = len(steps) == 1
 
-    def read_items(value: Any, path: str) -> list[tuple[str, Any]]:
-        items = enumerate(value)
-        return [found for index, item in items for found in inner(item, f"{path}[{index}]")]
+    def read_items(value: Any) -> list[Any]:
+        return list(value) if is_last else [found for item in value for found in inner(item)]
 
-    def read_values(value: Any, path: str) -> list[tuple[str, Any]]:
-        members = value.items()
-        return [found for key, member in members for found in inner(member, f"{path}[{key}]")]
+    def read_values(value: Any) -> list[Any]:
+        return [found for member in value.values() for found in inner(member)]
 
-    def read_member(value: Any, path: str) -> list[tuple[str, Any]]:
+    def read_member(value: Any) -> list[Any]:
         member = value.get(step)
-        return [] if member is None else inner(member, f"{path}.{step}" if path else step)
+        return [] if member is None else [member] if is_last else inner(member)
 
     return {ITEMS: read_items, VALUES: read_values}.get(step, read_member)

@@ -7,6 +7,7 @@ most of what is evaluated in a write, and twenty times as fast.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -22,7 +23,7 @@ _TEXT = r"'([^'\\]*)'"
 _TEXTS = r"\[('[^'\\]*'(?:, '[^'\\]*')*)\]"
 _EQUALS = re.compile(rf"{_PATH} (==|!=) {_TEXT}")
 _NUMBER = re.compile(rf"{_PATH} (==|!=) ([0-9]+)")
-_SIZE = re.compile(rf"size\({_PATH}\) (==|!=) ([0-9]+)")
+_SIZE = re.compile(rf"size\({_PATH}\) (==|!=|<|<=|>|>=) ([0-9]+)")
 _OPTIONAL = re.compile(rf"(self|item)\.\?(\w+)\.orValue\({_TEXT}\) (==|!=) {_TEXT}")
 _IN = re.compile(rf"(!?)(\(?){_PATH} in {_TEXTS}\)?")
 _HAS = re.compile(rf"(!?)has\({_PATH}\)")
@@ -57,14 +58,14 @@ def _joined(atoms: list[Comparison], decides: bool) -> Comparison:
 
 def _atom(source: str) -> Comparison | None:
     if found := _EQUALS.fullmatch(source):
-        variable, path, operator, text = found.groups()
-        return _among(variable, _names(path), frozenset({text}), operator == "==")
+        variable, path, sign, text = found.groups()
+        return _among(variable, _names(path), frozenset({text}), sign == "==")
     if found := _NUMBER.fullmatch(source):
-        variable, path, operator, number = found.groups()
-        return _equals_number(variable, _names(path), int(number), operator == "==")
+        variable, path, sign, number = found.groups()
+        return _equals_number(variable, _names(path), int(number), sign == "==")
     if found := _SIZE.fullmatch(source):
-        variable, path, operator, number = found.groups()
-        return _has_size(variable, _names(path), int(number), operator == "==")
+        variable, path, sign, number = found.groups()
+        return _has_size(variable, _names(path), int(number), _OPERATORS[sign])
     if found := _IN.fullmatch(source):
         negation, parenthesis, variable, path, texts = found.groups()
         if bool(negation) == bool(parenthesis):
@@ -74,8 +75,8 @@ def _atom(source: str) -> Comparison | None:
         negation, variable, path = found.groups()
         return _has(variable, _names(path), not negation)
     if found := _OPTIONAL.fullmatch(source):
-        variable, name, default, operator, text = found.groups()
-        return _optional(variable, name, default, text, operator == "==")
+        variable, name, default, sign, text = found.groups()
+        return _optional(variable, name, default, text, sign == "==")
     return None
 
 
@@ -83,7 +84,8 @@ def _names(path: str) -> list[str]:
     return path[1:].split(".")
 
 
-def _read(value: Any, names: list[str]) -> Any:
+def read_path(value: Any, names: list[str]) -> Any:
+    """Return the value at a path of fields below a value, or `MISSING`."""
     for name in names:
         if not isinstance(value, dict) or name not in value:
             return MISSING
@@ -93,7 +95,7 @@ def _read(value: Any, names: list[str]) -> Any:
 
 def _among(variable: str, names: list[str], texts: frozenset[str], wanted: bool) -> Comparison:
     def evaluate(variables: Variables) -> Any:
-        value = _read(variables[variable], names)
+        value = read_path(variables[variable], names)
         if value is MISSING:
             return MISSING
         return (isinstance(value, str) and value in texts) is wanted
@@ -103,7 +105,7 @@ def _among(variable: str, names: list[str], texts: frozenset[str], wanted: bool)
 
 def _equals_number(variable: str, names: list[str], number: int, wanted: bool) -> Comparison:
     def evaluate(variables: Variables) -> Any:
-        value = _read(variables[variable], names)
+        value = read_path(variables[variable], names)
         if value is MISSING:
             return MISSING
         return (not isinstance(value, bool) and value == number) is wanted
@@ -111,22 +113,32 @@ def _equals_number(variable: str, names: list[str], number: int, wanted: bool) -
     return evaluate
 
 
-def _has_size(variable: str, names: list[str], number: int, wanted: bool) -> Comparison:
+def _has_size(
+    variable: str, names: list[str], number: int, compare: Callable[[int, int], bool]
+) -> Comparison:
     def evaluate(variables: Variables) -> Any:
-        value = _read(variables[variable], names)
-        return (len(value) == number) is wanted if isinstance(value, _SIZED) else MISSING
+        value = read_path(variables[variable], names)
+        return compare(len(value), number) if isinstance(value, _SIZED) else MISSING
 
     return evaluate
 
 
 _SIZED = (str, list, dict)
+_OPERATORS: Final = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+}
 
 
 def _has(variable: str, names: list[str], wanted: bool) -> Comparison:
     *parents, last = names
 
     def evaluate(variables: Variables) -> Any:
-        parent = _read(variables[variable], parents)
+        parent = read_path(variables[variable], parents)
         if not isinstance(parent, dict):
             return MISSING
         return (last in parent) is wanted

@@ -11,18 +11,21 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from clientgo.apiserver.kinds.tables.comparisons import MISSING, compile_comparison
+from clientgo.apiserver.kinds.tables.comparisons import MISSING, compile_comparison, read_path
 
 if TYPE_CHECKING:  # slow to import, and not needed to start
     from clientgo.cel import Environment, Program
 
 NO_VALUE: Final = MISSING
 
-_MEMBER = re.compile(r"(self|item)\.(\w+)")
+_PATH = re.compile(r"(self|item)((?:\.\w+)+)")
 _FIELD = re.compile(r"\bself\.\??(\w+)")
-_OTHER_VARIABLE = re.compile(r"\b(oldSelf|object|item)\b|\bself\b(?!\.)")
+_MORE_THAN_FIELDS = re.compile(r"\b(oldSelf|object|item)\b|\bself\b(?!\.)|\bself\.\w+\(")
+"""Other variables, and what depends on all of ``self``."""
 _MOST_VALUES = 256
-"""How many values of an expression of one field are remembered, such as those for images."""
+"""How many values of an expression are remembered, such as those for images."""
+_SCALARS = frozenset({str, int, float, bool, object})
+"""The types of field values that results are remembered for; `MISSING` is an ``object``."""
 _READ = re.compile(r"\b(self|item)\.(\w+)(?!\w*\()")
 _MAY_BE_MISSING = re.compile(r"\|\||\bhas\(|[^.]\?|\.\?|\borValue\b|\bin\b")
 
@@ -46,12 +49,12 @@ class Expression:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        fields = {*_FIELD.findall(source)}
-        only_one = len(fields) == 1 and not _OTHER_VARIABLE.search(source)
-        self._only_field = fields.pop() if only_one else None
-        self._of_text = functools.lru_cache(_MOST_VALUES)(self._evaluate_text)
-        simple = _MEMBER.fullmatch(source)
-        self._simple = simple.groups() if simple else None
+        of_self = not _MORE_THAN_FIELDS.search(source)
+        self._fields = tuple(dict.fromkeys(_FIELD.findall(source))) if of_self else ()
+        """The fields that decide on the result, if nothing else does."""
+        self._of_fields = functools.lru_cache(_MOST_VALUES, typed=True)(self._evaluate_fields)
+        path = _PATH.fullmatch(source)
+        self._path = (path[1], path[2][1:].split(".")) if path else None
         self._comparison = compile_comparison(source)
         plain = not _MAY_BE_MISSING.search(source)
         reads = _READ.findall(source) if plain else []
@@ -65,21 +68,24 @@ class Expression:
 
     def evaluate(self, variables: Mapping[str, Any]) -> Any:
         """Return the value, or `NO_VALUE` if the expression reads a missing field."""
-        if self._simple is not None:
-            variable, name = self._simple
-            return variables[variable].get(name, NO_VALUE)
+        if self._path is not None:
+            variable, names = self._path
+            return read_path(variables[variable], names)
         if self._comparison is not None:
             return self._comparison(variables)
-        if self._only_field is not None:
+        if self._fields:
             holder = variables["self"]  # a text, if the only field is a method of it
-            text = holder.get(self._only_field) if isinstance(holder, dict) else None
-            if isinstance(text, str):
-                return self._of_text(text)
+            if isinstance(holder, dict):
+                values = [holder.get(name, MISSING) for name in self._fields]
+                if _SCALARS.issuperset(map(type, values)):
+                    return self._of_fields(*values)
         return self._evaluate(variables)
 
-    def _evaluate_text(self, text: str) -> Any:
-        """Return the value for a text in the only field; `_of_text` remembers it."""
-        return self._evaluate({"self": {self._only_field: text}, "item": None})
+    def _evaluate_fields(self, *values: Any) -> Any:
+        """Return the value for plain values of the fields; `_of_fields` remembers it."""
+        fields = zip(self._fields, values, strict=True)
+        holder = {name: value for name, value in fields if value is not MISSING}
+        return self._evaluate({"self": holder, "oldSelf": None, "object": None, "item": None})
 
     def _evaluate(self, variables: Mapping[str, Any]) -> Any:
         for names, variable in ((self._of_self, "self"), (self._of_item, "item")):
