@@ -48,9 +48,13 @@ def to_datetime(text: str) -> datetime:
 
 def canonical_time(text: str) -> str:
     """An RFC 3339 text as the API writes a ``Time``; ``ValueError`` names a text that is none."""
-    if _RFC_3339.fullmatch(text) is None:
+    found = _RFC_3339.fullmatch(text)
+    if found is None:
         raise ValueError(f"not an RFC 3339 time: {text[:50]!r}")
-    return to_datetime(text).strftime("%Y-%m-%dT%H:%M:%SZ")
+    moment = to_datetime(text)
+    if text.endswith("Z") and found[1] is None:
+        return text
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def canonical_micro_time(text: str) -> str:
@@ -58,4 +62,5 @@ def canonical_micro_time(text: str) -> str:
     found = _RFC_3339.fullmatch(text)
     if found is None or len(found[1] or "") != _MICROSECONDS:
         raise ValueError(f"not a time with six decimals: {text[:50]!r}")
-    return to_datetime(text).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    moment = to_datetime(text)
+    return text if text.endswith("Z") else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")

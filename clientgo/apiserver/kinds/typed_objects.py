@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import functools
 import gzip
+from collections.abc import Callable
 from importlib.resources import files
 from typing import Any, NamedTuple
 
@@ -49,61 +50,74 @@ def read_typed(obj: Object, openapi_type: OpenAPIType) -> tuple[Object, tuple[st
     unknown: list[str] = []
     header = {key: obj[key] for key in ("apiVersion", "kind", "metadata") if key in obj}
     body = {key: value for key, value in obj.items() if key not in _HEADER}
-    read = _read_object(body, openapi_type, "", unknown, skip=_HEADER)
+    read = _reader(openapi_type)(body, "", "", unknown)
+    for name in _HEADER:  # the defaults of what was left out
+        read.pop(name, None)
     return header | read, tuple(unknown)
 
 
-def _read(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[str]) -> Any:
-    match openapi_type.type:
-        case _ if openapi_type.node.get("format") == "int-or-string":
-            return _read_int_or_string(value, path)
-        case "object":
-            if not isinstance(value, dict):
-                raise _mismatch(value, path, "object")
-            return _read_object(value, openapi_type, path, unknown)
-        case "array":
-            return _read_array(value, openapi_type, path, unknown)
-        case "string":
-            return _read_string(value, openapi_type, path)
-        case "integer":
-            return _read_integer(value, openapi_type, path)
-        case "number":
-            if isinstance(value, bool) or not isinstance(value, int | float):
-                raise _mismatch(value, path, "number")
-        case "boolean":
-            if not isinstance(value, bool):
-                raise _mismatch(value, path, "bool")
-        case "" if openapi_type.is_quantity:
-            return _read_quantity(value, path)
-    return value
+Reader = Callable[[Any, str, str, list[str]], Any]
+"""Returns a value in its typed form. The other arguments are the path above the value, what the
+value adds to it, and the paths of unknown fields so far."""
 
 
-def _read_object(
-    value: dict[str, Any],
-    openapi_type: OpenAPIType,
-    path: str,
-    unknown: list[str],
-    skip: frozenset[str] = frozenset(),
-) -> dict[str, Any]:
-    plan = _plan(openapi_type)
-    if plan is None:
-        return _read_map(value, openapi_type, path, unknown)
-    read: dict[str, Any] = {}
-    prefix = f"{path}." if path else ""
-    for name, member in value.items():
-        field = plan.fields.get(name)
-        if field is None:
-            unknown.append(prefix + name)
-        elif member is not None:
-            kept = _read(member, field.type, prefix + name, unknown)
-            if kept or not field.drops(kept):
-                read[name] = kept
-    for name, default, field_type in plan.defaults:
-        if name not in read and name not in skip:
-            read[name] = _read(copy_json(default), field_type, name, [])
-    for name in plan.nulls:
-        read.setdefault(name, None)
-    return read
+@functools.cache
+def _reader(openapi_type: OpenAPIType) -> Reader:
+    """Return the reader of a type; a struct reads its fields' types when it first needs them."""
+    node = openapi_type.node
+    kind = openapi_type.type
+    if node.get("format") == "int-or-string":
+        return _read_int_or_string
+    if kind == "object":
+        is_struct = node.get("properties") is not None
+        return _Struct(openapi_type).read if is_struct else _map_reader(openapi_type.values)
+    if kind == "array":
+        return _array_reader(openapi_type.items)
+    if kind == "string":
+        return _string_reader(openapi_type)
+    if kind == "integer":
+        return _integer_reader(node.get("format", ""))
+    if kind == "" and openapi_type.is_quantity:
+        return _read_quantity
+    return {"number": _read_number, "boolean": _read_boolean}.get(kind, _read_anything)
+
+
+class _Struct:
+    """Reads the objects of a struct."""
+
+    def __init__(self, openapi_type: OpenAPIType) -> None:
+        self._type = openapi_type
+
+    @functools.cached_property
+    def _plan(self) -> _Plan:
+        return _plan(self._type)
+
+    def read(self, value: Any, above: str, name: str, unknown: list[str]) -> dict[str, Any]:
+        """Return an object in its typed form."""
+        if not isinstance(value, dict):
+            raise _mismatch(value, above + name, "object")
+        plan = self._plan
+        fields = plan.fields
+        read: dict[str, Any] = {}
+        inner = f"{above}{name}." if name else ""
+        for key, member in value.items():
+            field = fields.get(key)
+            if field is None:
+                unknown.append(inner + key)
+            elif member is not None:
+                taken, read_member, drops_empty, drops_zero = field
+                kept = member if type(member) is taken else read_member(member, inner, key, unknown)
+                is_dropped = not kept and (
+                    drops_empty if isinstance(kept, list | dict) else drops_zero
+                )
+                if not is_dropped:
+                    read[key] = kept
+        for key, default, read_default in plan.defaults:
+            if key not in read:
+                read[key] = read_default(copy_json(default), "", key, [])
+        for key in plan.nulls:
+            read.setdefault(key, None)
+        return read
 
 
 def zero_value(openapi_type: OpenAPIType) -> Object:
@@ -117,31 +131,38 @@ def zero_value(openapi_type: OpenAPIType) -> Object:
 
 
 def _zero_fields(openapi_type: OpenAPIType) -> Object:
-    plan = _plan(openapi_type)
-    if plan is None:
+    if openapi_type.node.get("properties") is None:
         return {}
+    plan = _plan(openapi_type)
     required = openapi_type.node.get("required", ())
     zero: Object = dict.fromkeys((*required, *plan.nulls))
-    for name, default, field_type in plan.defaults:
-        if default == {}:
+    for name, default, _ in plan.defaults:
+        field_type = openapi_type.field(name)
+        if default == {} and field_type is not None:
             zero[name] = _zero_fields(field_type)
         elif name in zero:
             zero[name] = default
     return zero
 
 
-def _read_map(
-    value: dict[str, Any], openapi_type: OpenAPIType, path: str, unknown: list[str]
-) -> dict[str, Any]:
-    members = openapi_type.values
-    if members is None:
-        return value  # any JSON is allowed
-    return {
-        key: _zero(members)
-        if member is None
-        else _read(member, members, f"{path}.{key}" if path else key, unknown)
-        for key, member in value.items()
-    }
+def _map_reader(members: OpenAPIType | None) -> Reader:
+    def read(value: Any, above: str, name: str, unknown: list[str]) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _mismatch(value, above + name, "object")
+        if members is None:
+            return value  # any JSON is allowed
+        inner = f"{above}{name}." if name else ""
+        read_member, taken = _reader(members), _taken_type(members)
+        return {
+            key: member
+            if type(member) is taken
+            else _zero(members)
+            if member is None
+            else read_member(member, inner, key, unknown)
+            for key, member in value.items()
+        }
+
+    return read
 
 
 _ZEROS: dict[str, Any] = {"string": "", "integer": 0, "boolean": False}
@@ -152,40 +173,34 @@ def _zero(openapi_type: OpenAPIType) -> Any:
     if openapi_type.is_quantity:
         return "0"
     if openapi_type.field_names:
-        return _read_object({}, openapi_type, "", [])
+        return _reader(openapi_type)({}, "", "", [])
     return _ZEROS.get(openapi_type.type)
 
 
 class _Field(NamedTuple):
     """How a field of a struct is read."""
 
-    type: OpenAPIType
+    taken: type | None
+    """Values of this type are taken as they are; None if there is no such type."""
+    read: Reader
     drops_empty: bool
     """An empty list or map is left out."""
     drops_zero: bool
     """A zero number, text or flag is left out."""
-
-    def drops(self, value: Any) -> bool:
-        """Return True if an empty or zero value is left out."""
-        if isinstance(value, list | dict):
-            return self.drops_empty
-        return self.drops_zero
 
 
 class _Plan(NamedTuple):
     """How the objects of a struct are read."""
 
     fields: dict[str, _Field]
-    defaults: tuple[tuple[str, Any, OpenAPIType], ...]
+    defaults: tuple[tuple[str, Any, Reader], ...]
     nulls: tuple[str, ...]
     """Fields that are written as null if they are unset."""
 
 
 @functools.cache
-def _plan(openapi_type: OpenAPIType) -> _Plan | None:
-    """Return how a struct is read; None for maps and for any JSON."""
-    if openapi_type.node.get("properties") is None:
-        return None
+def _plan(openapi_type: OpenAPIType) -> _Plan:
+    """Return how a struct is read; its header, if it has one, is not."""
     left_out, nulls = _zero_values().get(short_name(openapi_type.name), _NO_ZEROS)
     required = openapi_type.node.get("required", ())
     fields: dict[str, _Field] = {}
@@ -196,11 +211,20 @@ def _plan(openapi_type: OpenAPIType) -> _Plan | None:
             continue
         is_collection = field.type == "array" or field.values is not None
         drops_empty = is_collection and name not in required
-        fields[name] = _Field(field, drops_empty, name in left_out)
-        if field.node.get("default") or (name not in left_out and "default" in field.node):
-            defaults.append((name, field.node["default"], field))
+        read = _reader(field)
+        fields[name] = _Field(_taken_type(field), read, drops_empty, name in left_out)
+        has_default = name not in left_out and "default" in field.node
+        if field.node.get("default") or has_default:
+            defaults.append((name, field.node["default"], read))
     nulls = [name for name in nulls if name in fields and name not in _HEADER]
     return _Plan(fields, tuple(defaults), tuple(nulls))
+
+
+def _taken_type(openapi_type: OpenAPIType) -> type | None:
+    """Return the type of the values that are their own typed form."""
+    if openapi_type.type == "string" and "format" not in openapi_type.node:
+        return str
+    return bool if openapi_type.type == "boolean" else None
 
 
 _NO_ZEROS: tuple[list[str], list[str]] = ([], [])
@@ -213,68 +237,110 @@ def _zero_values() -> dict[str, tuple[list[str], list[str]]]:
     return decode(gzip.decompress(file.read_bytes()), dict[str, tuple[list[str], list[str]]])
 
 
-def _read_array(value: Any, openapi_type: OpenAPIType, path: str, unknown: list[str]) -> list[Any]:
-    if not isinstance(value, list):
-        raise _mismatch(value, path, "array")
-    items = openapi_type.items
-    if items is None:
-        return value
-    return [
-        _zero(items) if item is None else _read(item, items, f"{path}[{index}]", unknown)
-        for index, item in enumerate(value)
-    ]
+def _array_reader(items: OpenAPIType | None) -> Reader:
+    def read(value: Any, above: str, name: str, unknown: list[str]) -> list[Any]:
+        path = above + name
+        if not isinstance(value, list):
+            raise _mismatch(value, path, "array")
+        if items is None:
+            return value
+        read_item = _reader(items)
+        return [
+            _zero(items) if item is None else read_item(item, path, f"[{index}]", unknown)
+            for index, item in enumerate(value)
+        ]
+
+    return read
 
 
 _LINE_BREAKS = {ord("\r"): None, ord("\n"): None}
 """Go's decoder skips them."""
 
 
-def _read_string(value: Any, openapi_type: OpenAPIType, path: str) -> str:
-    if not isinstance(value, str):
-        raise _mismatch(value, path, "string")
+def _string_reader(openapi_type: OpenAPIType) -> Reader:
     match openapi_type.node.get("format"):
         case "byte":
-            try:
-                data = base64.b64decode(value.translate(_LINE_BREAKS), validate=True)
-            except ValueError as error:  # also for text that is not ASCII
-                raise TypeMismatchError(f"illegal base64 data in {path}: {error}") from error
-            return base64.b64encode(data).decode()
+            return _read_base64
         case "date-time":
             is_micro = openapi_type.name.endswith(_MICRO_TIME)
-            try:
-                return canonical_micro_time(value) if is_micro else canonical_time(value)
-            except ValueError as error:
-                raise TypeMismatchError(f"parsing time in {path}: {error}") from error
+            return functools.partial(
+                _read_time, canonical_micro_time if is_micro else canonical_time
+            )
+    return _read_text
+
+
+def _read_text(value: Any, above: str, name: str, _unknown: list[str]) -> str:
+    if not isinstance(value, str):
+        raise _mismatch(value, above + name, "string")
     return value
 
 
-def _read_int_or_string(value: Any, path: str) -> int | str:
+def _read_base64(value: Any, above: str, name: str, unknown: list[str]) -> str:
+    text = _read_text(value, above, name, unknown)
+    try:
+        data = base64.b64decode(text.translate(_LINE_BREAKS), validate=True)
+    except ValueError as error:  # also for text that is not ASCII
+        raise TypeMismatchError(f"illegal base64 data in {above}{name}: {error}") from error
+    return base64.b64encode(data).decode()
+
+
+def _read_time(
+    canonical: Callable[[str], str], value: Any, above: str, name: str, unknown: list[str]
+) -> str:
+    text = _read_text(value, above, name, unknown)
+    try:
+        return canonical(text)
+    except ValueError as error:
+        raise TypeMismatchError(f"parsing time in {above}{name}: {error}") from error
+
+
+def _read_int_or_string(value: Any, above: str, name: str, _unknown: list[str]) -> int | str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool | WholeFloat) or not isinstance(value, int):
-        raise _mismatch(value, path, "int32")
+        raise _mismatch(value, above + name, "int32")
     if value not in _INTEGER_RANGES["int32"]:
-        raise TypeMismatchError(f"{path}: {value} is out of range of int32")
+        raise TypeMismatchError(f"{above}{name}: {value} is out of range of int32")
     return value
 
 
-def _read_integer(value: Any, openapi_type: OpenAPIType, path: str) -> int:
-    if isinstance(value, bool | WholeFloat) or not isinstance(value, int):
-        raise _mismatch(value, path, "int")
-    allowed = _INTEGER_RANGES.get(openapi_type.node.get("format", ""))
-    if allowed is not None and value not in allowed:
-        raise TypeMismatchError(f"{path}: {value} is out of range of {openapi_type.node['format']}")
+def _integer_reader(width: str) -> Reader:
+    allowed = _INTEGER_RANGES.get(width)
+
+    def read(value: Any, above: str, name: str, _unknown: list[str]) -> int:
+        if isinstance(value, bool | WholeFloat) or not isinstance(value, int):
+            raise _mismatch(value, above + name, "int")
+        if allowed is not None and value not in allowed:
+            raise TypeMismatchError(f"{above}{name}: {value} is out of range of {width}")
+        return value
+
+    return read
+
+
+def _read_number(value: Any, above: str, name: str, _unknown: list[str]) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _mismatch(value, above + name, "number")
     return value
 
 
-def _read_quantity(value: Any, path: str) -> str:
+def _read_boolean(value: Any, above: str, name: str, _unknown: list[str]) -> bool:
+    if not isinstance(value, bool):
+        raise _mismatch(value, above + name, "bool")
+    return value
+
+
+def _read_anything(value: Any, _above: str, _name: str, _unknown: list[str]) -> Any:
+    return value
+
+
+def _read_quantity(value: Any, above: str, name: str, _unknown: list[str]) -> str:
     """Return a quantity in its canonical form."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise _mismatch(value, path, "Quantity")
+        raise _mismatch(value, above + name, "Quantity")
     try:
         return canonical_quantity(str(value).strip())
     except ValueError as error:
-        raise TypeMismatchError(f"parsing quantity in {path}: {error}") from error
+        raise TypeMismatchError(f"parsing quantity in {above}{name}: {error}") from error
 
 
 _JSON_NAMES = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}

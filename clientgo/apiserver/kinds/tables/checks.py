@@ -24,6 +24,7 @@ from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason
 from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity
 
+
 @dataclass(slots=True)
 class Run:
     """One validation of an object."""
