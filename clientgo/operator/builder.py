@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
 from clientgo.operator.controller import Controller
@@ -17,6 +17,9 @@ from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.sources.kind_source import WatchOptions, owned, watch
 from clientgo.operator.sources.source import Source
+
+if TYPE_CHECKING:
+    from clientgo.operator.changes.changes import Compared
 
 P = TypeVar("P")
 
@@ -71,6 +74,10 @@ class ControllerBuilder(Generic[P]):
     def dependents(self, *dependents: Any) -> Self:
         """Objects that are described rather than written, see ``clientgo.operator.dependents``."""
         return self._add("dependents", *dependents)
+
+    def changes(self, *fields: Compared) -> Self:
+        """Fields that runs compare by ``ctx.changes``, see ``clientgo.operator.changes``."""
+        return self._add("changes", *fields)
 
     def options(self, **options: Unpack[ControllerSettings]) -> Self:
         """Settings, see ``ControllerConfig``."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
@@ -25,6 +25,9 @@ from clientgo.operator.errors import CancelledError
 from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
 from clientgo.operator.runs.run_fields import BoundLogger
 from clientgo.record import SeriesRecorder
+
+if TYPE_CHECKING:
+    from clientgo.operator.changes import Changes
 
 P = TypeVar("P")
 S = TypeVar("S")
@@ -80,6 +83,7 @@ class Context(Generic[P]):
         "_run",
         "_scope",
         "cancelled",
+        "compared",
         "deadline",
         "deleted",
         "dependents",
@@ -108,6 +112,8 @@ class Context(Generic[P]):
         self.cancelled = cancelled
         self.deadline = deadline
         self.deleted = False
+        self.compared: Changes | None = None
+        """What :attr:`changes` returns; None if the controller compares nothing."""
         self.dependents: DependentsOutcome = ALL_READY
         """The state of the declared dependents, which were written before ``reconcile``."""
 
@@ -129,6 +135,19 @@ class Context(Generic[P]):
     def rerun_pending(self) -> bool:
         """True if something happened during this run, so that another run follows immediately."""
         return self._run.rerun_pending
+
+    @property
+    def changes(self) -> Changes:
+        """What differs from the last run for this object that succeeded.
+
+        Raises ``LookupError`` if the controller does not say what it compares.
+        """
+        if self.compared is None:
+            raise LookupError(
+                f"{self._scope.controller} compares nothing; declare the fields with "
+                "@controller(..., changes=['spec.version'])"
+            )
+        return self.compared
 
     @property
     def values(self) -> Mapping[str, Any]:

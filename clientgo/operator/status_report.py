@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Protocol
 
 from clientgo.meta import Model, is_conflict
 from clientgo.meta.markers import Format
@@ -27,6 +27,9 @@ from clientgo.operator.status import (
     has_status_fields,
     status_of,
 )
+
+if TYPE_CHECKING:
+    from clientgo.operator.changes import StateKeeper
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 
@@ -109,19 +112,26 @@ def _note(status: Any, ending: str, reason: str, now: float) -> None:
 class StatusNotes:
     """What the framework itself notes in the status of a controller's primaries. Thread-safe.
 
-    The generation that was reconciled, if ``generation_aware``, and what the reporter notes. It is
-    in the object before that is written, so one request carries all. A reporter that fails does no
-    harm to the run.
+    The generation that was reconciled, if ``generation_aware``, what ``keeper`` keeps in a status,
+    and what the reporter notes. It is in the object before that is written, so one request carries
+    all. A reporter that fails does no harm to the run.
     """
 
     def __init__(
-        self, kind: Any, controller: str, reporter: StatusReporter | None, *, generation_aware: bool
+        self,
+        kind: Any,
+        controller: str,
+        reporter: StatusReporter | None,
+        *,
+        generation_aware: bool,
+        keeper: StateKeeper | None = None,
     ) -> None:
         self._reporter = reporter
+        self._keeper = keeper if keeper is not None and keeper.in_status else None
         self._observes = generation_aware and has_status_fields(kind, ObservedGeneration)
         self.reports = reporter is not None and reporter.concerns(kind)
         """True if the reporter ever notes anything."""
-        self.applies = self._observes or self.reports
+        self.applies = self._observes or self.reports or self._keeper is not None
         """True if anything is ever noted after a success."""
         if self.applies:
             check_new_status(kind, controller)
@@ -130,6 +140,8 @@ class StatusNotes:
         """Note a success in an object that is about to be written."""
         if self._observes and generation:
             status_of(obj).observed_generation = generation
+        if self._keeper is not None:
+            self._keeper.put(ctx.changes, obj)
         if self._reporter is None or not self.reports:
             return
         try:

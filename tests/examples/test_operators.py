@@ -52,6 +52,17 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             ],
         ),
         (
+            "field_changes",
+            [
+                "a new database needs no upgrade",
+                "nor do more replicas",
+                "another version does",
+                "two more, while the operator was away, are one",
+                "upgraded from 1 to 2, asked for",
+                "upgraded from 2 to 5, found at the start",
+            ],
+        ),
+        (
             "two_versions",
             [
                 "an old client creates a disk of 10Gi",

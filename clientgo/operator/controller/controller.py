@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import threading
 from dataclasses import dataclass
-from typing import Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
@@ -36,6 +36,9 @@ from clientgo.operator.runs import (
 from clientgo.operator.runs.run_fields import current_run
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import StatusNotes
+
+if TYPE_CHECKING:
+    from clientgo.operator.changes import StateKeeper
 
 P = TypeVar("P")
 
@@ -87,6 +90,7 @@ class Controller(Generic[P]):
         self._sources = ControllerSources(config, declaration, services, client, namespaces)
         stopping = threading.Event()
         self._timers = Timers(f"{self.name}-timers", services.clock)
+        keeper = _keeper_of(declaration, shape, config.name, self.primary)
         finalizer = None if shape.cleanup is None else _finalizer_of(self.primary, config)
         self.parts = ControllerParts(
             controller=self.name,
@@ -106,7 +110,9 @@ class Controller(Generic[P]):
                 config.name,
                 config.reporter,
                 generation_aware=config.generation_aware,
+                keeper=keeper,
             ),
+            keeper=keeper,
             metrics=self.metrics,
             deadlines=RunDeadlines(
                 self.name, config.reconcile_timeout, stopping, self._timers, services.clock
@@ -132,6 +138,7 @@ class Controller(Generic[P]):
             self.metrics,
             self._timers,
             finalizers=bool(self.parts.finalizers),
+            wakes=None if keeper is None else keeper.wakes(),
         )
         self._namespace_changes = NamespaceChanges(self.parts, self.queue, self._sources)
         self.primary_cache.on_recovery(lambda: self.queue.wake_failed(WAKE_DELAY))
@@ -266,6 +273,22 @@ def _check_deletion(shape: Shape, config: ControllerConfig) -> None:
             f"controller {config.name}: on_deleted calls reconcile(self, ctx, obj) with what is "
             "gone already; it goes together neither with cleanup nor with reconcile_key"
         )
+
+
+def _keeper_of(
+    declaration: Declaration, shape: Shape, controller: str, primary: APIResource
+) -> StateKeeper | None:
+    fields = declaration.compared(controller)
+    if not fields:
+        return None
+    if shape.reconcile is None:
+        raise DeclarationError(
+            f"controller {controller}: changes are those of an object; write "
+            "reconcile(self, ctx, obj), not reconcile_key"
+        )
+    from clientgo.operator.changes import StateKeeper  # for those who compare
+
+    return StateKeeper(controller, primary, declaration.primary, fields)
 
 
 def _all_finalizers(shape: Shape, own: str | None) -> tuple[str, ...]:

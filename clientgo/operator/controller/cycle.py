@@ -38,11 +38,13 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.result import Result, Write
-from clientgo.operator.runs import RetryInfo, Run
+from clientgo.operator.runs import Run
 from clientgo.operator.runs.run_fields import RunFields, enter, leave
 from clientgo.rest import TransportError
 
 _log = logging.getLogger("clientgo.operator.reconcile")
+
+_WITH_ANNOTATIONS: Final = (Write.RESOURCE, Write.BOTH)
 
 MOST_INITIALISATIONS: Final = 3
 """In a row, for one generation; one more and it is a bug."""
@@ -84,7 +86,7 @@ class Cycle:
             return self._deleted(ctx, run, log)
         obj = shared if self._parts.cache.shares else deep_copy(shared)
         ctx.obj = log.obj = obj
-        ctx.retry = _identify(run, shared)
+        self._identify(ctx, run, shared)
         deleting = bool(metadata_of(shared).deletion_timestamp)
         try:
             if deleting:
@@ -104,7 +106,7 @@ class Cycle:
             run.gone()
             return "success"
         ctx.obj = log.obj = deep_copy(last)
-        ctx.retry = _identify(run, last)
+        self._identify(ctx, run, last)
         ctx.deleted = True
         try:
             assert self._shape.reconcile is not None
@@ -122,7 +124,10 @@ class Cycle:
         assert self._shape.reconcile_key is not None
         shared = self._parts.cache.get(run.key)
         ctx.obj = shared
-        ctx.retry = run.identify("") if shared is None else _identify(run, shared)
+        if shared is None:
+            ctx.retry = run.identify("")
+        else:
+            self._identify(ctx, run, shared)
         try:
             result = self._checked(ctx, self._shape.reconcile_key(ctx, run.key))
             if shared is not None:
@@ -135,6 +140,13 @@ class Cycle:
             run.gone()
             return "success"
         return _succeeded(run, result)
+
+    def _identify(self, ctx: Context[Any], run: Run, obj: Any) -> None:
+        """Say which object it is; tell the run what happened before."""
+        metadata, keeper = metadata_of(obj), self._parts.keeper
+        ctx.retry = run.identify(metadata.uid, metadata.resource_version)
+        if keeper is not None:
+            ctx.compared = keeper.compare(obj, resumed=not run.has_succeeded)
 
     # The object lives
 
@@ -188,12 +200,15 @@ class Cycle:
         the reconciler's, or in one of its own, without which the run is no failure."""
         generation = metadata_of(shared).generation
         client, notes, before = self._parts.client, self._parts.notes, self._base(shared, result)
-        if result.write in (Write.STATUS, Write.BOTH):
+        keeper, writes_status = self._parts.keeper, result.write in (Write.STATUS, Write.BOTH)
+        if keeper is not None and not keeper.in_status and result.write in _WITH_ANNOTATIONS:
+            keeper.put(ctx.changes, result.obj)
+        if writes_status:
             notes.succeeded(ctx, result.obj, generation)
-            write_result(client, before, result)
-            return
         current = write_result(client, before, result)
-        if not notes.applies:
+        if keeper is not None:
+            current = keeper.write(client, ctx.changes, current)
+        if writes_status or not notes.applies:
             return
         noted = deep_copy(current)
         notes.succeeded(ctx, noted, generation)
@@ -289,11 +304,6 @@ class Cycle:
     def _check_deadline(self, ctx: Context[Any]) -> None:
         if ctx.time_is_up():
             raise CancelledError(f"the run of {ctx.key} ended when its time was over")
-
-
-def _identify(run: Run, obj: Any) -> RetryInfo:
-    metadata = metadata_of(obj)
-    return run.identify(metadata.uid, metadata.resource_version)
 
 
 def _succeeded(run: Run, result: Result) -> str:

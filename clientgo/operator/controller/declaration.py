@@ -11,7 +11,7 @@ import difflib
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Final, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
 from clientgo.operator.cache.scope import Namespaces
@@ -23,6 +23,9 @@ from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.sources.kind_source import KindSource, owned
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
+
+if TYPE_CHECKING:
+    from clientgo.operator.changes.changes import Compared, Field
 
 RT = TypeVar("RT")
 
@@ -37,8 +40,17 @@ class Declaration:
     predicates: tuple[Predicate, ...] = ()
     primary_predicates: tuple[Predicate, ...] = ()
     dependents: tuple[Any, ...] = ()
+    changes: tuple[Compared, ...] = ()
     projection: Projection = "full"
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def compared(self, controller: str) -> tuple[Field, ...]:
+        """Return the fields that runs compare. Raises ``ConfigError``."""
+        if not self.changes:
+            return ()
+        from clientgo.operator.changes.changes import fields_of  # for those who compare
+
+        return fields_of(self.changes, controller)
 
     def config(self) -> ControllerConfig:
         return changed_config(ControllerConfig(), self.options)
@@ -52,6 +64,7 @@ def controller(
     reads: Iterable[Kind] = (),
     predicate: Predicate | None = None,
     dependents: Iterable[Any] = (),
+    changes: Iterable[Compared] = (),
     **options: Unpack[ControllerSettings],
 ) -> Callable[[type[RT]], type[RT]]:
     """Declare a reconciler class as a controller; ``manager.register(Reconciler())`` builds it.
@@ -61,7 +74,8 @@ def controller(
             def reconcile(self, ctx, foo): ...
 
     Write ``owns=[watch(Deployment, labels={...})]`` to watch and cache only some of the objects.
-    ``options`` are the settings of :class:`ControllerConfig`. Raises ``ConfigError``.
+    ``changes`` names fields for ``ctx.changes``, see :mod:`clientgo.operator.changes`. ``options``
+    are the settings of :class:`ControllerConfig`. Raises ``ConfigError``.
     """
     owning = (kind.as_owned() if isinstance(kind, KindSource) else owned(kind) for kind in owns)
     declaration = Declaration(
@@ -70,9 +84,10 @@ def controller(
         reads=tuple(reads),
         predicates=() if predicate is None else (predicate,),
         dependents=tuple(dependents),
+        changes=tuple(changes),
         options=dict(options),
     )
-    declaration.config().checked()
+    declaration.compared(declaration.config().checked().name)
 
     def declare(cls: type[RT]) -> type[RT]:
         cls.__controller__ = declaration  # type: ignore[attr-defined]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clientgo.clock import Clock
 from clientgo.metrics import MetricsProvider
@@ -21,13 +21,17 @@ from clientgo.operator.runs import RunDeadlines
 from clientgo.operator.status_report import StatusNotes
 from clientgo.record import SeriesRecorder
 
+if TYPE_CHECKING:
+    from clientgo.operator.changes import StateKeeper
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControllerParts(RunScope):
     """Made once, by the controller; everything in it is thread-safe.
 
     ``finalizer`` is that of ``cleanup``, ``finalizers`` are all that an object must have before it
-    is reconciled. ``cache`` has the primaries. ``stopping`` is set when the runs have to end.
+    is reconciled. ``cache`` has the primaries. ``keeper`` keeps what runs compare, None if they
+    compare nothing. ``stopping`` is set when the runs have to end.
     """
 
     config: ControllerConfig
@@ -36,6 +40,7 @@ class ControllerParts(RunScope):
     finalizers: tuple[str, ...]
     cache: KindCache
     notes: StatusNotes
+    keeper: StateKeeper | None
     metrics: ControllerMetrics
     deadlines: RunDeadlines
     stopping: threading.Event

@@ -77,9 +77,11 @@ class ControllerSources:
         timers: Timers,
         *,
         finalizers: bool,
+        wakes: Predicate | None = None,
     ) -> None:
         """Make the sources that the declaration and the reconciler name, for a queue.
 
+        ``wakes`` is a predicate for the primaries beside those that are declared.
         Raises ``DeclarationError`` for what cannot work.
         """
         self._routing = Routing(
@@ -105,7 +107,7 @@ class ControllerSources:
             by_key=shape.reconcile_key is not None,
             on_deleted=self._config.on_deleted,
             mapper=primary.mapper,
-            predicate=self._primary_predicate(finalizers),
+            predicate=self._primary_predicate(finalizers, wakes),
             own_writes=self._own_writes_of(primary),
         )
         self._add_locked(primary, router)
@@ -274,8 +276,8 @@ class ControllerSources:
     def _own_writes_of(self, source: KindSource) -> OwnWrites:
         return self._services.cache.declare(source.kind, source.project).own_writes
 
-    def _primary_predicate(self, finalizers: bool) -> Predicate | None:
-        parts: list[Predicate] = []
+    def _primary_predicate(self, finalizers: bool, wakes: Predicate | None) -> Predicate | None:
+        parts = [] if wakes is None else [wakes]
         if self._config.default_filter and self._config.generation_aware:
             parts.append(worth_a_reconcile(minds_finalizers=finalizers))
         if self._config.labels:

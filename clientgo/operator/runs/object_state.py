@@ -161,6 +161,7 @@ class ObjectState:
         "attempt",
         "exhausted",
         "gone",
+        "has_succeeded",
         "invalid_reported",
         "last_error",
         "last_known",
@@ -197,6 +198,8 @@ class ObjectState:
         """The last state of a deleted object, for controllers that reconcile it once more."""
         self.gone = False
         """True if the run found that nothing has to be remembered."""
+        self.has_succeeded = False
+        """True if a run for the object has succeeded in this process."""
         # The current or last run, and the failures before it
         self._cause: TimerKind | None = None
         """What started the run; None for an event."""
@@ -348,6 +351,7 @@ class ObjectState:
         self._requeue = None
         self._settling = (0, 0)
         self.last_known = None
+        self.has_succeeded = False
 
     def retry_info(self) -> RetryInfo:
         limit = self._settings.retry.max_attempts
@@ -377,6 +381,7 @@ class ObjectState:
 
     def succeeded(self, now: float, delay: float | None, priority: int) -> None:
         """Rule 1. ``delay`` and ``priority`` are those of the requeue that the result asked for."""
+        self.has_succeeded = True
         if self.last_error is not None:
             self._forget_failures()
         max_interval = self._settings.max_interval

@@ -48,6 +48,12 @@ class Run:
         with self._lock:
             return self._state.last_known
 
+    @property
+    def has_succeeded(self) -> bool:
+        """True if an earlier run for the object has succeeded in this process."""
+        with self._lock:
+            return self._state.has_succeeded
+
     def identify(self, uid: str, version: str = "") -> RetryInfo:
         """Say which object it is, in which version; return what failed before."""
         with self._lock:

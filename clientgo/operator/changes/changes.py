@@ -1,0 +1,155 @@
+"""The fields that a controller compares, and what a run is given of them.
+
+Source: kopf, ``diff``, ``old`` and the reasons of its handlers, which are kept for whole objects.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import msgspec
+
+from clientgo.operator.errors import ConfigError
+from clientgo.operator.mappers import field_at
+
+_STEP: Final = re.compile(r"(?:^|\.)([A-Za-z0-9_-]+)|\['([^']+)'\]")
+_WHOLE: Final = (("metadata",), ("metadata", "annotations"), ("status",))
+"""Fields that have what this package keeps, so that each note would be a change."""
+
+_DIGEST_LENGTH: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A field of which a digest is kept instead of the value; :func:`digest` makes it."""
+
+    path: str
+
+
+def digest(path: str) -> Digest:
+    """Compare a field by a digest: for large values, and for those that must not be copied."""
+    return Digest(path)
+
+
+Compared: TypeAlias = str | Digest
+"""The path of a field: ``spec.version``, ``metadata.labels['example.com/tier']``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field that a controller compares."""
+
+    path: str
+    parts: tuple[str, ...]
+    by_digest: bool
+
+    def of(self, obj: Any) -> Any:
+        """Return what is kept of the field: its value, None if it is absent, or its digest."""
+        value = field_at(obj, self.parts)
+        if not self.by_digest or value is None:
+            return value
+        text = msgspec.json.encode(value, order="deterministic")
+        return hashlib.sha256(text).hexdigest()[:_DIGEST_LENGTH]
+
+
+def fields_of(compared: Iterable[Compared], controller: str) -> tuple[Field, ...]:
+    """Return the fields that a declaration names. Raises ``ConfigError``."""
+    found: dict[str, Field] = {}
+    for each in compared:
+        path = each.path if isinstance(each, Digest) else each
+        parts = _parts_of(path)
+        if not parts or parts in _WHOLE:
+            raise ConfigError(
+                f"controller {controller}: changes={path!r} is no field that can be compared; "
+                "write it as spec.version or metadata.labels['example.com/tier'], and name single "
+                "fields of metadata, annotations and status"
+            )
+        found[path] = Field(path, parts, isinstance(each, Digest))
+    return tuple(found.values())
+
+
+def _parts_of(path: Any) -> tuple[str, ...]:
+    if not isinstance(path, str):
+        return ()
+    steps = list(_STEP.finditer(path))
+    if "".join(step[0] for step in steps) != path:
+        return ()
+    return tuple(step[1] or step[2] for step in steps)
+
+
+class Changes:
+    """What differs from the state that was last reconciled successfully; ``ctx.changes``.
+
+    True if a field differs. It shows the same until a run has succeeded: a change is seen at least
+    once, and several changes between two runs are one. For the thread of one run.
+    """
+
+    __slots__ = ("_before", "_fields", "first", "kept", "now", "read", "resumed")
+
+    def __init__(
+        self,
+        fields: Mapping[str, Field],
+        read: Any,
+        before: Mapping[str, Any] | None,
+        *,
+        resumed: bool,
+    ) -> None:
+        self._fields = fields
+        self.read = read
+        """The object as the run was given it; shared and read-only."""
+        self.now = {path: field.of(read) for path, field in fields.items()}
+        """What a success keeps of each field."""
+        self._before = before
+        self.first = before is None
+        """True if no run for this object has succeeded yet, in any process."""
+        self.resumed = resumed and not self.first
+        """True if runs have succeeded, but none in this process: it started, or leads now."""
+        self.kept = False
+        """True after :meth:`keep`."""
+
+    def __bool__(self) -> bool:
+        return bool(self.paths)
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The fields that have changed, in the order of their declaration; none at first sight."""
+        return tuple(path for path in self._fields if self.changed(path))
+
+    def changed(self, path: str) -> bool:
+        """Return True if a field differs from what was reconciled last; False at first sight.
+
+        Raises ``LookupError`` for a field that is not declared.
+        """
+        self._declared(path)
+        if self._before is None or path not in self._before:
+            return False
+        return bool(self._before[path] != self.now[path])
+
+    def old(self, path: str) -> Any:
+        """Return the value that was reconciled last, as JSON; None if it is absent or not known.
+
+        Raises ``LookupError`` for a field that is not declared, or compared by its digest.
+        """
+        if self._declared(path).by_digest:
+            raise LookupError(f"only a digest of {path} is kept: ask changed({path!r})")
+        return None if self._before is None else self._before.get(path)
+
+    def keep(self) -> None:
+        """Show the same to the next run too, even if this run succeeds.
+
+        For a reaction that takes several runs.
+        """
+        self.kept = True
+
+    def _declared(self, path: str) -> Field:
+        try:
+            return self._fields[path]
+        except KeyError:
+            raise LookupError(
+                f"{path} is not compared, but {', '.join(self._fields)}; add it to "
+                "@controller(..., changes=[...])"
+            ) from None

@@ -1,0 +1,123 @@
+"""Where the compared fields are kept between runs: in the object itself.
+
+Promises that nothing is written while the fields are the same; that a note in the status goes with
+the other notes of the framework, one in an annotation with the resource that a result writes, or in
+a request of its own; that a note alone wakes no controller that has one; and that an object which
+was copied or restored under another uid is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from clientgo.meta import APIResource, NotFoundError, metadata_of
+from clientgo.operator.changes.changes import Changes, Field
+from clientgo.operator.client.differences import changed_fields
+from clientgo.operator.client.live_client import LiveClient
+from clientgo.operator.errors import ConfigError
+from clientgo.operator.mappers import field_at
+from clientgo.operator.predicates import Predicate, UpdatePredicate
+from clientgo.operator.status import ObservedGeneration, has_status_fields, status_of
+
+_LONGEST_NAME: Final = 63
+"""Of the part of an annotation's name after the slash."""
+
+
+class LastReconciled(ObservedGeneration):
+    """Base of a status type in which the compared fields are kept, by controller; or give your type
+    this field. Without it they are in an annotation."""
+
+    last_reconciled: dict[str, str] = {}
+
+
+class _Note(msgspec.Struct):
+    """What is kept, as JSON text."""
+
+    uid: str
+    fields: dict[str, Any]
+
+
+class StateKeeper:
+    """Keeps the fields of one controller. Thread-safe. Raises ``ConfigError``."""
+
+    def __init__(
+        self, controller: str, primary: APIResource, kind: Any, fields: tuple[Field, ...]
+    ) -> None:
+        self._controller = controller
+        self._fields = {field.path: field for field in fields}
+        self.in_status = has_status_fields(kind, LastReconciled)
+        name = f"{controller}-last-reconciled"
+        if not self.in_status and len(name) > _LONGEST_NAME:
+            raise ConfigError(
+                f"controller {controller}: its name is too long for the annotation {name}; "
+                f"give it one of at most {_LONGEST_NAME - len(name) + len(controller)} letters"
+            )
+        domain = f"{primary.plural}.{primary.group or 'core.clientgo'}"
+        self._annotation = f"{domain}/{name}"
+        self._path = ("status", "lastReconciled") if self.in_status else ("metadata", "annotations")
+        self._key = controller if self.in_status else self._annotation
+
+    def compare(self, obj: Any, *, resumed: bool) -> Changes:
+        """Return what has changed in an object since its note."""
+        note = self._noted(obj)
+        known = note is not None and note.uid == metadata_of(obj).uid
+        before = note.fields if known and note is not None else None
+        return Changes(self._fields, obj, before, resumed=resumed)
+
+    def put(self, changes: Changes, obj: Any) -> None:
+        """Put the note of a run into an object about to be written.
+
+        Notes of other controllers stay.
+        """
+        before: Mapping[str, str] = field_at(changes.read, self._path) or {}
+        text = before.get(self._key) if changes.kept else _text(changes)
+        notes = {} if text is None else {self._key: text}
+        if self.in_status:
+            status = status_of(obj)
+            status.last_reconciled = {**before, **status.last_reconciled, **notes}
+        else:
+            metadata = metadata_of(obj)
+            metadata.annotations = {**(metadata.annotations or {}), **notes}
+
+    def write(self, client: LiveClient, changes: Changes, current: Any) -> Any:
+        """Write the annotation, unless ``current`` has it; return the object as it is then.
+
+        Whatever has happened to the object since, this is the state that was reconciled. An object
+        that is gone needs no note.
+        """
+        text = _text(changes)
+        there = field_at(current, self._path) or {}
+        if self.in_status or changes.kept or there.get(self._key) == text:
+            return current
+        try:
+            return client.patch(current, {"metadata": {"annotations": {self._key: text}}})
+        except NotFoundError:
+            return current
+
+    def wakes(self) -> Predicate:
+        """Return the predicate that stops updates which changed nothing but the note."""
+        where = {f"{'.'.join(self._path)}{step}" for step in (f"[{self._key!r}]", f".{self._key}")}
+
+        def passes(old: Any, new: Any) -> bool:
+            before, after = (field_at(obj, self._path) or {} for obj in (old, new))
+            if before.get(self._key) == after.get(self._key):
+                return True
+            changed = changed_fields(old, new)
+            return not (len(changed) == 1 and changed[0] in where)
+
+        return UpdatePredicate(passes)
+
+    def _noted(self, obj: Any) -> _Note | None:
+        text = (field_at(obj, self._path) or {}).get(self._key)
+        try:
+            return None if text is None else msgspec.json.decode(text, type=_Note)
+        except (msgspec.DecodeError, TypeError):
+            return None  # edited by hand: as if it were new
+
+
+def _text(changes: Changes) -> str:
+    note = _Note(metadata_of(changes.read).uid, changes.now)
+    return msgspec.json.encode(note, order="deterministic").decode()
