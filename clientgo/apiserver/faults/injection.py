@@ -237,6 +237,11 @@ class FaultInjector:
         self, target: ResourceRequest, storage: Storage, handle: Handler
     ) -> AnyResponse:
         request = target.request
+        if not self._rules:
+            answer = await handle(request)
+            if isinstance(answer, WatchStream):
+                return FaultyWatch(self, answer, target, behind=[])
+            return answer
         rules = self._striking(target, self._rules)
         while holding := [
             rule for rule in _of_type(rules, HoldRequests) if not rule.lifted.is_set()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Final
 
 from clientgo.apiserver.resources.errors import RequestError, bad_request, internal
 from clientgo.apiserver.resources.resource import Resource
@@ -60,10 +60,17 @@ class Ownership:
             return manager
 
     def update(
-        self, resource: Resource, subresource: str, old: Object | None, new: Object, writer: str
+        self,
+        resource: Resource,
+        subresource: str,
+        old: Object | None,
+        new: Object,
+        writer: str,
+        *,
+        is_large: bool,
     ) -> Object:
         """Return ``new`` with the owners of its fields after a create, update or patch."""
-        if old is None and "managedFields" not in new["metadata"]:
+        if old is None and "managedFields" not in new["metadata"] and not is_large:
             return self._own_new(resource, new, writer)
         live = resource.strategy.empty_object(resource) if old is None else old
         return self._update(resource, subresource, live, new, writer)
@@ -82,8 +89,6 @@ class Ownership:
         Objects of one shape have the same entries, and computing these takes longer than the rest
         of a create; so they are cached by shape, except for large objects.
         """
-        if len(encode(new)) > _LARGE_OBJECT:
-            return self._update(resource, "", resource.strategy.empty_object(resource), new, writer)
         key = (resource, writer, _shape(new))
         with self._lock:
             entries = self._entries_of_new.get(key)
@@ -130,14 +135,20 @@ class Ownership:
 
 
 _REMEMBERED_SHAPES = 512
-_LARGE_OBJECT = 32 * 1024
-"""Bytes from which on the shape of an object is not cached."""
+
+
+_LEAVES: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def _shape(value: Any) -> Hashable:
     """Return what decides on a value's fields: names and types; lists completely."""
     if isinstance(value, dict):
-        return tuple((key, _shape(member)) for key, member in value.items())
+        return tuple(
+            [
+                (key, type(member) if type(member) in _LEAVES else _shape(member))
+                for key, member in value.items()
+            ]
+        )
     if isinstance(value, list):
         return encode(value)
     return type(value).__name__

@@ -119,7 +119,7 @@ class ObjectWriter:
         must_generate = not metadata.get("name")
         size = options.work_size
         if not applied and not _type_causes(resource, obj):
-            own = self._state.ownership.update
+            own = functools.partial(self._state.ownership.update, is_large=size >= LARGE)
             obj = await self._run(size, own, resource, "", None, obj, options.field_manager)
             metadata = obj["metadata"]
         self._prepare_new(resource, namespace, obj)
@@ -211,7 +211,7 @@ class ObjectWriter:
             old, new = await self._run(size, _change, resource, current, change)
             _check_version(target, new["metadata"], old["metadata"])
             if not applied and not _type_causes(resource, new):
-                own = self._state.ownership.update
+                own = functools.partial(self._state.ownership.update, is_large=size >= LARGE)
                 new = await self._run(
                     size, own, resource, subresource, old, new, options.field_manager
                 )
@@ -403,6 +403,8 @@ class ObjectWriter:
 
     async def _run(self, size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Return what work returns; it runs on a thread if the object is large."""
+        if size < LARGE:
+            return work(*args, **kwargs)
         return await self._state.large_work.run(size, functools.partial(work, *args, **kwargs))
 
     # -- storing

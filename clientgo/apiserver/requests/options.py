@@ -75,6 +75,9 @@ class ListQuery:
     send_initial_events: bool | None = None
 
 
+_VALIDATIONS = {str(validation): validation for validation in FieldValidation}
+
+
 def write_options(request: Request, kind: str) -> WriteOptions:
     """Read ``CreateOptions``, ``UpdateOptions`` or ``PatchOptions``, named by ``kind``.
 
@@ -92,7 +95,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
             FieldError.invalid("fieldManager", manager, "should only contain printable characters")
         )
     validation = request.parameter("fieldValidation") or FieldValidation.WARN
-    if validation not in list(FieldValidation):
+    if validation not in _VALIDATIONS:
         causes.append(
             FieldError.not_supported("fieldValidation", validation, [*FieldValidation, ""])
         )
@@ -101,7 +104,7 @@ def write_options(request: Request, kind: str) -> WriteOptions:
     return WriteOptions(
         bool(dry_run),
         manager or _default_manager(request),
-        FieldValidation(validation),
+        _VALIDATIONS[validation],
         request.flag("force"),
         _as_sent(request, kind),
         request.user,
@@ -122,7 +125,8 @@ def _as_sent(request: Request, kind: str) -> dict[str, Any]:
 def _default_manager(request: Request) -> str:
     """Return the field manager of a request that names none: the program in the User-Agent."""
     agent = request.headers.get("user-agent", "").partition("/")[0]
-    return "".join(filter(str.isprintable, agent))[:_MAX_MANAGER_LENGTH] or "unknown"
+    shown = agent if agent.isprintable() else "".join(filter(str.isprintable, agent))
+    return shown[:_MAX_MANAGER_LENGTH] or "unknown"
 
 
 def delete_options(request: Request) -> DeleteOptions:

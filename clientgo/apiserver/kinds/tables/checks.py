@@ -213,19 +213,18 @@ class _Member(NamedTuple):
 def _for_members(members: Mapping[str, _Member]) -> Check:
     def check(value: Any, old: Any, path: str, run: Run) -> None:
         prefix = f"{path}." if path else ""
-        before = old if isinstance(old, dict) else _NOTHING
+        before = old if isinstance(old, dict) else None
         for name, member in value.items():
-            if name not in members or member is None:
+            found = members.get(name)
+            if found is None or member is None:
                 continue
-            member_check, empty, at = members[name]
+            member_check, empty, at = found
             if member or member is False or member not in empty:
                 where = prefix + name if at is None else _join(path, at)
-                member_check(member, before.get(name), where, run)
+                was = None if before is None else before.get(name)
+                member_check(member, was, where, run)
 
     return check
-
-
-_NOTHING: Mapping[str, Any] = {}
 
 
 def _union(union: Mapping[str, Any], members: Check) -> Check:

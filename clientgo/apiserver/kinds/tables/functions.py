@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
 from clientgo.apiserver.kinds.tables.cluster_functions import CLUSTER_FUNCTIONS
-from clientgo.meta.selectors import SelectorError, label_key_problems, selector_from_object
+from clientgo.meta.selectors import (
+    Selector,
+    SelectorError,
+    label_key_problems,
+    selector_from_object,
+)
 from clientgo.schema.field_errors import FieldError
 from clientgo.text.quantities import parse_quantity
 
@@ -23,13 +29,25 @@ def _selector_matches_template(spec: Any, path: str) -> list[FieldError]:
     if selector and not selector.keys() & {"matchLabels", "matchExpressions"}:
         selector = {"matchLabels": selector}
     try:
-        selects = selector is not None and selector_from_object(selector).matches(labels)
+        selects = selector is not None and _selects(selector, labels)
     except SelectorError as error:
         return [FieldError.invalid(f"{path}.selector", selector, str(error))]
     if selects:
         return []
     detail = "`selector` does not match template `labels`"
     return [FieldError.invalid(f"{path}.template.metadata.labels", labels, detail)]
+
+
+def _selects(selector: Any, labels: Any) -> bool:
+    """Return True if a selector selects labels; it raises `SelectorError`."""
+    if selector.keys() == {"matchLabels"}:
+        return _selector_of_labels(tuple(selector["matchLabels"].items())).matches(labels)
+    return selector_from_object(selector).matches(labels)
+
+
+@functools.lru_cache(256)
+def _selector_of_labels(labels: tuple[tuple[str, str], ...]) -> Selector:
+    return selector_from_object({"matchLabels": dict(labels)})
 
 
 _ENV_FIELDS = frozenset(
