@@ -8,8 +8,9 @@ Upstream: apiserver ``admission/plugin/webhook/{generic,predicates,matchconditio
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.resource import Resource
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 _DEFAULT_TIMEOUT = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """A rule of a webhook; ``*`` matches everything."""
 
     groups: frozenset[str]
@@ -65,8 +65,7 @@ def _has(accepted: frozenset[str], value: str) -> bool:
     return "*" in accepted or value in accepted
 
 
-@dataclass(frozen=True)
-class Webhook:
+class Webhook(msgspec.Struct, frozen=True):
     """A registered webhook."""
 
     name: str

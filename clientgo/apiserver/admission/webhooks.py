@@ -15,7 +15,6 @@ import asyncio
 import base64
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import msgspec
 
@@ -173,8 +172,7 @@ class Webhooks:
         return response
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     """The response of a webhook, and the version of the object that it was asked about."""
 
     version: Resource

@@ -11,8 +11,9 @@ Upstream: apiextensions-apiserver ``pkg/controller`` (status, establish, finaliz
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.controllers.api_services import ApiServices
 from clientgo.apiserver.controllers.background import BackgroundWork
@@ -32,8 +33,7 @@ from clientgo.meta.watch_event import EventType
 LOG = logging.getLogger("clientgo.apiserver")
 
 
-@dataclass(frozen=True, slots=True)
-class _Served:
+class _Served(msgspec.Struct, frozen=True):
     """The parts of a definition that what is served depends on."""
 
     versions: Any

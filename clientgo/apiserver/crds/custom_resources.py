@@ -13,8 +13,9 @@ import functools
 import logging
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from clientgo.apiserver.crds.json_path import JsonPath, JsonPathError, as_text
 from clientgo.apiserver.crds.webhook_conversion import WebhookConverter

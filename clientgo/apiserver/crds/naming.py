@@ -6,8 +6,9 @@ Upstream: apiextensions-apiserver ``pkg/controller/status/naming_controller.go``
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 Names = Mapping[str, Any]
 """``spec.names`` or ``status.acceptedNames`` of a definition."""
@@ -21,12 +22,11 @@ _FIELDS = (
 )
 
 
-@dataclass(slots=True)
-class TakenNames:
+class TakenNames(msgspec.Struct):
     """The names that other resources of a group have."""
 
-    resources: set[str] = field(default_factory=set)
-    kinds: set[str] = field(default_factory=set)
+    resources: set[str] = msgspec.field(default_factory=set)
+    kinds: set[str] = msgspec.field(default_factory=set)
 
     def add(self, names: Names) -> None:
         """Add the names of a resource."""
@@ -35,8 +35,7 @@ class TakenNames:
         self.kinds.update((names.get("kind", ""), names.get("listKind", "")))
 
 
-@dataclass(frozen=True, slots=True)
-class Acceptance:
+class Acceptance(msgspec.Struct, frozen=True):
     """The names that a definition has now, and the reason and message if one is refused."""
 
     names: dict[str, Any]

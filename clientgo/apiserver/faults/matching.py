@@ -7,7 +7,6 @@ apart from ``foos``. The name of a created object is read from the body.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import msgspec
@@ -50,8 +49,7 @@ class ObservedRequest(NamedTuple):
 RequestObserver = Callable[[ObservedRequest], object]
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceRequest:
+class ResourceRequest(msgspec.Struct, frozen=True):
     """A request for a resource."""
 
     verb: str

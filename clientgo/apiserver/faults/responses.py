@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import random
-from dataclasses import dataclass
 from typing import Protocol
+
+import msgspec
 
 from clientgo.apiserver.faults.declarations import Fault, Requests
 from clientgo.apiserver.faults.matching import ResourceRequest
@@ -41,8 +42,7 @@ class CutResponse:
         await self._answer.send(cut, receive)
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(msgspec.Struct, frozen=True):
     """How a write to a watch is cut."""
 
     random: random.Random

@@ -26,8 +26,9 @@ import ipaddress
 import re
 import socket
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from clientgo.apiserver.http.messages import Response
 from clientgo.apiserver.resources.errors import RequestError
@@ -45,8 +46,7 @@ _PREFLIGHT_HEADERS: Final = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Sender:
+class Sender(msgspec.Struct, frozen=True):
     """What the headers of a request say about the program that sends it."""
 
     is_browser: bool = False

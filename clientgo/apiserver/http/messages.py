@@ -11,9 +11,10 @@ import asyncio
 import gzip
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Protocol
 from urllib.parse import parse_qs
+
+import msgspec
 
 from clientgo.apiserver.auth.users import ADMIN, User
 from clientgo.apiserver.resources.errors import RequestError, bad_request, body_too_large
@@ -51,8 +52,7 @@ JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
 
 
-@dataclass(slots=True)
-class Request:
+class Request(msgspec.Struct):
     """A request, read completely."""
 
     method: str
@@ -94,14 +94,13 @@ class AnyResponse(Protocol):
         """Send everything; return at the end or when the client has disconnected."""
 
 
-@dataclass(slots=True)
-class Response:
+class Response(msgspec.Struct):
     """A complete response."""
 
     status: int
     body: bytes
     content_type: str = JSON
-    headers: list[tuple[str, str]] = field(default_factory=list)
+    headers: list[tuple[str, str]] = msgspec.field(default_factory=list)
 
     async def compress(self) -> None:
         """Compress a large body on a thread; the event loop continues meanwhile."""

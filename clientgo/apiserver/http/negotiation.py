@@ -8,9 +8,10 @@ Upstream: apiserver ``endpoints/handlers/negotiation`` and the goautoneg package
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+
+import msgspec
 
 from clientgo.apiserver.resources.errors import bad_request, not_acceptable
 
@@ -54,8 +55,7 @@ def parse_included(text: str) -> Included:
         ) from None
 
 
-@dataclass(frozen=True, slots=True)
-class Representation:
+class Representation(msgspec.Struct, frozen=True):
     """A form and a media type."""
 
     form: Form = Form.OBJECT
@@ -71,8 +71,7 @@ class Representation:
         return self.form is Form.OBJECT and self.media_type == "application/json"
 
 
-@dataclass(frozen=True, slots=True)
-class MediaRange:
+class MediaRange(msgspec.Struct, frozen=True):
     """One part of an Accept header."""
 
     media_type: str

@@ -17,8 +17,9 @@ import datetime
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Any, Final
+
+import msgspec
 
 from clientgo.apiserver.http.numbers import GREATEST_INTEGER, parse_float
 from clientgo.meta.json_values import copy_json
@@ -63,8 +64,7 @@ class YamlError(ValueError):
     """A document can't be read, or is larger than the limits."""
 
 
-@dataclass(slots=True)
-class _Anchored:
+class _Anchored(msgspec.Struct):
     """A value with a name, and how many values and characters it has."""
 
     value: Any
@@ -72,8 +72,7 @@ class _Anchored:
     characters: int
 
 
-@dataclass(slots=True)
-class _Level:
+class _Level(msgspec.Struct):
     """A mapping or sequence that is being read."""
 
     value: Any
@@ -85,7 +84,7 @@ class _Level:
     has_key: bool = False
     merges: bool = False
     """The key is a merge key."""
-    set_keys: set[str] = field(default_factory=set)
+    set_keys: set[str] = msgspec.field(default_factory=set)
     """The keys that the mapping has by itself, not by a merge."""
 
 
@@ -121,16 +120,15 @@ def _where(error: Any) -> str:
     return f"line {line}: " if line else ""
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(msgspec.Struct):
     """Makes the values of a document from its events."""
 
-    levels: list[_Level] = field(default_factory=list)
-    anchors: dict[str, _Anchored | None] = field(default_factory=dict)
+    levels: list[_Level] = msgspec.field(default_factory=list)
+    anchors: dict[str, _Anchored | None] = msgspec.field(default_factory=dict)
     """By name; None while the value is being read."""
     values: int = 0
     characters: int = 0
-    duplicates: list[str] = field(default_factory=list)
+    duplicates: list[str] = msgspec.field(default_factory=list)
 
     def read(self, events: Iterator[Any]) -> Any:
         import yaml

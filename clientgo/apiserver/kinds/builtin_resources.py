@@ -8,8 +8,9 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.resources import files
+
+import msgspec
 
 from clientgo.apiserver.kinds.admission.policies import (
     MutatingPolicyStrategy,
@@ -103,8 +104,7 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
 """Strategies of kinds with rules of their own, by group and kind."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Conversion:
+class _Conversion(msgspec.Struct, frozen=True):
     """How a version differs from the one that is stored."""
 
     read: Callable[[Object], Object]
@@ -186,8 +186,7 @@ _SUBRESOURCES: Mapping[str, tuple[tuple[str, ...], GroupVersionKind | None]] = {
 """Verbs of a subresource, and its kind if it is not the resource's own."""
 
 
-@dataclass(slots=True)
-class ApiVersion:
+class ApiVersion(msgspec.Struct):
     """A built-in version of a group, with the priorities of its APIService and its resources."""
 
     name: str
@@ -196,8 +195,7 @@ class ApiVersion:
     rows: list[Row]
 
 
-@dataclass(slots=True)
-class Row:
+class Row(msgspec.Struct):
     """A resource as ``resources.txt`` describes it."""
 
     plural: str

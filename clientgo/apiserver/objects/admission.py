@@ -6,9 +6,10 @@ Upstream: apiserver ``admission.Interface``, ``MutationInterface`` and ``Validat
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+import msgspec
 
 from clientgo.apiserver.auth.users import SERVER, User
 from clientgo.apiserver.resources.resource import Resource
@@ -23,8 +24,7 @@ class Operation(StrEnum):
     DELETE = "DELETE"
 
 
-@dataclass(slots=True)
-class Review:
+class Review(msgspec.Struct):
     """A write to be admitted. Mutating admission may replace ``obj`` and add warnings."""
 
     operation: Operation
@@ -35,9 +35,9 @@ class Review:
     old: Object | None
     subresource: str = ""
     dry_run: bool = False
-    options: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = msgspec.field(default_factory=dict)
     user: User = SERVER
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
 
 
 class Admission(Protocol):

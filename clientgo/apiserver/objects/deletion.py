@@ -5,8 +5,9 @@ Upstream: apiserver ``registry/rest.BeforeDelete`` and ``registry/generic/regist
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.objects.options import DeleteOptions, Propagation
 from clientgo.apiserver.resources.errors import conflict
@@ -84,8 +85,7 @@ def _propagation_finalizer(
     return ORPHAN_FINALIZER if resource.strategy.orphans_dependents else None
 
 
-@dataclass(frozen=True, slots=True)
-class Grace:
+class Grace(msgspec.Struct, frozen=True):
     """The grace period of a deletion."""
 
     seconds: int | None

@@ -6,9 +6,10 @@ Upstream: ``metav1.CreateOptions``, ``UpdateOptions``, ``PatchOptions``, ``Delet
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.auth.users import SERVER, User
 
@@ -29,23 +30,21 @@ class Propagation(StrEnum):
     ORPHAN = "Orphan"
 
 
-@dataclass(frozen=True, slots=True)
-class WriteOptions:
+class WriteOptions(msgspec.Struct, frozen=True):
     """Options of create, update, patch and apply."""
 
     dry_run: bool = False
     field_manager: str = ""
     field_validation: FieldValidation = FieldValidation.WARN
     force: bool = False
-    as_sent: Mapping[str, Any] = field(default_factory=dict)
+    as_sent: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What the client gave, for admission webhooks."""
     user: User = SERVER
     work_size: int = 0
     """Bytes of the object that the client sent, at most; 0 if the server itself writes."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeleteOptions:
+class DeleteOptions(msgspec.Struct, frozen=True):
     """Options of a deletion; absent preconditions are None."""
 
     dry_run: bool = False
@@ -54,7 +53,7 @@ class DeleteOptions:
     propagation: Propagation | None = None
     grace_period: int | None = None
     """Seconds; a negative number counts as one."""
-    as_sent: Mapping[str, Any] = field(default_factory=dict)
+    as_sent: Mapping[str, Any] = msgspec.field(default_factory=dict)
     """What the client gave, for admission webhooks."""
     user: User = SERVER
 

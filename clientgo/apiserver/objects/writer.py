@@ -15,8 +15,9 @@ import functools
 import itertools
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
+
+import msgspec
 
 from clientgo.apiserver.auth.authorization.authorizer import Attributes
 from clientgo.apiserver.auth.authorization.refusals import AccessDeniedError
@@ -66,8 +67,7 @@ ObjectChange = Callable[[Object], Object]
 thread, see ``large_work``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(msgspec.Struct, frozen=True):
     """The object that a write is about."""
 
     resource: Resource
@@ -80,14 +80,13 @@ class Target:
         return object_key(self.namespace, self.name)
 
 
-@dataclass(slots=True)
-class WriteResult:
+class WriteResult(msgspec.Struct):
     """The object after a write, or its last state if it was deleted."""
 
     stored: StoredObject
     deleted: bool = False
     created: bool = False
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
 
 
 class ObjectWriter:

@@ -10,7 +10,8 @@ Upstream: ``pkg/registry/core/pod/storage/eviction.go``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -34,8 +33,7 @@ INCONSISTENT = -1
 """Version in a token that continues with the present state."""
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(msgspec.Struct, frozen=True):
     """The objects of one namespace (or of all) that match both selectors."""
 
     namespace: str
@@ -94,8 +92,7 @@ class ContinueToken(msgspec.Struct):
             ) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(msgspec.Struct, frozen=True):
     """The objects of a response and its list metadata."""
 
     items: list[StoredObject]

@@ -9,7 +9,6 @@ Upstream: ``metav1.*Options`` and ``metav1/validation``, ``metainternalversion/v
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
@@ -60,8 +59,7 @@ class _SentDeleteOptions(msgspec.Struct, rename="camel"):
     preconditions: _Preconditions | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ListQuery:
+class ListQuery(msgspec.Struct, frozen=True):
     """Options of list and watch."""
 
     label_selector: Selector

@@ -9,8 +9,9 @@ Upstream: apiserver ``endpoints/handlers/patch.go``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.http.bodies import parse_json
 from clientgo.apiserver.http.messages import Request
@@ -41,8 +42,7 @@ _OPERATIONS = 10_000
 """Maximum operations of a JSON patch, as upstream."""
 
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+class Patch(msgspec.Struct, frozen=True):
     """A patch that has been read."""
 
     apply: Callable[[Object], Object]

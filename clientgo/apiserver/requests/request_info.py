@@ -11,13 +11,13 @@ Upstream: apiserver ``endpoints/request.RequestInfo``.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+
+import msgspec
 
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 
 
-@dataclass(frozen=True, slots=True)
-class RequestInfo:
+class RequestInfo(msgspec.Struct, frozen=True):
     """The parts of a path below ``/api/v1`` or ``/apis/<group>/<version>``."""
 
     group: str

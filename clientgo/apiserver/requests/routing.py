@@ -7,7 +7,7 @@ Upstream: apiserver ``endpoints/installer.go`` and apiextensions ``customresourc
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from clientgo.apiserver.http.messages import AnyResponse, Request, page_not_found, warning_headers
 from clientgo.apiserver.http.negotiation import Form, negotiate, parse_included

@@ -8,7 +8,7 @@ Upstream: the ``rest`` storages of each resource and of custom resources.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response

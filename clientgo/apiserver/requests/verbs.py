@@ -9,8 +9,10 @@ Upstream: apiserver ``endpoints/handlers``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from clientgo.apiserver.http.bodies import decode_object, parse_yaml
 from clientgo.apiserver.http.messages import AnyResponse, Request, Response, value_response
@@ -46,8 +48,7 @@ from clientgo.schema.field_errors import FieldError
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class VerbCall:
+class VerbCall(msgspec.Struct, frozen=True):
     """A request for a verb of a resource."""
 
     state: State
@@ -58,7 +59,7 @@ class VerbCall:
     name: str
     subresource: str
     representation: Representation
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     """What the client is warned of, if the request succeeds or fails."""
 
     @property

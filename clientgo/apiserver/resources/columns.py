@@ -6,17 +6,17 @@ Upstream: ``pkg/printers`` and apiextensions ``tableconvertor``.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.storage.storage import Object
 
 CellReader = Callable[[Object], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column of a Table; with a ``priority`` above 0 it is shown in wide output only."""
 
     name: str

@@ -7,15 +7,15 @@ reason, so that a kind names a rule instead of a function.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from clientgo.schema.field_errors import FieldError
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 
 
-@dataclass(frozen=True, slots=True)
-class NameRule:
+class NameRule(msgspec.Struct, frozen=True):
     """A pattern that names must match."""
 
     pattern: re.Pattern[str]

@@ -7,13 +7,13 @@ that is created or changed adds or replaces entries of one table.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from clientgo.apiserver.resources.resource import Resource
 
 
-@dataclass(frozen=True, slots=True)
-class ApiGroup:
+class ApiGroup(msgspec.Struct, frozen=True):
     """A group and its served versions, the preferred one first."""
 
     name: str

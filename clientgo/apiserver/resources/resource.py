@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+import msgspec
+
 from clientgo.apiserver.resources.conversion import Converter
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Strategy
@@ -26,8 +28,7 @@ CRUD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "u
 STATUS_VERBS = ("get", "patch", "update")
 
 
-@dataclass(frozen=True, slots=True)
-class Subresource:
+class Subresource(msgspec.Struct, frozen=True):
     """A path below an object: ``status``, ``scale``, ``finalize`` ..."""
 
     name: str

@@ -12,8 +12,9 @@ Upstream: apiserver ``registry/rest`` ``RESTCreateStrategy``, ``RESTUpdateStrate
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.resources.columns import AGE, NAME, Column
 from clientgo.apiserver.resources.errors import bad_request
@@ -28,16 +29,14 @@ FieldReader = Callable[[Object], str]
 """Returns the value of a selectable field as text."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(msgspec.Struct, frozen=True):
     """An object as its kind reads it, and the fields that the kind does not know."""
 
     obj: Object
     unknown_fields: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ScaleFields:
+class ScaleFields(msgspec.Struct, frozen=True):
     """Paths of the fields that the ``scale`` subresource shows."""
 
     spec_replicas: tuple[str, ...]
@@ -45,8 +44,7 @@ class ScaleFields:
     selector: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class MetadataChecks:
+class MetadataChecks(msgspec.Struct, frozen=True):
     """How a kind checks metadata in an update, beyond what every kind does.
 
     A real API server checks some of metadata several times and reports an error each time.

@@ -8,7 +8,6 @@ that a client was told.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -29,8 +28,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
     """Values that field selectors compare."""
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(msgspec.Struct, frozen=True):
     """The state of each object at version ``compacted``, then every change since."""
 
     compacted: int

@@ -6,8 +6,9 @@ Upstream: apiserver ``admission/plugin/policy/matching``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.admission.webhook_rules import Rule, is_selected
 from clientgo.apiserver.objects.admission import Review
@@ -15,8 +16,7 @@ from clientgo.apiserver.resources.resource import Resource
 from clientgo.meta.selectors import Selector, selector_from_object
 
 
-@dataclass(frozen=True, slots=True)
-class _NamedRule:
+class _NamedRule(msgspec.Struct, frozen=True):
     rule: Rule
     names: frozenset[str]
     """Names of objects; empty for all."""
@@ -26,8 +26,7 @@ class _NamedRule:
         return named and self.rule.matches(review, resource)
 
 
-@dataclass(frozen=True, slots=True)
-class Constraints:
+class Constraints(msgspec.Struct, frozen=True):
     """``matchConstraints`` of a policy, or ``matchResources`` of a binding."""
 
     rules: tuple[_NamedRule, ...]

@@ -8,8 +8,9 @@ Upstream: apiserver ``admission/plugin/cel``.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.cel import (
     BOOL,
@@ -45,8 +46,7 @@ class ExpressionError(Exception):
     """An expression could not be evaluated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """The values of an evaluation; ``params`` is None without parameters."""
 
     obj: Any

@@ -6,8 +6,9 @@ Upstream: apiserver ``admission/plugin/policy/mutating``.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from clientgo.apiserver.admission.policies.expressions import (
     Conditions,

@@ -6,8 +6,9 @@ Upstream: apiserver ``admission/plugin/policy/validating``.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.admission.policies.expressions import (
     Conditions,
@@ -21,16 +22,14 @@ from clientgo.cel import Program
 _MAX_MESSAGE_BYTES = 5 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(msgspec.Struct, frozen=True):
     """Why a write does not pass."""
 
     message: str
     reason: str = "Invalid"
 
 
-@dataclass(frozen=True, slots=True)
-class _Validation:
+class _Validation(msgspec.Struct, frozen=True):
     program: Program
     message: str
     message_program: Program | None

@@ -6,8 +6,9 @@ Upstream: ``printPod`` in ``pkg/printers/internalversion/printers.go``.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from clientgo.apiserver.kinds.columns.readers import (
     NONE,
@@ -25,8 +26,7 @@ _OVER = ("Succeeded", "Failed")
 _NODE_LOST = "NodeLost"
 
 
-@dataclass(slots=True)
-class _Summary:
+class _Summary(msgspec.Struct):
     """The sum of the statuses of a pod's containers."""
 
     reason: str

@@ -7,9 +7,10 @@ that fills a row: here a kind is a part of a text, and a column a function of th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from functools import cache
 from importlib.resources import files
+
+from msgspec.structs import replace
 
 from clientgo.apiserver.kinds.columns import (
     cluster,

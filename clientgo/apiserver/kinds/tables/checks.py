@@ -12,8 +12,9 @@ Upstream: ``validation.go`` of each group.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+
+import msgspec
 
 from clientgo.apiserver.kinds.tables.expressions import Expression
 from clientgo.apiserver.kinds.tables.formats import FORMATS
@@ -25,13 +26,12 @@ from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity
 
 
-@dataclass(slots=True)
-class Run:
+class Run(msgspec.Struct):
     """One validation of an object."""
 
     object: Any
     is_update: bool
-    errors: list[FieldError] = field(default_factory=list)
+    errors: list[FieldError] = msgspec.field(default_factory=list)
 
 
 Check = Callable[[Any, Any, str, Run], None]

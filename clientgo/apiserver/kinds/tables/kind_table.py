@@ -54,9 +54,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, Final
+
+import msgspec
 
 from clientgo.apiserver.kinds.tables.formats import FORMATS
 
@@ -103,17 +104,16 @@ class TableError(ValueError):
     """A table of a built-in kind has a mistake."""
 
 
-@dataclass
-class Place:
+class Place(msgspec.Struct):
     """What tables say of the values at one place of a type."""
 
-    constraints: dict[str, Any] = field(default_factory=dict)
-    rules: list[Mapping[str, Any]] = field(default_factory=list)
-    references: list[Mapping[str, Any]] = field(default_factory=list)
-    distinct: list[Mapping[str, Any]] = field(default_factory=list)
-    defaults: list[Mapping[str, Any]] = field(default_factory=list)
+    constraints: dict[str, Any] = msgspec.field(default_factory=dict)
+    rules: list[Mapping[str, Any]] = msgspec.field(default_factory=list)
+    references: list[Mapping[str, Any]] = msgspec.field(default_factory=list)
+    distinct: list[Mapping[str, Any]] = msgspec.field(default_factory=list)
+    defaults: list[Mapping[str, Any]] = msgspec.field(default_factory=list)
     union: Mapping[str, Any] | None = None
-    members: dict[str, Place] = field(default_factory=dict)
+    members: dict[str, Place] = msgspec.field(default_factory=dict)
     """Places below, by field name, `ITEMS` or `VALUES`."""
 
     @property

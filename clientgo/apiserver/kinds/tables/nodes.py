@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from clientgo.apiserver.kinds.tables.kind_table import (
     ITEMS,
@@ -22,14 +23,13 @@ from clientgo.apiserver.kinds.tables.kind_table import (
 from clientgo.schema.openapi import OpenAPIType, builtin_type
 
 
-@dataclass
-class Node:
+class Node(msgspec.Struct):
     """What tables say of the values of a type at a place, and below."""
 
     type: OpenAPIType
     places: list[Place]
     """From the general to the particular."""
-    members: dict[str, Node] = field(default_factory=dict)
+    members: dict[str, Node] = msgspec.field(default_factory=dict)
     items: Node | None = None
     values: Node | None = None
 
