@@ -53,67 +53,87 @@ class Predicate:
         assert isinstance(event, GenericEvent)
         return self.generic(event)
 
+    def __repr__(self) -> str:
+        return type(self).__qualname__
+
     def __and__(self, other: Predicate) -> Predicate:
-        return _Passing(lambda event: self.passes(event) and other.passes(event))
+        both = f"({self!r} & {other!r})"
+        return _Passing(lambda event: self.passes(event) and other.passes(event), both)
 
     def __or__(self, other: Predicate) -> Predicate:
-        return _Passing(lambda event: self.passes(event) or other.passes(event))
+        either = f"({self!r} | {other!r})"
+        return _Passing(lambda event: self.passes(event) or other.passes(event), either)
 
     def __invert__(self) -> Predicate:
-        return _Passing(lambda event: not self.passes(event))
+        return _Passing(lambda event: not self.passes(event), f"~{self!r}")
 
     @staticmethod
     def of(function: Callable[[Any], bool]) -> Predicate:
         """A predicate that asks a function about the object, in its newest state."""
-        return _Passing(lambda event: function(event.obj))
+        name = getattr(function, "__qualname__", "a function")
+        return _Passing(lambda event: function(event.obj), f"Predicate.of({name})")
 
 
 class UpdatePredicate(Predicate):
-    """A predicate on updates, made of a function of the old and the new object."""
+    """A predicate on updates, made of a function of the old and the new object.
 
-    def __init__(self, function: Callable[[Any, Any], bool]) -> None:
+    ``name`` says what passes, as explanations show it.
+    """
+
+    def __init__(self, function: Callable[[Any, Any], bool], name: str = "") -> None:
         self._function = function
+        self._name = name or getattr(function, "__qualname__", "a function")
 
     def update(self, event: UpdateEvent) -> bool:
         return self._function(event.old, event.new)
+
+    def __repr__(self) -> str:
+        return self._name
 
 
 class _Passing(Predicate):
     """A predicate on events of every kind, made of a function."""
 
-    def __init__(self, passes: Callable[[ChangeEvent], bool]) -> None:
+    def __init__(self, passes: Callable[[ChangeEvent], bool], name: str) -> None:
         self._passes = passes
+        self._name = name
 
     def passes(self, event: ChangeEvent) -> bool:
         return self._passes(event)
+
+    def __repr__(self) -> str:
+        return self._name
 
 
 def all_of(*predicates: Predicate) -> Predicate:
     """Passes what all of them pass; everything, if there are none."""
     if len(predicates) == 1:
         return predicates[0]
-    return _Passing(lambda event: all(each.passes(event) for each in predicates))
+    names = " & ".join(map(repr, predicates))
+    return _Passing(lambda event: all(each.passes(event) for each in predicates), f"({names})")
 
 
 def _generation_changed(old: Any, new: Any) -> bool:
     return bool(metadata_of(old).generation != metadata_of(new).generation)
 
 
-generation_changed: Predicate = UpdatePredicate(_generation_changed)
+generation_changed: Predicate = UpdatePredicate(_generation_changed, "generation_changed")
 """Updates that change the desired state, as the API server counts it."""
 
 resource_version_changed: Predicate = UpdatePredicate(
-    lambda old, new: metadata_of(old).resource_version != metadata_of(new).resource_version
+    lambda old, new: metadata_of(old).resource_version != metadata_of(new).resource_version,
+    "resource_version_changed",
 )
 """Updates that are changes at all; a resync is none."""
 
 labels_changed: Predicate = UpdatePredicate(
-    lambda old, new: metadata_of(old).labels != metadata_of(new).labels
+    lambda old, new: metadata_of(old).labels != metadata_of(new).labels, "labels_changed"
 )
 """Updates that change labels."""
 
 generation_or_finalizers_changed: Predicate = generation_changed | UpdatePredicate(
-    lambda old, new: metadata_of(old).finalizers != metadata_of(new).finalizers
+    lambda old, new: metadata_of(old).finalizers != metadata_of(new).finalizers,
+    "finalizers_changed",
 )
 """Updates that change the desired state, or finalizers."""
 
@@ -135,7 +155,7 @@ def worth_a_reconcile(*, minds_finalizers: bool) -> Predicate:
             or (minds_finalizers and before.finalizers != after.finalizers)
         )
 
-    return UpdatePredicate(passes)
+    return UpdatePredicate(passes, "worth_a_reconcile")
 
 
 def annotations_changed(*keys: str) -> Predicate:
@@ -147,7 +167,7 @@ def annotations_changed(*keys: str) -> Predicate:
             return bool(before != after)
         return any((before or {}).get(key) != (after or {}).get(key) for key in keys)
 
-    return UpdatePredicate(passes)
+    return UpdatePredicate(passes, f"annotations_changed({', '.join(map(repr, keys))})")
 
 
 def label_selector(selector: str | Mapping[str, str]) -> Predicate:
@@ -160,15 +180,23 @@ def label_selector(selector: str | Mapping[str, str]) -> Predicate:
         if isinstance(selector, str)
         else selector_from_labels(selector)
     )
-    return Predicate.of(lambda obj: wanted.matches(metadata_of(obj).labels or {}))
+    return _Passing(
+        lambda event: wanted.matches(metadata_of(event.obj).labels or {}),
+        f"label_selector({str(wanted)!r})",
+    )
 
 
 def data_changed(*path: str) -> Predicate:
     """Updates that change the field at a path, as in ``data_changed("data", "tls.crt")``."""
 
-    return UpdatePredicate(lambda old, new: field_at(old, path) != field_at(new, path))
+    return UpdatePredicate(
+        lambda old, new: field_at(old, path) != field_at(new, path),
+        f"data_changed({', '.join(map(repr, path))})",
+    )
 
 
 def type_is(secret_type: str) -> Predicate:
     """Objects whose ``type`` is this one, as Secrets have it (``kubernetes.io/tls``)."""
-    return Predicate.of(lambda obj: to_plain(obj).get("type") == secret_type)
+    return _Passing(
+        lambda event: to_plain(event.obj).get("type") == secret_type, f"type_is({secret_type!r})"
+    )

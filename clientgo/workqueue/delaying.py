@@ -159,6 +159,11 @@ class DelayingQueue(Queue[T]):
             "next_due": None if due_ns is None else due_ns / 1e9,
         }
 
+    def _explained_locked(self, item: T) -> dict[str, Any]:
+        due_ns = self._delays.due_ns(item)
+        due = None if due_ns is None else due_ns / 1e9
+        return super()._explained_locked(item) | {"due": due}
+
 
 def check_delay(item: object, delay: float) -> None:
     """Raise ValueError for NaN."""

@@ -91,6 +91,10 @@ class QueueMetrics:
         if taken_at is not None:
             self._work_duration.observe(self._clock.monotonic() - taken_at)
 
+    def since(self, item: Hashable) -> float | None:
+        """Return when an item was taken or, if it is listed, added."""
+        return self._taken_at.get(item, self._added_at.get(item))
+
     def retried(self) -> None:
         """An add with a delay was accepted."""
         self._retries.inc()

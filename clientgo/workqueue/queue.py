@@ -36,6 +36,7 @@ from typing import Any, Generic, Protocol, Self, TypeVar, cast
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.process import refuse_in_child
+from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.metrics import QueueMetrics
 
 T = TypeVar("T", bound=Hashable)
@@ -296,6 +297,11 @@ class Queue(Generic[T]):
         with self._lock:
             return QueueStatistics(**self._statistics_locked())
 
+    def explain(self, item: T) -> ItemExplanation:
+        """Return what the queue knows of an item right now."""
+        with self._lock:
+            return ItemExplanation(**self._explained_locked(item))
+
     def __len__(self) -> int:
         """Return how many items are listed: neither processed nor delayed ones."""
         self._do_left()
@@ -448,5 +454,17 @@ class Queue(Generic[T]):
             "dirty": self._dirty,
             "idle_getters": self._idle_getters,
             "drains": self._drains,
+            "shutting_down": self._shutting_down,
+        }
+
+    def _explained_locked(self, item: T) -> dict[str, Any]:
+        self._do_left_locked()
+        state = self._states.get(item)
+        return {
+            "state": "unknown" if state is None else state.name.lower(),
+            "now": self._clock.monotonic(),
+            "since": None if self._metrics is None else self._metrics.since(item),
+            "ready": len(self._ready),
+            "idle_getters": self._idle_getters,
             "shutting_down": self._shutting_down,
         }

@@ -8,9 +8,12 @@ Differs from client-go (util/workqueue, `rateLimitingType`): there is a default 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.workqueue.delaying import DelayingQueue
+from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.queue import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter, default_controller_rate_limiter
 
@@ -64,6 +67,10 @@ class RateLimitingQueue(DelayingQueue[T]):
     def forget(self, item: T) -> None:
         """Tell the limiter that `item` needs no retry, so that its failures are forgotten."""
         self._rate_limiter.forget(item)
+
+    def explain(self, item: T) -> ItemExplanation:
+        """Return what the queue and its limiter know of an item right now."""
+        return replace(super().explain(item), requeues=self.num_requeues(item))
 
     def num_requeues(self, item: T) -> int:
         """Return how often `item` was added with a rate limit since it was last forgotten."""

@@ -205,6 +205,12 @@ class KindCache:
         with self._lock:
             self._recovery_handlers.append(handler)
 
+    def limits(self) -> str:
+        """Describe which objects are cached; empty if all are that are watched."""
+        with self._lock:
+            labels = self._readers.labels
+        return self.scope.limits(labels)
+
     # Running
 
     def start(self) -> None:

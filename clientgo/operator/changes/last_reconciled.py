@@ -108,7 +108,7 @@ class StateKeeper:
             changed = changed_fields(old, new)
             return not (len(changed) == 1 and changed[0] in where)
 
-        return UpdatePredicate(passes)
+        return UpdatePredicate(passes, "not only the note of ctx.changes")
 
     def _noted(self, obj: Any) -> _Note | None:
         text = (field_at(obj, self._path) or {}).get(self._key)

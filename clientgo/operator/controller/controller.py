@@ -39,6 +39,7 @@ from clientgo.operator.status_report import StatusNotes
 
 if TYPE_CHECKING:
     from clientgo.operator.changes import StateKeeper
+    from clientgo.operator.controller.explanation import Explanation
 
 P = TypeVar("P")
 
@@ -253,6 +254,17 @@ class Controller(Generic[P]):
         """Update what is counted only at a scrape."""
         queue = self.queue.statistics()
         self.metrics.refresh(queue.known, queue.exhausted, self.queue.depths())
+
+    def explain(self, key: ObjectName | str) -> Explanation:
+        """Say why nothing happens for a primary, or what does: see :class:`Explanation`.
+
+        A string is ``namespace/name``. Reads what is known, changes nothing.
+        """
+        from clientgo.operator.controller.explanation import explain  # for those who ask
+
+        key = ObjectName.parse(key) if isinstance(key, str) else key
+        standby = self.services.standby() if self.config.needs_leadership else ""
+        return explain(self.parts, self._sources, self.queue.explain(key), key, standby)
 
     def health(self) -> ControllerHealth:
         timeout = self.config.reconcile_timeout

@@ -59,7 +59,7 @@ class ControllerParts(RunScope):
 @dataclass(frozen=True, slots=True)
 class Services:
     """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is
-    called with what must stop the manager."""
+    called with what must stop the manager; ``standby`` says why this process does not lead."""
 
     client: CachedClient
     cache: ObjectCache
@@ -71,3 +71,4 @@ class Services:
     values: Mapping[str, Any] = field(default_factory=dict)
     metrics_per_namespace: bool = False
     sink: MetricsSink | None = None
+    standby: Callable[[], str] = lambda: ""

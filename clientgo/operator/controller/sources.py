@@ -12,6 +12,7 @@ from clientgo.meta import APIResource, ObjectName, deep_copy
 from clientgo.operator.cache.object_cache import api_resource
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import NamespaceSet
+from clientgo.operator.change_events import CreateEvent
 from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.controller.declaration import ControllerConfig, Declaration
 from clientgo.operator.controller.event_router import EventRouter, PrimaryRouter, Routing
@@ -67,6 +68,7 @@ class ControllerSources:
         self._context = MapContext(self._primary, services.client)
         self._lock = threading.RLock()
         self._sources: dict[str, tuple[Source, EventRouter]] = {}
+        self._primary_predicates: list[Predicate] = []
         self._stop = threading.Event()
 
     def declare(
@@ -196,6 +198,11 @@ class ControllerSources:
     def health(self) -> tuple[SourceHealth, ...]:
         return tuple(map(self._health_of, self.all()))
 
+    def stopped_by(self, primary: Any) -> list[str]:
+        """Return the predicates that stop the events of a primary as it is now."""
+        event = CreateEvent(primary)
+        return [repr(each) for each in self._primary_predicates if not _passes(each, event)]
+
     # Reading
 
     def secondaries(
@@ -284,6 +291,7 @@ class ControllerSources:
             parts.append(label_selector(self._config.labels))
         parts += self._declaration.primary_predicates
         parts += self._declaration.predicates
+        self._primary_predicates = parts
         return all_of(*parts) if parts else None
 
     def _start(self, source: Source) -> None:
@@ -305,6 +313,13 @@ class ControllerSources:
         if not self.started:
             return SourceHealth(source.name, False, namespaces, None)
         return SourceHealth(source.name, source.wait_synced(0.0), namespaces, source.healthy())
+
+
+def _passes(predicate: Predicate, event: CreateEvent) -> bool:
+    try:
+        return predicate.passes(event)
+    except Exception:  # noqa: BLE001 - the router lets such an event pass, and says so
+        return True
 
 
 def _only_reads(source: Source) -> bool:

@@ -73,6 +73,7 @@ class Leader:
         self._stop = threading.Event()
         self._over = threading.Event()
         self._leadership: Leadership | None = None
+        self._elector: LeaderElector | None = None
         self._lock: LeaseLock | None = None
         self._thread: threading.Thread | None = None
 
@@ -88,6 +89,7 @@ class Leader:
         """Compete in a thread; ``work(stop)`` is what a leader does. ``lost`` is called when the
         term is over without :meth:`stop`, with what ``work`` raised."""
         elector = LeaderElector(self._config(work), clock=self._clock, metrics=self._metrics)
+        self._elector = elector
 
         def compete() -> None:
             ending, failure = Ending.LOST, None
@@ -123,6 +125,10 @@ class Leader:
         if self._lock is not None:
             self._lock.close()
         return []
+
+    def holder(self) -> str:
+        """Return who led when the lease was last seen; empty if that is not known."""
+        return "" if self._elector is None else self._elector.get_leader()
 
     def check(self) -> None:
         """Raise ``LeadershipLostError`` if this process has led, and another may lead now.

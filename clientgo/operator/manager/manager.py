@@ -280,6 +280,16 @@ class Manager:
         for cache in self.cache.caches():
             cache.own_writes.statistics()  # ends what has expired
 
+    def _standby(self) -> str:
+        """Return why this process does not do what needs leadership; empty if it does."""
+        if self._leader is None or self.elected.is_set():
+            return ""
+        lease, holder = self._leader.settings, self._leader.holder()
+        return (
+            f"this process ({self._leader.identity}) does not lead: lease "
+            f"{lease.namespace}/{lease.id} is held by {holder or 'no process that is known'}"
+        )
+
     def _new_leader(self) -> Leader | None:
         settings = self.config.leader_election
         if settings is None:
@@ -310,6 +320,7 @@ class Manager:
             values=self.config.values,
             metrics_per_namespace=self.config.metrics_per_namespace,
             sink=self._sink,
+            standby=self._standby,
         )
         with self._life.lock:
             self._life.check_not_stopped()

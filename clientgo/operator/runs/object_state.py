@@ -159,6 +159,7 @@ class ObjectState:
         "_woken_by_others",
         "_woken_by_own_write",
         "attempt",
+        "began_at",
         "exhausted",
         "gone",
         "has_succeeded",
@@ -175,6 +176,8 @@ class ObjectState:
         self._settings = settings
         self._uid = ""
         self.running = False
+        self.began_at = 0.0
+        """When the current or last run began."""
         # What asks for the next run
         self.pending = False
         """True if something asked for a run since the current or last one began."""
@@ -291,6 +294,19 @@ class ObjectState:
         following = self.next_run(now)
         return following is not None and nanoseconds(following[0]) <= nanoseconds(now)
 
+    def holds(self, now: float) -> dict[str, float]:
+        """Return what a run that is asked for waits for, each with the instant of its end."""
+        if not self.pending:
+            due = now if self.timer is None else self.timer.due
+            admitted = self._admitted(due)
+            return {"rate limit": admitted} if admitted > due and self.timer is not None else {}
+        instants = {
+            "debounce": self._gathers_until or now,
+            "failures": self._guarded(now),
+            "rate limit": self._admitted(now),
+        }
+        return {why: until for why, until in instants.items() if until > now}
+
     def _guarded(self, now: float) -> float:
         """Return the instant of a pending run, after too many event-caused failures in a row."""
         if self._event_failures < EVENT_FAILURES_WITHOUT_WAIT:
@@ -326,7 +342,7 @@ class ObjectState:
         self._woken_by_own_write = self._woken_by_others = False
         self.pending = self.gone = False
         self._priority = self._gathers_until = None
-        self.running = True
+        self.running, self.began_at = True, now
         limit = self._settings.rate_limit
         if limit is not None:
             if self._began is None:

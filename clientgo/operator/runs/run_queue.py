@@ -22,6 +22,7 @@ from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.durations import instant
 from clientgo.operator.errors import AlreadyStartedError
+from clientgo.operator.runs.explanation import RunExplanation
 from clientgo.operator.runs.object_state import ObjectState, RunSettings
 from clientgo.operator.runs.run import Run
 from clientgo.process import SupervisedThread
@@ -219,6 +220,42 @@ class RunQueue:
             exhausted=exhausted,
             paused=paused,
         )
+
+    def running(self) -> dict[ObjectName, float]:
+        """Return the objects that run now, and the instants at which their runs began."""
+        with self._lock:
+            return {key: state.began_at for key, state in self._states.items() if state.running}
+
+    def explain(self, key: ObjectName) -> RunExplanation:
+        """Return what is known of an object right now."""
+        now, elsewhere = self._clock.monotonic(), self.running()
+        elsewhere.pop(key, None)
+        idle = self._queue.statistics().idle_getters
+        with self._lock:
+            queue: dict[str, Any] = {
+                "now": now,
+                "started": bool(self._threads),
+                "paused": self._paused,
+                "idle_workers": idle,
+                "elsewhere": {str(other): began for other, began in elsewhere.items()},
+            }
+            state = self._states.get(key)
+            if state is None:
+                return RunExplanation(**queue)
+            following = None if state.running else state.next_run(now)
+            return RunExplanation(
+                **queue,
+                known=True,
+                running=state.began_at if state.running else None,
+                pending=state.pending,
+                due=None if following is None else following[0],
+                timer=None if state.timer is None else state.timer.kind,
+                holds={} if state.running else state.holds(now),
+                attempt=state.attempt,
+                exhausted=state.exhausted,
+                last_error=state.last_error,
+                self_wakes=state.self_wakes,
+            )
 
     def depths(self) -> dict[int, int]:
         """How many objects are ready, by priority."""
