@@ -474,7 +474,10 @@ def _distinct(entry: Mapping[str, Any]) -> Check:
     reason, report = entry.get("reason", "Duplicate"), entry.get("report")
 
     def check(value: Any, _old: Any, path: str, run: Run) -> None:
-        if sum(len(read.values(value)) for read in readers) < 2:
+        count = 0
+        for read in readers:
+            count += len(read.values(value))
+        if count < 2:
             return
         seen: dict[Any, str] = {}
         for read in readers:
@@ -516,7 +519,9 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
         for found in unless:
             if found in value:
                 return
-        items: list[Any] = [] if each is None else each.values(value)
+        items = [] if each is None else list(enumerate(each.values(value)))
+        for needed in item_needs:
+            items = [(index, item) for index, item in items if needed in item]
         if each is not None and not items:
             return
         variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
@@ -524,9 +529,7 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
             if expression.evaluate(variables) is False:
                 run.errors.append(error_of(reason, _join(path, name), "", message))
             return
-        for index, item in enumerate(items):
-            if item_needs and any(found not in item for found in item_needs):
-                continue
+        for index, item in items:
             variables["item"] = item
             if expression.evaluate(variables) is False:
                 where = _join(each.place(value, path, index), name)
