@@ -12,6 +12,7 @@ from mkdocs.structure.pages import Page
 
 from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of
 
+_PICTURE = re.compile(r"^!\[[^\]]*\]\([./]*assets/([\w-]+)\.svg\)$", re.MULTILINE)
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".json": "json", ".sh": "sh"}
 
 
@@ -27,7 +28,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add a page for each file and folder outside ``docs`` that a page links to."""
     waiting = set()
-    for page in DOCS.rglob("*.md"):
+    for page in (*DOCS.rglob("*.md"), *DOCS.rglob("*.svg")):
         waiting |= linked(page.read_text(), str(page.relative_to(ROOT)))
     done: set[str] = set()
     while waiting - done:
@@ -48,7 +49,14 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if uri.startswith("source/"):
         path = uri.removeprefix("source/").removesuffix(".md")
         return for_the_site(markdown, path) if path.endswith(".md") else markdown
-    return for_the_site(markdown, f"docs/{uri}")
+    markdown = for_the_site(markdown, f"docs/{uri}")
+    return _PICTURE.sub(lambda match: _inlined(match[1], uri), markdown)
+
+
+def _inlined(name: str, uri: str) -> str:
+    """A picture as a part of the page: its links work, and it has the colours of the page."""
+    path = f"docs/assets/{name}.svg"
+    return for_the_site((ROOT / path).read_text().rstrip(), path, uri)
 
 
 def _page(path: str) -> str:

@@ -79,19 +79,23 @@ def _is_in_docs(target: str) -> bool:
     return target.startswith("docs/") and (ROOT / target).is_file()
 
 
-def for_the_site(text: str, path: str) -> str:
-    """Return the text of a page of the repository with the links that it needs in the site."""
-    page = page_of(path)
+def for_the_site(text: str, path: str, page: str = "") -> str:
+    """Return the text of a file of the repository with the links that it needs in the site.
+
+    ``page`` is where it is shown, if that is not the page of the file.
+    """
+    page = page or page_of(path)
 
     def rewritten(match: re.Match[str]) -> str:
         target = target_of(match, path)
-        if target is None or (_is_in_docs(target) and page == path.removeprefix("docs/")):
+        is_markdown = match["before"] == "]("
+        if target is None or (is_markdown and f"docs/{page}" == path and _is_in_docs(target)):
             return match[0]
         to = page_of(target) if not _is_in_docs(target) or target.endswith(".md") else target[5:]
         anchor = match["anchor"] or ""
         if anchor and target.endswith(".py"):
             anchor = f"line-{line_of((ROOT / target).read_text(), anchor)}"
-        if match["before"].endswith('"'):
+        if not is_markdown:
             to = _address(to)
             relative = os.path.relpath(to, _address(page)) + (
                 "/" if not to.endswith(".html") else ""

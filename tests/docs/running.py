@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import re
+import sys
+import types
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -22,9 +24,11 @@ def runs(block: Block) -> bool:
 def run_page(page: Path) -> list[tuple[Block, str]]:
     """Run the Python blocks of a page; return each ``output`` block with what was printed."""
     outputs: list[tuple[Block, str]] = []
-    shared: dict[str, Any] = {"__name__": "example"}
+    module = types.ModuleType("example")
+    shared: dict[str, Any] = vars(module)
     printed = io.StringIO()
     with EmbeddedAPIServer() as server, _kubeconfig(str(server.kubeconfig)):
+        sys.modules[module.__name__] = module  # where the annotations of its classes are resolved
         try:
             for block in blocks_of(page):
                 if runs(block):
@@ -36,6 +40,7 @@ def run_page(page: Path) -> list[tuple[Block, str]]:
                     printed.seek(0)
                     printed.truncate()
         finally:
+            del sys.modules[module.__name__]
             client = shared.get("client")
             if hasattr(client, "close"):
                 client.close()

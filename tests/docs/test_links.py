@@ -49,7 +49,9 @@ def _is_there(file: Path, anchor: str | None) -> bool:
     return not anchor or file.suffix != ".md" or anchor in _anchors(file)
 
 
-@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "page", [*pages(), *DOCS.rglob("*.svg")], ids=lambda page: str(page.relative_to(ROOT))
+)
 def test_internal_links_lead_to_files_and_headings(page: Path) -> None:
     broken = []
     text = without_blocks(page.read_text())
