@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver import EmbeddedAPIServer
-from tests.apiserver.http_api import Api
+from tests.apiserver.http_api import MERGE_PATCH, Api
 
 CORE = "/api/v1/namespaces/default"
 NETWORK = "/apis/networking.k8s.io/v1/namespaces/default"
@@ -695,3 +695,35 @@ def test_a_budget_is_updated_with_its_version_only(api: Api) -> None:
 
     assert without.body["details"]["causes"][0]["field"] == "metadata.resourceVersion"
     assert api.call("PUT", f"{BUDGETS}/a", created).status == 200
+
+
+def test_an_update_of_a_node_checks_taints_twice_and_addresses_once(api: Api) -> None:
+    address = {"type": "InternalIP", "address": "1.2.3.4"}
+    api.create(NODES, {"metadata": {"name": "n"}})
+    path = f"{NODES}/n"
+    taint = {"spec": {"taints": [{"key": "-x", "effect": "NoSchedule"}]}}
+    tainted = api.call("PATCH", path, taint, MERGE_PATCH)
+    addresses = {"status": {"addresses": [address, address], "capacity": {"pods": "1.5"}}}
+    status = api.call("PATCH", f"{path}/status", addresses, MERGE_PATCH)
+
+    fields = [cause["field"] for cause in tainted.body["details"]["causes"]]
+    assert fields == ["metadata.taints[0].key"] * 2
+    fields = [cause["field"] for cause in status.body["details"]["causes"]]
+    assert sorted(fields) == [
+        "status.addresses[1]",
+        "status.allocatable.pods",
+        "status.capacity.pods",
+    ]
+
+
+def test_credentials_of_a_registry_are_a_json_object(shared: Api) -> None:
+    for text, expected in (("{}", []), ("null", []), ("1", "Invalid"), ("x", "Invalid")):
+        body = {"type": "kubernetes.io/dockercfg", "stringData": {".dockercfg": text}}
+        assert causes(shared, SECRETS, body) == (expected and [("data[.dockercfg]", expected)])
+
+
+def test_the_bytes_of_a_secret_are_counted_without_base64(shared: Api) -> None:
+    fits = {"stringData": {"a": "x" * 1024 * 1024}}
+    assert causes(shared, SECRETS, fits) == []
+    too_long = {"stringData": {"a": "x" * (1024 * 1024 + 1)}}
+    assert causes(shared, SECRETS, too_long) == [("data", "TooLong")]

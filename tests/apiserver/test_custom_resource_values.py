@@ -66,6 +66,14 @@ def test_a_float_without_a_fraction_is_an_integer_in_yaml() -> None:
         assert type(number) is int
 
 
+def test_a_float_without_a_fraction_raises_the_generation() -> None:
+    custom = strategy(v={"type": "integer"})
+    stored = {"spec": {"v": [3]}}
+    for text, raises in (("3", False), ("3.0", True), ("4", True)):
+        value, _ = parse_json(f'{{"spec": {{"v": [{text}]}}}}'.encode())
+        assert custom.spec_changed(value, stored) is raises
+
+
 def test_numbers_are_validated_as_they_are_written() -> None:
     tenths = {"type": "number", "multipleOf": 0.1}
     (problem,) = problems(tenths, "100")

@@ -34,6 +34,7 @@ from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, ScaleFields, Strategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.group_version import GroupVersionKind
+from clientgo.meta.json_values import WholeFloat
 from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
 from clientgo.schema import FieldError, StructuralSchema
 from clientgo.schema.field_types import custom_resource_field_type
@@ -169,7 +170,7 @@ class CustomStrategy(Strategy):
         """Return True if a field outside of metadata and a separate status has changed."""
         ignored = {"metadata", "status"} if self._has_status else {"metadata"}
         keys = (new.keys() | old.keys()) - ignored
-        return any(new.get(key) != old.get(key) for key in keys)
+        return any(new.get(key) != old.get(key) or _has_whole_float(new.get(key)) for key in keys)
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors that the schema and the paths of the scale find."""
@@ -222,6 +223,15 @@ class CustomStrategy(Strategy):
         """Return the errors that the schema and the paths of the scale find in a status."""
         causes = self.schema.validate_status(new, old) if self.schema else []
         return causes + self._scale_causes(new, with_spec=False)
+
+
+def _has_whole_float(value: Any) -> bool:
+    """Return True if a client wrote ``3.0``: upstream, this differs from the stored ``3``."""
+    if isinstance(value, dict):
+        return any(map(_has_whole_float, value.values()))
+    if isinstance(value, list):
+        return any(map(_has_whole_float, value))
+    return isinstance(value, WholeFloat)
 
 
 def _replicas_causes(obj: Object, names: tuple[str, ...]) -> list[FieldError]:

@@ -32,6 +32,11 @@ class _DataStrategy(BuiltinStrategy):
     """Maps of data that may be immutable."""
 
     data_fields: tuple[str, ...] = ()
+    text_fields: tuple[str, ...] = ()
+    """Fields whose values are not in base64."""
+
+    too_long_at = ""
+    """Field of the error if all values together are too long."""
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors of keys and of the total size."""
@@ -39,13 +44,13 @@ class _DataStrategy(BuiltinStrategy):
         size = 0
         for field in self.data_fields:
             for key, value in obj.get(field, {}).items():
-                size += len(value)
+                size += len(value) if field in self.text_fields else _decoded_size(value)
                 errors += [
                     FieldError.invalid(f"{field}[{key}]", key, problem)
                     for problem in FORMATS["config-key"](key)
                 ]
         if size > _MAX_DATA:
-            errors.append(FieldError.too_long("", _MAX_DATA))
+            errors.append(FieldError.too_long(self.too_long_at, _MAX_DATA))
         return errors
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
@@ -63,6 +68,7 @@ class ConfigMapStrategy(_DataStrategy):
     """ConfigMaps: text and binary data."""
 
     data_fields = ("data", "binaryData")
+    text_fields = ("data",)
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return keys that are in both maps."""
@@ -76,11 +82,15 @@ class ConfigMapStrategy(_DataStrategy):
         return errors
 
 
+def _decoded_size(text: str) -> int:
+    """Return the number of bytes that a text in base64 has."""
+    return len(text) * 3 // 4 - text[-2:].count("=")
+
+
 _REQUIRED_SECRET_KEYS = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
-    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
 }
 
 
@@ -96,10 +106,12 @@ def _docker_errors(kind: str, data: Object) -> list[FieldError]:
     if key not in data:
         return []
     try:
-        decode(base64.b64decode(data[key]))
+        credentials = decode(base64.b64decode(data[key]))
     except ValueError:
+        credentials = ""
+    if not isinstance(credentials, dict | None):
         hidden = "<secret contents redacted>"
-        return [FieldError.invalid(f"data[{key}]", hidden, "must be valid JSON")]
+        return [FieldError.invalid(f"data[{key}]", hidden, "must be a JSON object")]
     return []
 
 
@@ -107,6 +119,7 @@ class SecretStrategy(_DataStrategy):
     """Secrets: data in base64, and the write-only field ``stringData``."""
 
     data_fields = ("data",)
+    too_long_at = "data"
 
     selectable_fields = text_fields("type")
 
@@ -130,6 +143,8 @@ class SecretStrategy(_DataStrategy):
             for key in _REQUIRED_SECRET_KEYS.get(obj["type"], ())
             if key not in data
         ]
+        if obj["type"] == "kubernetes.io/ssh-auth" and not data.get("ssh-privatekey"):
+            errors.append(FieldError.required("data[ssh-privatekey]"))
         if obj["type"] == "kubernetes.io/basic-auth" and not {"username", "password"} & data.keys():
             errors += [FieldError.required(f"data[{key}]") for key in ("username", "password")]
         if obj["type"] == "kubernetes.io/service-account-token":

@@ -211,6 +211,7 @@ def _plan(openapi_type: OpenAPIType) -> _Plan:
             continue
         is_collection = field.type == "array" or field.values is not None
         drops_empty = is_collection and name not in required
+        drops_empty = drops_empty and (short_name(openapi_type.name), name) not in _EMPTY_IS_SET
         read = _reader(field)
         fields[name] = _Field(_taken_type(field), read, drops_empty, name in left_out)
         has_default = name not in left_out and "default" in field.node
@@ -225,6 +226,11 @@ def _taken_type(openapi_type: OpenAPIType) -> type | None:
     if openapi_type.type == "string" and "format" not in openapi_type.node:
         return str
     return bool if openapi_type.type == "boolean" else None
+
+
+# An empty list is left out when it is written, so it reads as none. In these, a default stands for
+# none only, and upstream's validation sees the empty list.
+_EMPTY_IS_SET = frozenset({("autoscaling.v2.HPAScalingRules", "policies")})
 
 
 _NO_ZEROS: tuple[list[str], list[str]] = ([], [])

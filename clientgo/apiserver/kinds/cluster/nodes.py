@@ -6,7 +6,9 @@ Upstream: ``pkg/registry/core/node`` and ``pkg/apis/core/v1/conversion.go``.
 from __future__ import annotations
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
+from clientgo.apiserver.kinds.tables.cluster_functions import node_errors
 from clientgo.apiserver.storage.storage import Object
+from clientgo.schema.field_errors import FieldError
 
 
 class NodeStrategy(StatusStrategy):
@@ -28,6 +30,27 @@ class NodeStrategy(StatusStrategy):
         if "capacity" in status:
             status.setdefault("allocatable", dict(status["capacity"]))
 
+    def validate_change(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of addresses; as upstream, taints and amounts are checked again."""
+        checked_again = {"spec": {"taints": new.get("spec", {}).get("taints") or []}}
+        checked_again["status"] = status = new.get("status", {})
+        return node_errors(checked_again, "") + _address_errors(status)
+
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of a status: the whole node is checked as in other updates."""
+        return self.validate_change(new, old)
+
     def prepare_for_create(self, obj: Object) -> None:
         """Keep the status."""
         obj.setdefault("status", {})
+
+
+def _address_errors(status: Object) -> list[FieldError]:
+    """Return the addresses that a status has twice."""
+    seen: list[Object] = []
+    errors = []
+    for index, address in enumerate(status.get("addresses") or ()):
+        if address in seen:
+            errors.append(FieldError.duplicate(f"status.addresses[{index}]", address))
+        seen.append(address)
+    return errors

@@ -517,7 +517,7 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
             if not _is_present(value, names):
                 return
         for found in unless:
-            if found in value:
+            if value.get(found) is not None:
                 return
         items = [] if each is None else list(enumerate(each.values(value)))
         for needed in item_needs:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from clientgo.apiserver.kinds.tables.formats import FORMATS
+from clientgo.apiserver.kinds.tables.formats import FORMATS, QUOTA_RESOURCES
 from clientgo.meta.selectors import (
     SelectorError,
     label_key_problems,
@@ -27,6 +27,109 @@ def _positive_quantity(value: Any, path: str) -> list[FieldError]:
     if parse_quantity(value) > 0:
         return []
     return [FieldError.invalid(path, value, "must be greater than zero")]
+
+
+# -- amounts of resources
+
+
+_COUNTED = frozenset(
+    {
+        *("pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps"),
+        *("persistentvolumeclaims", "services.nodeports", "services.loadbalancers"),
+    }
+)
+"""Resources without a domain whose amounts are integers."""
+
+
+def is_extended(resource: str) -> bool:
+    """Return True if a resource is neither Kubernetes' own nor written as a request."""
+    return "/" in resource and "kubernetes.io/" not in resource and resource[:9] != "requests."
+
+
+def amount_errors(resource: str, amount: Any, path: str) -> list[FieldError]:
+    """Return an error for a negative amount, and for a fraction of what is counted."""
+    value = parse_quantity(amount)
+    errors = []
+    if value < 0:
+        errors.append(FieldError.invalid(path, amount, "must be greater than or equal to 0"))
+    if (resource in _COUNTED or is_extended(resource)) and value % 1:
+        errors.append(FieldError.invalid(path, amount, "must be an integer"))
+    return errors
+
+
+# -- quotas
+
+
+_COMPUTE = frozenset(
+    f"{part}{name}" for part in ("", "limits.", "requests.") for name in ("cpu", "memory")
+)
+_LIMITED_BY_SCOPE: Mapping[str, frozenset[str]] = {
+    "BestEffort": frozenset({"pods"}),
+    "VolumeAttributesClass": frozenset({"persistentvolumeclaims", "requests.storage"}),
+    **dict.fromkeys(
+        ("Terminating", "NotTerminating", "NotBestEffort", "PriorityClass"), _COMPUTE | {"pods"}
+    ),
+    "CrossNamespacePodAffinity": _COMPUTE | {"pods"},
+}
+"""The scopes of quotas, with the resources that a quota of the scope can limit."""
+
+_EXISTING = _LIMITED_BY_SCOPE.keys() - {"PriorityClass", "VolumeAttributesClass"}
+"""Scopes that a pod has or has not, without values."""
+
+_CONFLICTS = ({"BestEffort", "NotBestEffort"}, {"Terminating", "NotTerminating"})
+
+
+def _amounts(amounts: Any, path: str) -> list[FieldError]:
+    """Check the names and amounts of a quota."""
+    errors = []
+    for name, amount in amounts.items():
+        where = f"{path}[{name}]"
+        problems = FORMATS["quota-resource"](name)
+        errors += [FieldError.invalid(where, name, problem) for problem in problems]
+        errors += amount_errors(name, amount, where)
+    return errors
+
+
+def _quota(spec: Any, path: str) -> list[FieldError]:
+    """Check the scopes of a quota, in both fields that say them."""
+    limited = [name for name in spec.get("hard") or () if name in QUOTA_RESOURCES]
+    scopes = spec.get("scopes") or []
+    errors = list(_scope_errors(scopes, limited, f"{path}.scopes", f"{path}.scopes"))
+    requirements = (spec.get("scopeSelector") or {}).get("matchExpressions") or []
+    where = f"{path}.scopeSelector.matchExpressions"
+    names = [requirement.get("scopeName", "") for requirement in requirements]
+    errors += _scope_errors(names, limited, f"{where}.scopeName", where)
+    for requirement in requirements:
+        errors += _scope_requirement_errors(requirement, where)
+    return errors
+
+
+def _scope_errors(
+    scopes: list[str], limited: list[str], unknown: str, path: str
+) -> Iterator[FieldError]:
+    for scope in scopes:
+        if scope not in _LIMITED_BY_SCOPE:
+            yield FieldError.invalid(unknown, scope, "unsupported scope")
+            continue
+        for name in limited:
+            if name not in _LIMITED_BY_SCOPE[scope]:
+                yield FieldError.invalid(path, scope, "unsupported scope applied to resource")
+    for pair in _CONFLICTS:
+        if pair <= set(scopes):
+            yield FieldError.invalid(path, scopes, "conflicting scopes")
+
+
+def _scope_requirement_errors(requirement: Any, path: str) -> Iterator[FieldError]:
+    operator, values = requirement.get("operator", ""), requirement.get("values")
+    if requirement.get("scopeName") in _EXISTING and operator != "Exists":
+        yield FieldError.invalid(f"{path}.operator", operator, "must be 'Exists' for this scope")
+    if operator in ("In", "NotIn"):
+        if not values:
+            yield FieldError.required(f"{path}.values", "must be at least one value")
+    elif operator not in ("Exists", "DoesNotExist"):
+        yield FieldError.invalid(f"{path}.operator", operator, "not a valid selector operator")
+    elif values:
+        yield FieldError.invalid(f"{path}.values", values, "must be no value")
 
 
 # -- limit ranges
@@ -76,6 +179,11 @@ def _contradictions(name: str, amounts: Mapping[str, Decimal], path: str) -> Ite
         if low in amounts and high in amounts and amounts[low] > amounts[high]:
             detail = f"{low} value is greater than {high} value"
             yield FieldError.invalid(f"{path}.{field}[{name}]", str(amounts[low]), detail)
+    default, request = amounts.get("default"), amounts.get("defaultRequest")
+    is_exact = is_extended(name) or name.startswith("hugepages-")
+    if is_exact and None not in (default, request) and default != request:
+        where = f"{path}.defaultRequest[{name}]"
+        yield FieldError.invalid(where, str(request), "must equal the default")
     ratio = amounts.get("maxLimitRequestRatio")
     if ratio is None:
         return
@@ -90,18 +198,14 @@ def _contradictions(name: str, amounts: Mapping[str, Decimal], path: str) -> Ite
 # -- nodes
 
 
-def _node(node: Any, _path: str) -> list[FieldError]:
+def node_errors(node: Any, _path: str) -> list[FieldError]:
+    """Check taints, ranges of addresses and amounts of a node."""
     spec, status = node.get("spec", {}), node.get("status", {})
     errors = list(_taint_errors(spec.get("taints", ())))
     errors += _range_errors(spec.get("podCIDRs", []))
     for part in ("capacity", "allocatable"):
-        errors += [
-            FieldError.invalid(
-                f"status.{part}.{name}", amount, "must be greater than or equal to 0"
-            )
-            for name, amount in status.get(part, {}).items()
-            if parse_quantity(amount) < 0
-        ]
+        for name, amount in status.get(part, {}).items():
+            errors += amount_errors(name, amount, f"status.{part}.{name}")
     return errors
 
 
@@ -188,10 +292,9 @@ def _address_problems(address: str, kind: str) -> list[str]:
         return FORMATS["dns-subdomain"](address)
     if kind not in ("IPv4", "IPv6"):
         return []
-    problems = FORMATS["ip"](address)
-    if not problems and (":" in address) != (kind == "IPv6"):
-        problems = [f"must be an {kind} address"]
-    return problems
+    if not FORMATS["ip"](address) and (":" in address) != (kind == "IPv6"):
+        return [f"must be an {kind} address"]
+    return FORMATS["reachable-ip"](address)
 
 
 # -- volumes
@@ -209,10 +312,25 @@ def _claim_spec(spec: Any, path: str) -> list[FieldError]:
         errors.append(FieldError.required(where))
     else:
         errors += _positive_quantity(amount, where)
-    source = spec.get("dataSource")
-    if source and not source.get("apiGroup") and source.get("kind") != "PersistentVolumeClaim":
-        detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
-        errors.append(FieldError.invalid(f"{path}.dataSource", source.get("kind"), detail))
+    return errors + _source_errors(spec, path)
+
+
+def _source_errors(spec: Any, path: str) -> list[FieldError]:
+    """Check the data source of a claim, in both fields that say it."""
+    errors = []
+    for field in ("dataSource", "dataSourceRef"):
+        source = spec.get(field)
+        if source and not source.get("apiGroup") and source.get("kind") != "PersistentVolumeClaim":
+            detail = "must be 'PersistentVolumeClaim' when referencing the default apiGroup"
+            errors.append(FieldError.invalid(f"{path}.{field}", source.get("kind"), detail))
+    old, new = spec.get("dataSource"), spec.get("dataSourceRef")
+    if old and new:
+        if new.get("namespace"):
+            detail = "may not be specified when dataSourceRef.namespace is specified"
+            errors.append(FieldError.invalid(path, f"{path}.dataSource", detail))
+        elif any(old.get(name) != new.get(name) for name in ("apiGroup", "kind", "name")):
+            detail = "must match dataSourceRef"
+            errors.append(FieldError.invalid(path, f"{path}.dataSource", detail))
     return errors
 
 
@@ -247,6 +365,34 @@ def _scale_target(reference: Any, path: str) -> list[FieldError]:
     return [FieldError.invalid(f"{path}.apiVersion", version, detail)]
 
 
+def _described_object(reference: Any, path: str) -> list[FieldError]:
+    """Check that the version of an object of a metric can be read; it may have no API group."""
+    version = reference.get("apiVersion", "")
+    if version.count("/") < 2:
+        return []
+    return [FieldError.invalid(f"{path}.apiVersion", version, "unexpected GroupVersion string")]
+
+
+# -- storage classes
+
+
+def _topologies(terms: Any, path: str) -> list[FieldError]:
+    """Check that the terms differ; as upstream, an empty term equals as many as there are terms."""
+    errors: list[FieldError] = []
+    seen: list[dict[str, set[str]]] = [{} for _ in terms]
+    for index, term in enumerate(terms):
+        where = f"{path}[{index}].matchLabelExpressions"
+        values: dict[str, set[str]] = {}
+        for place, requirement in enumerate(term.get("matchLabelExpressions") or ()):
+            key = requirement.get("key", "")
+            if key in values:
+                errors.append(FieldError.duplicate(f"{where}[{place}].key", key))
+            values[key] = set(requirement.get("values") or ())
+        errors += [FieldError.duplicate(where, "") for earlier in seen if earlier == values]
+        seen.append(values)
+    return errors
+
+
 def _label_selector(selector: Any, path: str) -> list[FieldError]:
     """Check a selector as a whole, besides its parts."""
     try:
@@ -258,13 +404,17 @@ def _label_selector(selector: Any, path: str) -> list[FieldError]:
 
 CLUSTER_FUNCTIONS: Final[Mapping[str, Check]] = {
     "access-modes": _access_modes,
+    "amounts": _amounts,
     "claim-spec": _claim_spec,
+    "described-object": _described_object,
     "endpoint-slice": _endpoint_slice,
     "ip-block": _ip_block,
     "label-selector": _label_selector,
     "limit-range-item": _limit_range_item,
-    "node": _node,
+    "node": node_errors,
     "positive-quantity": _positive_quantity,
+    "quota": _quota,
     "scale-target": _scale_target,
+    "topologies": _topologies,
 }
 """Checks by the name that tables use."""

@@ -1,7 +1,8 @@
 """Set the defaults of tables in an object.
 
 Promises: the defaults of a type are set before those of the types below; later groups see earlier
-ones. A value that is there stays; an empty text is none.
+ones. A value that is there stays. An empty text is none, unless the table says that it is checked
+(``empty``): upstream such a field is a pointer.
 
 Upstream: ``defaults.go`` of each group.
 """
@@ -17,6 +18,7 @@ from clientgo.apiserver.kinds.tables.nodes import Node
 from clientgo.meta.json_values import copy_json
 
 _UNSET = (None, "")
+_UNSET_POINTER = (None,)
 
 Defaulter = Callable[[Any], None]
 """Sets defaults in a value, in place."""
@@ -24,7 +26,7 @@ Defaulter = Callable[[Any], None]
 
 def compile_defaults(node: Node) -> Defaulter | None:
     """Return what sets the defaults of a node and below; None if there are none."""
-    own = [_compile_group(group) for place in node.places for group in place.defaults]
+    own = [_compile_group(group, node) for place in node.places for group in place.defaults]
     members = [
         (name, default)
         for name, member in node.members.items()
@@ -50,9 +52,13 @@ def compile_defaults(node: Node) -> Defaulter | None:
     return set_in_each if each is not None else None
 
 
-def _compile_group(group: Mapping[str, Any]) -> Defaulter:
+def _compile_group(group: Mapping[str, Any], node: Node) -> Defaulter:
     condition = Expression(group["when"]) if "when" in group else None
-    settings = [_Setting(path, value) for path, value in group.items() if path != "when"]
+    settings = [
+        _Setting(path, value, _UNSET_POINTER if _checks_empty(node, path) else _UNSET)
+        for path, value in group.items()
+        if path != "when"
+    ]
 
     def apply(value: Any) -> None:
         if condition is None or condition.evaluate({"self": value}) is True:
@@ -62,10 +68,21 @@ def _compile_group(group: Mapping[str, Any]) -> Defaulter:
     return apply
 
 
+def _checks_empty(node: Node, path: str) -> bool:
+    """Return True if an empty text at a path is a value that is checked."""
+    found: Node | None = node
+    for step in split_path(path):
+        if found is None:
+            return False
+        found = found.items if step == ITEMS else found.members.get(step)
+    return found is not None and any(place.constraints.get("empty") for place in found.places)
+
+
 class _Setting:
     """One default at a path."""
 
-    def __init__(self, path: str, value: Any) -> None:
+    def __init__(self, path: str, value: Any, unset: tuple[Any, ...]) -> None:
+        self._unset = unset
         *self._parents, self._name = split_path(path)
         is_expression = isinstance(value, str) and value.startswith("=")
         self._expression = Expression(value[1:]) if is_expression else None
@@ -75,7 +92,7 @@ class _Setting:
     def apply(self, root: Any) -> None:
         """Set the default where the parent exists and the field is missing or null."""
         for parent in _objects(root, self._parents) if self._parents else (root,):
-            if parent.get(self._name) not in _UNSET:
+            if parent.get(self._name) not in self._unset:
                 continue
             if self._expression is None:
                 parent[self._name] = self._value if self._is_plain else copy_json(self._value)

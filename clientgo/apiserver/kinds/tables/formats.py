@@ -135,6 +135,25 @@ def _cidr(text: str) -> list[str]:
     return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
 
 
+def _padded_cidr(text: str) -> list[str]:
+    return _cidr(text.strip())
+
+
+def _reachable_ip(text: str) -> list[str]:
+    """Return the problems of an address that other machines are to reach."""
+    if problems := _ip(text):
+        return problems
+    address = ipaddress.ip_address(text)
+    local_multicast = ipaddress.ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
+    found = {
+        "may not be unspecified": address.is_unspecified,
+        "may not be in the loopback range": address.is_loopback,
+        "may not be in the link-local range": address.is_link_local,
+        "may not be in the link-local multicast range": address in local_multicast,
+    }
+    return [problem for problem, is_so in found.items() if is_so]
+
+
 def _absolute_path(path: str) -> list[str]:
     return [] if path.startswith("/") else ["must be an absolute path"]
 
@@ -227,16 +246,19 @@ _STANDARD_RESOURCES = frozenset(
         *("services.nodeports", "services.loadbalancers"),
     }
 )
+QUOTA_RESOURCES: Final = _STANDARD_RESOURCES - {"storage"}
+"""Resources that a quota can limit, besides huge pages and names with a domain."""
+
 _STANDARD_PREFIXES = ("hugepages-", "requests.hugepages-")
 
 
 def _quota_resource(name: str) -> list[str]:
-    """Return the problems of a resource of a quota."""
-    problems = label_key_problems(name)
-    if problems or "/" in name or name.startswith((*_STANDARD_PREFIXES, "count.")):
+    """Return the problems of a resource of a quota: some names have two."""
+    problems = _resource_name(name)
+    known = name in QUOTA_RESOURCES or name.startswith(_STANDARD_PREFIXES)
+    if "/" in name or known:
         return problems
-    known = name in _STANDARD_RESOURCES - {"storage"}
-    return [] if known else ["must be a standard resource for quota"]
+    return [*problems, "must be a standard resource for quota"]
 
 
 def _limit_type(name: str) -> list[str]:
@@ -248,14 +270,17 @@ def _limit_type(name: str) -> list[str]:
 
 def _finalizer(name: str) -> list[str]:
     problems = label_key_problems(name)
-    if problems or "/" in name or name in ("foregroundDeletion", "kubernetes", "orphan"):
+    if "/" in name or name in ("foregroundDeletion", "kubernetes", "orphan"):
         return problems
-    return ["name is neither a standard finalizer name nor is it fully qualified"]
+    return [*problems, "name is neither a standard finalizer name nor is it fully qualified"]
 
 
 def _ingress_host(host: str) -> list[str]:
-    if not _ip(host):
-        return ["must be a DNS name, not an IP address"]
+    is_address = [] if _ip(host) else ["must be a DNS name, not an IP address"]
+    return is_address + _wildcard_subdomain(host)
+
+
+def _wildcard_subdomain(host: str) -> list[str]:
     if "*" not in host:
         return DNS_SUBDOMAIN.problems(host)
     if host.startswith("*.") and not DNS_SUBDOMAIN.problems(host[2:]):
@@ -293,15 +318,18 @@ FORMATS: Final[Mapping[str, Format]] = {
     "local-path": _local_path,
     "no-backsteps": _no_backsteps,
     "path-segment": PATH_SEGMENT.problems,
+    "padded-cidr": _padded_cidr,
     "port": _port,
     "port-name": _port_name,
     "port-number-or-name": _port_number_or_name,
     "quota-resource": _quota_resource,
+    "reachable-ip": _reachable_ip,
     "resource-name": _resource_name,
     "sysctl": _matching(_SYSCTL, "must be the name of a sysctl"),
     "time-zone": _time_zone,
     "trimmed": _trimmed,
     "underscored-subdomain": _matching(_UNDERSCORED_SUBDOMAIN, "must be a DNS subdomain"),
     "user-id": _user_id,
+    "wildcard-subdomain": _wildcard_subdomain,
 }
 """Formats by the name that tables use."""

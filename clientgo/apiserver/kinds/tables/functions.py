@@ -87,6 +87,14 @@ def _field_path(supported: Collection[str]) -> Check:
     return check
 
 
+def _resource_field_of_container(selector: Any, path: str) -> list[FieldError]:
+    """Check the resource of a container that a volume shows."""
+    if selector.get("containerName"):
+        return _resource_field(selector, path)
+    others = (error for error in _resource_field(selector, path) if "divisor" in error.field)
+    return [FieldError.required(f"{path}.containerName"), *others]
+
+
 _CONTAINER_RESOURCES = frozenset(
     f"{part}.{name}"
     for part in ("limits", "requests")
@@ -211,6 +219,7 @@ FUNCTIONS: Final[Mapping[str, Check]] = {
     "map-matches-template": _map_matches_template,
     "readable-selector-matches-template": _readable_selector_matches_template,
     "resource-field": _resource_field,
+    "resource-field-of-container": _resource_field_of_container,
     "resource-requirements": _resource_requirements,
     "selector-matches-template": _selector_matches_template,
     "windows-fields": _windows_fields,
