@@ -13,13 +13,14 @@ Differs from client-go, which decodes every object whole: in Python that bounds 
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import Struct, StructMeta, field
 
-from clientgo.meta.decoding import convert_leniently, decode, without_nulls
+from clientgo.meta.decoding import convert_leniently, decoder, without_nulls
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.objects.class_annotations import pop_annotations
 from clientgo.meta.objects.copying import copy_value
@@ -76,7 +77,10 @@ class BodyField:
         self.name = name
 
     def __get__(self, obj: Resource | None, owner: type) -> Any:
-        return self if obj is None else getattr(obj._loaded_body(), self.name)
+        if obj is None:
+            return self
+        body = obj._body
+        return getattr(obj._loaded_body() if body is None else body, self.name)
 
     def __set__(self, obj: Resource, value: Any) -> None:
         setattr(obj._loaded_body(), self.name, value)
@@ -224,13 +228,10 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
         if self._raw is None:
             return cls.__body__()
         try:
-            if self._enclosed:
-                event = decode(self._raw, _Enclosing[cls.__body__])  # type: ignore[name-defined]
-                body: Struct = event.object
-                return body
-            return decode(self._raw, cls.__body__)
+            body: Struct = _body_decoder(cls.__body__, self._enclosed)(self._raw)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._decode_body_leniently()
+        return body
 
     def _decode_body_leniently(self) -> Struct:
         try:
@@ -239,10 +240,19 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
             raise ObjectDecodeError(self.kind, object_key(self), str(error)) from error
 
 
-class _Enclosing(Struct, Generic[T]):
+class _Enclosing(Struct, Generic[T], gc=False):
     """The part of a watch event that holds the object."""
 
     object: T
+
+
+@functools.cache
+def _body_decoder(body: type[Struct], enclosed: bool) -> Callable[[bytes], Any]:
+    """Return what decodes a body; looking up a decoder takes longer than decoding."""
+    if not enclosed:
+        return decoder(body).decode
+    decode_event = decoder(_Enclosing[body]).decode  # type: ignore[valid-type]
+    return lambda raw: decode_event(raw).object
 
 
 def resource(
