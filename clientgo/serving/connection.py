@@ -9,10 +9,11 @@ Source of the limits: controller-runtime ``pkg/internal/httpserver``.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import logging
 import socket
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Generator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler
@@ -145,12 +146,13 @@ class Connection(BaseHTTPRequestHandler):
             return Response(500, b"internal server error\n")
 
     def _send(self, response: Response) -> None:
-        if self._is_stopping():
+        if self._is_stopping() or response.stream is not None:
             self.close_connection = True
         self.connection.settimeout(BODY_TIMEOUT)
         self.send_response(response.status)
         self.send_header("Content-Type", response.content_type)
-        self.send_header("Content-Length", str(len(response.body)))
+        if response.stream is None:  # else it ends with the connection
+            self.send_header("Content-Length", str(len(response.body)))
         self.send_header("Cache-Control", "no-cache, private")
         self.send_header("X-Content-Type-Options", "nosniff")
         if self.close_connection:
@@ -159,6 +161,16 @@ class Connection(BaseHTTPRequestHandler):
         if self.command != "HEAD":
             self.wfile.write(response.body)
         self.wfile.flush()
+        if response.stream is not None:
+            self._send_stream(response.stream)
+
+    def _send_stream(self, stream: Generator[bytes, None, None]) -> None:
+        with contextlib.closing(stream):
+            for part in stream:
+                if self.command == "HEAD" or self._is_stopping():
+                    return
+                self.wfile.write(part)
+                self.wfile.flush()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
         _log.debug("%s: %s: " + format, self._service.name, self.address_string(), *args)

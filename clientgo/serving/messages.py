@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -25,11 +25,17 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to a request."""
+    """The answer to a request.
+
+    A ``stream`` is sent after the ``body``, part by part, until it ends, the client closes the
+    connection, or the server stops; then it is closed. The client and a stop are noticed when a
+    part is sent, so a stream should give one every few seconds.
+    """
 
     status: int
     body: bytes
     content_type: str = "text/plain; charset=utf-8"
+    stream: Generator[bytes, None, None] | None = None
 
 
 Handler: TypeAlias = Callable[[Request], Response]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from urllib.parse import urlsplit
 
 import pytest
@@ -153,3 +154,76 @@ def test_a_slow_header_ends_the_connection(server: Server, monkeypatch: pytest.M
 
 def connection_to(server: Server) -> socket.socket:
     return socket.create_connection(server.bound, timeout=30)
+
+
+class Ticks:
+    """A stream that gives its parts when the test lets it, and knows when it was closed."""
+
+    def __init__(self) -> None:
+        self.next = threading.Semaphore(0)
+        self.closed = threading.Event()
+
+    def respond(self, _: Request) -> Response:
+        return Response(200, b"begin\n", "text/event-stream", self._parts())
+
+    def _parts(self) -> Generator[bytes, None, None]:
+        try:
+            for number in itertools.count(1):
+                assert self.next.acquire(timeout=30)
+                yield f"part {number}\n".encode()
+        finally:
+            self.closed.set()
+
+
+@pytest.fixture
+def ticks() -> Ticks:
+    return Ticks()
+
+
+def stream(server: Server) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+    connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=30)
+    connection.request("GET", "/ticks")
+    return connection, connection.getresponse()
+
+
+def test_each_part_of_a_stream_is_sent_when_it_is_there(ticks: Ticks) -> None:
+    with Server("127.0.0.1:0", {"/ticks": ticks.respond}) as server:
+        connection, answer = stream(server)
+
+        assert answer.readline() == b"begin\n"
+        ticks.next.release()
+        assert answer.readline() == b"part 1\n"
+        ticks.next.release()
+        assert answer.readline() == b"part 2\n"
+        connection.close()
+        answer.close()
+        ticks.next.release(100)
+
+
+def test_a_stream_is_closed_when_its_client_has_gone(ticks: Ticks) -> None:
+    with Server("127.0.0.1:0", {"/ticks": ticks.respond}) as server:
+        connection, answer = stream(server)
+        assert answer.readline() == b"begin\n"
+        answer.close()
+        connection.close()
+
+        ticks.next.release(1000)
+
+        assert ticks.closed.wait(30)
+
+
+def test_a_stop_ends_a_stream_at_its_next_part(ticks: Ticks) -> None:
+    server = Server("127.0.0.1:0", {"/ticks": ticks.respond})
+    server.start()
+    connection, answer = stream(server)
+    assert answer.readline() == b"begin\n"
+    stopping = threading.Thread(target=server.stop)
+    stopping.start()
+
+    ticks.next.release(1000)
+    stopping.join(30)
+
+    assert not stopping.is_alive()
+    assert ticks.closed.is_set()
+    answer.close()
+    connection.close()
