@@ -18,6 +18,7 @@ _COMMANDS = {
         "clientgo.cli.apiserver",
         "serve the Kubernetes API from memory, for development and tests",
     ),
+    "debug": ("clientgo.cli.debug", "show why nothing happens in a program that is running"),
     "gen": ("clientgo.cli.gen", "generate types, manifests and clients"),
     "operator": ("clientgo.cli.operator", "begin an operator, generate for it, run and deploy it"),
     "perturb": ("clientgo.cli.perturb", "disturb a controller at each of its writes"),

@@ -39,7 +39,7 @@ from clientgo.leaderelection import (
 )
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, Resource
 from clientgo.metrics import set_default_provider
-from clientgo.serving import HealthChecks, Server
+from clientgo.serving import Handler, HealthChecks, Server
 from clientgo.workqueue import RateLimitingQueue, run_workers
 
 R = TypeVar("R", bound=Resource)
@@ -59,8 +59,9 @@ class ControlLoop:
         loop.run(sync, stop)
 
     ``lease`` (``namespace/name``): work only while this process leads. ``health`` and ``metrics``
-    are addresses such as ``":8081"``: serve ``/healthz`` and ``/readyz``, and ``/metrics``. The
-    parts are public and can be used beside this class: ``queue``, ``factory``.
+    are addresses such as ``":8081"``: serve ``/healthz`` and ``/readyz``, and ``/metrics``.
+    ``debug`` serves :mod:`clientgo.debug` beside the metrics: it shows names of objects, errors and
+    stacks. The parts are public and can be used beside this class: ``queue``, ``factory``.
     """
 
     def __init__(
@@ -74,7 +75,10 @@ class ControlLoop:
         timing: Timing = USUAL_TIMING,
         health: str = "",
         metrics: str = "",
+        debug: bool = False,
     ) -> None:
+        if debug and not metrics:
+            raise ValueError("debug=True needs the address of the metrics server: metrics=':8080'")
         if metrics:
             from clientgo.metrics.prometheus import PrometheusProvider
 
@@ -89,6 +93,8 @@ class ControlLoop:
         self._timing = timing
         self._health = health
         self._metrics = metrics
+        self._debug = debug
+        self._at_work = False
         self._leading = LeaderHealth(tolerance=20.0)
         self._kinds: list[type[Resource]] = []
 
@@ -132,6 +138,7 @@ class ControlLoop:
 
         def work(stop: threading.Event, guard: Callable[[], object] | None = None) -> None:
             self.factory.wait_for_cache_sync(stop)
+            self._at_work = True
             run_workers(
                 stop,
                 self.queue,
@@ -184,10 +191,26 @@ class ControlLoop:
             if self._metrics:
                 from clientgo.serving.metrics import metrics_handler
 
-                page = {"/metrics": metrics_handler()}
-                server = stack.enter_context(Server(self._metrics, page, name="metrics"))
+                shown: dict[str, Handler] = {"/metrics": metrics_handler()}
+                if self._debug:
+                    shown |= self._debug_page()
+                server = stack.enter_context(Server(self._metrics, shown, name="metrics"))
                 self.serves["metrics"] = server.bound
             yield
+
+    def _debug_page(self) -> dict[str, Handler]:
+        from clientgo.debug import DEBUG_PATH, DebugPage  # for those who ask for it
+
+        def explain(_key: str) -> Iterator[str]:
+            if not self._at_work:
+                lease = f", or another process leads: lease {self._lease}" if self._lease else ""
+                yield f"{self.name}: no worker has been started: a cache is not synced{lease}"
+
+        page = DebugPage()
+        page.explain_with(explain)
+        page.add_queue(self.queue)
+        page.add_informers(lambda: self.factory.informers().values())
+        return {DEBUG_PATH: page.respond}
 
 
 def own_key(obj: Resource) -> Iterable[ObjectName]:

@@ -134,6 +134,11 @@ class InformerFactory(Generic[K]):
         wait_for_cache_sync(stop, *started.values())
         return {key: informer.has_synced() for key, informer in started.items()}
 
+    def informers(self) -> dict[K, SharedIndexInformer[Any]]:
+        """Return the informers that were asked for."""
+        with self._lock:
+            return {key: entry.informer for key, entry in self._entries.items()}
+
     def shutdown(self) -> None:
         """Stop all informers and block until they have ended; start none from now on.
 

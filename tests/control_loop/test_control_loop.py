@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -16,7 +17,8 @@ from clientgo.client import Client
 from clientgo.control_loop import ControlLoop
 from clientgo.leaderelection import LeadershipLostError, Timing
 from clientgo.meta import ObjectMeta, ObjectName
-from clientgo.serving import ServingError
+from clientgo.metrics import NO_METRICS, set_default_provider
+from clientgo.serving import Request, ServingError
 from tests.background import Background
 
 QUICK = Timing(lease_duration=2.0, renew_deadline=1.5, retry_period=0.1)
@@ -127,3 +129,52 @@ def test_an_address_that_is_taken_is_an_error(kube_client: Client) -> None:
         ControlLoop(kube_client, "test", health="256.0.0.1:1").run(
             lambda _: None, threading.Event()
         )
+
+
+@pytest.fixture
+def default_metrics() -> Iterator[None]:
+    """Ends what a loop with metrics sets for the whole process."""
+    yield
+    set_default_provider(NO_METRICS)
+
+
+@pytest.mark.usefixtures("default_metrics")
+def test_the_debug_page_shows_the_queue_the_informers_and_who_works(kube_client: Client) -> None:
+    kube_client.resource(ConfigMap).namespace("default").create(config_map("a"))
+    loop = ControlLoop(kube_client, "test", metrics="127.0.0.1:0", debug=True)
+    loop.watch(ConfigMap)
+    began, end = threading.Event(), threading.Event()
+
+    def sync(name: ObjectName) -> None:
+        if name == A:
+            began.set()
+            end.wait(30)
+
+    def page(key: str = "") -> str:
+        host, port = loop.serves["metrics"]
+        with urllib.request.urlopen(f"http://{host}:{port}/debug/clientgo{key}") as answer:
+            text: str = answer.read().decode()
+        return text
+
+    with running(loop, sync):
+        assert began.wait(30)
+        text = page("/default/a")
+        assert re.search("^queue test: being processed for", text, re.MULTILINE)
+        assert re.search("^informer .*: has version [0-9]+ of it$", text, re.MULTILINE)
+        assert "test-1 (" in page()
+        end.set()
+
+
+@pytest.mark.usefixtures("default_metrics")
+def test_a_standby_says_that_it_waits(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test", lease="default/l", metrics="127.0.0.1:0", debug=True)
+    (path, page), *_ = loop._debug_page().items()
+    text = page(Request(path, "default/a")).body.decode()
+    loop.queue.shut_down()
+    assert "no worker has been started" in text
+    assert "lease default/l" in text
+
+
+def test_the_debug_page_needs_an_address(kube_client: Client) -> None:
+    with pytest.raises(ValueError, match="needs the address of the metrics server"):
+        ControlLoop(kube_client, "test", debug=True)

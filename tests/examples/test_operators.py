@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,29 @@ def test_an_example_shows_what_it_is_about(example: str, lines: list[str]) -> No
     """BP-23, OP-HND-05, OP-NS-05, OP-SRC-11: one secondary wakes many primaries; namespaces change
     at run time; what has no watch is asked after."""
     assert printed_by(example, "--demo") == lines
+
+
+def test_the_debug_page_says_why_nothing_happens() -> None:
+    lines = printed_by("why_nothing_happens", "--demo")
+    filtered = "changes of status, labels and annotations do not run it: "
+    filtered += "they leave its generation as it is"
+    seconds = re.compile(r"[0-9.e-]+ s\b")
+    assert [seconds.sub("N s", line).strip() for line in lines] == [
+        "parcel: default/unaddressed",
+        "a result or a source asked for the next run in 60 min",
+        "its last run succeeded, and nothing has asked for another",
+        filtered,
+        "parcel: default/slow",
+        "it has been running for N s",
+        "parcel: default/next",
+        "it is ready to run; every worker is busy: default/slow for N s",
+        "parcel: default/held",
+        "its events are stopped by a predicate: ~label_selector('hold')",
+        "nothing has asked for a run",
+        filtered,
+        "parcel: default/lost",
+        "the cache of parcels has no such object",
+    ]
 
 
 KINDS = {

@@ -72,7 +72,8 @@ class ManagerConfig:
     ``readiness_path`` are served at ``health``; ``checks`` names those of :data:`BUILT_IN_CHECKS`
     that they run. ``metrics_per_namespace`` counts runs by namespace too; ``secure_metrics`` serves
     metrics over TLS, to those who may read them, with ``tls.crt`` and ``tls.key`` of
-    ``metrics_cert_dir`` or a self-signed certificate.
+    ``metrics_cert_dir`` or a self-signed certificate. ``debug`` serves :mod:`clientgo.debug` beside
+    them: it shows names of objects, errors and the stacks of all threads.
 
     ``cache`` and ``cache_by_kind``: what is cached, and how; ``allow_duplicate_projection`` lets a
     kind be cached both whole and by its metadata, ``implicit_informers`` lets reads begin to cache
@@ -90,6 +91,7 @@ class ManagerConfig:
     metrics_per_namespace: bool = False
     secure_metrics: bool = False
     metrics_cert_dir: str | None = None
+    debug: bool = False
     health: str = OFF
     liveness_path: str = "/healthz"
     readiness_path: str = "/readyz"
@@ -124,6 +126,8 @@ class ManagerConfig:
         for settings in self.controllers.values():
             changed_config(ControllerConfig(), settings).checked()
         namespace_set(self.namespaces)
+        if self.debug and self.metrics == OFF:
+            raise ConfigError("debug=True needs the metrics server, which metrics='0' turns off")
         grace = self.graceful_shutdown
         length = None if grace is None else seconds(grace, "graceful_shutdown")
         return replace(
@@ -143,6 +147,7 @@ class ManagerSettings(TypedDict, total=False):
     metrics_per_namespace: bool
     secure_metrics: bool
     metrics_cert_dir: str | None
+    debug: bool
     health: str
     liveness_path: str
     readiness_path: str

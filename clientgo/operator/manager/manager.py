@@ -9,6 +9,7 @@ Source: controller-runtime pkg/manager; Java Operator SDK Operator.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Self, TypeVar, Unpack
@@ -49,6 +50,8 @@ from clientgo.operator.webhooks import Webhooks
 from clientgo.serving import Handler
 
 P = TypeVar("P")
+
+_log = logging.getLogger("clientgo.operator.manager")
 
 
 class Manager:
@@ -119,6 +122,8 @@ class Manager:
             ending=self._life.ending,
             fail=self._life.fail,
         )
+        if self.config.debug:
+            self._serve_debug_page()
         self.elected = self._stages.elected
         """Set when what needs leadership has been started; without an election by the start."""
 
@@ -279,6 +284,19 @@ class Manager:
             controller.refresh_metrics()
         for cache in self.cache.caches():
             cache.own_writes.statistics()  # ends what has expired
+
+    def _serve_debug_page(self) -> None:
+        from clientgo.debug import DEBUG_PATH  # for those who ask for it
+        from clientgo.operator.manager.debugging import manager_page
+
+        page = manager_page(self._registry, self.cache, self._stages.clusters, self._standby)
+        self._servers.add_metrics_path(DEBUG_PATH, page.respond)
+        _log.info(
+            "%s: %s is served beside the metrics: it shows objects, errors and stacks to all who "
+            "can reach it",
+            self.config.name,
+            DEBUG_PATH,
+        )
 
     def _standby(self) -> str:
         """Return why this process does not do what needs leadership; empty if it does."""
