@@ -187,7 +187,8 @@ class Controller:
         with log_context(controller=NAME, key=str(name)):
             log.debug("taken from the queue")
             try:
-                self.sync(name)
+                with self._queue.syncing(name):  # for clientgo.trace
+                    self.sync(name)
             except (AlreadyExistsError, ConflictError) as error:
                 # The cache was behind the server; it will have caught up when the key is retried.
                 log.info("%s; trying again", error.message)

@@ -18,7 +18,9 @@ from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import format_time
 from clientgo.record.event_names import event_name
+from clientgo.record.hops import note_event
 from clientgo.record.references import get_reference
+from clientgo.trace import active_trace
 
 NORMAL: Final = "Normal"
 """The type of events that only inform."""
@@ -50,6 +52,7 @@ class EventRecorder:
         self._source = EventSource(component=component, host=host or None)
         self._clock = clock
         self._log = logger
+        self._trace = active_trace()
 
     def event(self, obj: Any, event_type: str, reason: str, message: str) -> None:
         """Say that something happened to ``obj``.
@@ -97,7 +100,10 @@ class EventRecorder:
     ) -> None:
         try:
             text = message % args if args else message
-            self._publish(self._event(get_reference(obj), annotations, event_type, reason, text))
+            about = get_reference(obj)
+            self._publish(self._event(about, annotations, event_type, reason, text))
+            if self._trace is not None:
+                note_event(self._trace, self._source.component or "", about, reason, text)
         except Exception as error:  # noqa: BLE001 - an event is never worth its caller's failure
             self._log.error(
                 "Event dropped: %s", error, extra={"reason": reason, "event_message": message}

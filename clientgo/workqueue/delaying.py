@@ -82,6 +82,7 @@ class DelayingQueue(Queue[T]):
             return
         if self._metrics is not None:
             self._metrics.retried()
+        self._note_locked("queue.add_after", item, delay=delay)
         if delay <= 0:
             self._add_locked(item)
             return

@@ -89,7 +89,7 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def add_rate_limited(self, item: T, *, priority: int | None = None) -> None:
         """Add `item` after the limiter's delay, with at least this priority, or its own."""
-        self.add_after(item, self._rate_limiter.when(item), priority=priority)
+        self.add_after(item, self._back_off(item), priority=priority)
 
     def schedule(self, item: T, due: float, *, priority: int = DEFAULT_PRIORITY) -> None:
         """Add `item` at an instant of the clock's `monotonic()`, in place of the delay that it has.
@@ -111,6 +111,7 @@ class PriorityQueue(RateLimitingQueue[T]):
                 self._add_at_priority_locked(priority, item)
                 return
             self._by_priority.set_priority(item, priority)
+            self._note_locked("queue.add_after", item, delay=due - self._clock.monotonic())
             self._delay_locked(item, due_ns)
         finally:
             self._mutex.release()

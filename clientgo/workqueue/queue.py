@@ -30,12 +30,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Protocol, Self, TypeVar, cast
+from typing import Any, Final, Generic, Protocol, Self, TypeVar, cast
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.process import refuse_in_child
+from clientgo.trace import NOT_TRACED, Syncing, TracedSync, active_trace
 from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.metrics import QueueMetrics
 
@@ -80,6 +82,15 @@ class _State(enum.Enum):
 
 # Reading a member off the enum costs more than the rest of the line that uses it.
 _READY, _PROCESSING, _DIRTY = _State.READY, _State.PROCESSING, _State.DIRTY
+
+
+_OUTCOMES: Final = {
+    None: "new",
+    _READY: "known",
+    _PROCESSING: "while_processing",
+    _DIRTY: "known",
+}
+"""What an add does, by the state of the item before it, in a trace."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +178,10 @@ class Queue(Generic[T]):
         self._shutting_down = False
         self._forced_shutdowns = 0
         self._metrics: QueueMetrics | None = QueueMetrics.build(name, metrics, clock, self._lock)
+        self._trace = active_trace()
+        self._acting_thread = ""
+        """Who asked for an operation that the lock's holder does, by name."""
+        self._observed = self._metrics is not None or self._trace is not None
         refuse_in_child(
             self,
             f"work queue {name!r}",
@@ -186,7 +201,7 @@ class Queue(Generic[T]):
         try:
             if self._left:
                 self._do_left_locked()
-            if item in self._states or self._shutting_down or self._metrics is not None:
+            if item in self._states or self._shutting_down or self._observed:
                 self._add_locked(item)
             else:  # the usual case of `_add_locked`, without the price of the call
                 self._ready.push(item)
@@ -207,14 +222,17 @@ class Queue(Generic[T]):
         if not self._mutex.acquire(False):
             self._acquire_taken_mutex()
         try:
-            while not self._ready:
-                if self._shutting_down:
-                    return cast("T", None), True
-                self._wait_locked()
+            while True:
+                while not self._ready:
+                    if self._shutting_down:
+                        return cast("T", None), True
+                    self._wait_locked()
+                if not self._observed or self._may_take_locked():
+                    break
             item = self._ready.pop()
             self._states[item] = _PROCESSING
-            if self._metrics is not None:
-                self._metrics.taken(item)
+            if self._observed:
+                self._taken_locked(item)
             return item, False
         finally:
             if self._idle_getters and self._ready and not self._getter_is_waking:
@@ -234,7 +252,7 @@ class Queue(Generic[T]):
             return
         try:
             state = self._states.pop(item, None)
-            if state is not _PROCESSING or self._metrics is not None:
+            if state is not _PROCESSING or self._observed:
                 self._done_with_locked(item, state)
             if self._shutting_down:
                 self._note_progress_locked()
@@ -272,6 +290,16 @@ class Queue(Generic[T]):
             ):
                 self._clock.wait(self._drained, None)
             self._drains -= 1
+
+    def syncing(self, item: T) -> Syncing:
+        """Show the sync of `item` to a tracer, in a worker loop of your own::
+
+            with queue.syncing(key):
+                sync(key)
+
+        `run_workers` does it. It costs next to nothing while nothing is traced.
+        """
+        return NOT_TRACED if self._trace is None else TracedSync(self._trace, self._name, item)
 
     @property
     def shutting_down(self) -> bool:
@@ -336,6 +364,8 @@ class Queue(Generic[T]):
 
     def _leave_to_holder(self, operation: Callable[[T], object], item: T) -> None:
         hash(item)  # an item that is none is refused to the caller
+        if self._trace is not None:
+            operation = partial(self._do_for_locked, threading.current_thread().name, operation)
         self._left.append((operation, item))
         self._do_left()
 
@@ -352,6 +382,19 @@ class Queue(Generic[T]):
                 operation(item)
             except Exception:  # noqa: BLE001 - this thread did not ask for it
                 _log.exception("work queue %r: the ordering failed for %r", self._name, item)
+
+    def _do_for_locked(self, thread: str, operation: Callable[[T], object], item: T) -> None:
+        """Do what another thread left, and show it as done by that thread."""
+        self._acting_thread = thread
+        try:
+            operation(item)
+        finally:
+            self._acting_thread = ""
+
+    def _note_locked(self, hop: str, item: T, **details: Any) -> None:
+        """Note a hop if there is a tracer."""
+        if self._trace is not None:
+            self._trace.note(hop, self._name, item, thread=self._acting_thread, **details)
 
     def _needs_work_locked(self, item: T) -> bool:
         state = self._states.get(item)
@@ -371,11 +414,8 @@ class Queue(Generic[T]):
             self._dirty += 1
         elif state is _READY:
             self._ready.touch(item)
-            return
-        else:
-            return
-        if self._metrics is not None:
-            self._metrics.added(item)
+        if self._observed:
+            self._added_locked(item, state)
 
     def _done_locked(self, item: T) -> None:
         self._done_with_locked(item, self._states.pop(item, None))
@@ -383,11 +423,11 @@ class Queue(Generic[T]):
             self._note_progress_locked()
 
     def _done_with_locked(self, item: T, state: _State | None) -> None:
-        if state is _PROCESSING:
-            if self._metrics is not None:
-                self._metrics.finished(item)
-        elif state is _DIRTY:
-            self._list_again_locked(item)
+        if state is _PROCESSING or state is _DIRTY:
+            if self._observed:
+                self._finished_locked(item, again=state is _DIRTY)
+            if state is _DIRTY:
+                self._list_again_locked(item)
         else:
             if state is not None:
                 self._states[item] = state
@@ -398,13 +438,45 @@ class Queue(Generic[T]):
             )
 
     def _list_again_locked(self, item: T) -> None:
-        if self._metrics is not None:
-            self._metrics.finished(item)
         self._dirty -= 1
         self._ready.push(item)
         self._states[item] = _READY
         if self._idle_getters and not self._getter_is_waking:
             self._wake_getter_locked()
+
+    def _may_take_locked(self) -> bool:
+        """Ask the tracer, without the lock; return True if there is still an item then."""
+        if self._trace is None:
+            return True
+        self._trace.acts_for(self._name)
+        if not self._trace.holds:
+            return True
+        self._mutex.release()
+        try:
+            self._do_left()
+            self._trace.before("queue.take", self._name)
+        finally:
+            self._mutex.acquire()
+        return bool(self._ready)
+
+    def _added_locked(self, item: T, before: _State | None) -> None:
+        """Report an add of an item that had the state `before`."""
+        is_news = before is None or before is _PROCESSING
+        self._note_locked("queue.add", item, outcome=_OUTCOMES[before])
+        if self._metrics is not None and is_news:
+            self._metrics.added(item)
+
+    def _taken_locked(self, item: T) -> None:
+        self._note_locked("queue.get", item)
+        if self._trace is not None:
+            self._trace.acts_for(self._name, item)
+        if self._metrics is not None:
+            self._metrics.taken(item)
+
+    def _finished_locked(self, item: T, *, again: bool) -> None:
+        self._note_locked("queue.done", item, again=again)
+        if self._metrics is not None:
+            self._metrics.finished(item)
 
     def _wait_locked(self) -> None:
         """Wait until there may be an item or a shutdown."""

@@ -62,11 +62,13 @@ class RateLimitingQueue(DelayingQueue[T]):
         May be called while the item is processed: if the delay ends before `done`, it is listed
         again by `done`. The limiter counts a failure even if the queue is shutting down.
         """
-        self.add_after(item, self._rate_limiter.when(item))
+        self.add_after(item, self._back_off(item))
 
     def forget(self, item: T) -> None:
         """Tell the limiter that `item` needs no retry, so that its failures are forgotten."""
         self._rate_limiter.forget(item)
+        if self._trace is not None:
+            self._trace.note("queue.forget", self._name, item)
 
     def explain(self, item: T) -> ItemExplanation:
         """Return what the queue and its limiter know of an item right now."""
@@ -75,3 +77,13 @@ class RateLimitingQueue(DelayingQueue[T]):
     def num_requeues(self, item: T) -> int:
         """Return how often `item` was added with a rate limit since it was last forgotten."""
         return self._rate_limiter.num_requeues(item)
+
+    def _back_off(self, item: T) -> float:
+        """Count a failure of `item`; return its delay."""
+        delay = self._rate_limiter.when(item)
+        if self._trace is not None:
+            failures = self._rate_limiter.num_requeues(item)
+            self._trace.note(
+                "queue.add_rate_limited", self._name, item, delay=delay, failures=failures
+            )
+        return delay

@@ -137,7 +137,8 @@ class _Workers(Generic[T]):
                 self._dropped += 1
             return
         try:
-            self._handle(key)
+            with self._queue.syncing(key):
+                self._handle(key)
         except Exception as error:  # noqa: BLE001 - one key's failure must not end the worker
             self._log_failure(key, error)
             self._queue.add_rate_limited(key)

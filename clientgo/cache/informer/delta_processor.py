@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from clientgo.cache.informer.hops import updated
 from clientgo.cache.informer.notifications import Chunk, Kind, Notification
 from clientgo.cache.queues.queue import Deltas, Replacement
 from clientgo.cache.reflector.quarantine import QuarantineLog
@@ -21,6 +22,7 @@ from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import KeyFuncError, deletion_handling_meta_namespace_key
 from clientgo.cache.store.store import IndexFuncError
 from clientgo.meta import NoMetadataError, metadata_of
+from clientgo.trace import active_trace
 
 Before: TypeAlias = Any
 """What the store held before a change: an object, None, or the error that refused the change."""
@@ -39,11 +41,14 @@ class DeltaProcessor:
         *,
         quarantine: QuarantineLog,
         split_recreated: bool = False,
+        name: str = "informer",
     ) -> None:
         self._store = store
         self._notify = notify
         self._quarantine = quarantine
         self._split_recreated = split_recreated
+        self._name = name
+        self._trace = active_trace()
 
     def process(self, batch: list[Deltas], is_in_initial_list: bool) -> None:
         """Process the changes of several objects; see :meth:`~clientgo.cache.Queue.pop_batch`."""
@@ -68,6 +73,8 @@ class DeltaProcessor:
         self, changes: Sequence[Change], befores: Sequence[Before], is_initial: bool
     ) -> Chunk:
         """Return the notifications for changes of the store. This loop runs for every event."""
+        if self._trace is not None:
+            self._trace.note_all(self._name, updated, changes, befores)
         notifications: list[Notification] = []
         append = notifications.append
         adds = syncs = 0

@@ -24,6 +24,7 @@ from typing import Any, Final, Generic, TypeVar
 from clientgo.cache.informer.controller import Controller
 from clientgo.cache.informer.delta_processor import DeltaProcessor
 from clientgo.cache.informer.handlers import HandlerFuncs, ResourceEventHandler, handler_name
+from clientgo.cache.informer.hops import TracedHandler
 from clientgo.cache.informer.identity import InformerIdentity, InformerMetrics
 from clientgo.cache.informer.listener import HighWater, Listener, ListenerStatistics
 from clientgo.cache.informer.mutation_detector import MutationDetector, mutation_detector_enabled
@@ -46,6 +47,7 @@ from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import GroupVersionKind
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.process import SupervisedThread, refuse_in_child
+from clientgo.trace import active_trace
 from clientgo.wait import BackoffManager
 
 _log = logging.getLogger("clientgo.cache.informer")
@@ -159,7 +161,9 @@ class SharedIndexInformer(Generic[T]):
             self._notify,
             quarantine=self._quarantine,
             split_recreated=split_recreated,
+            name=self.name,
         )
+        self._trace = active_trace()
         self._reflector_options: Final[dict[str, Any]] = {
             "name": f"{self.name} reflector",
             "description": description or self.name,
@@ -258,9 +262,12 @@ class SharedIndexInformer(Generic[T]):
             handler = HandlerFuncs(
                 on_add=on_add, on_update=on_update, on_delete=on_delete, on_resync=on_resync
             )
+        name = f"{self.name} handler {next(self._numbers)} ({handler_name(handler)})"
+        if self._trace is not None:
+            handler = TracedHandler(handler, self._trace, self.name)
         listener = Listener(
             handler,
-            name=f"{self.name} handler {next(self._numbers)} ({handler_name(handler)})",
+            name=name,
             clock=self._clock,
             coalesce=coalesce,
             high_water=high_water,

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from clientgo.cache.queues.consumer_gate import ConsumerGate
 from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.queues.hops import appended, popped
 from clientgo.cache.queues.queue import (
     DEFAULT_BATCH_SIZE,
     ChangeError,
@@ -69,11 +70,14 @@ class PendingChanges(Protocol):
     ) -> ListedChanges:
         """Prepare a list. Raises :class:`ChangeError` if none of it can be queued."""
 
-    def append_list(self, listed: ListedChanges) -> None:
-        """Add a list, and the deletion of everything that is not in it."""
+    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
+        """Add a list, and the deletion of everything that is not in it; return what was added."""
 
-    def append_resync(self) -> None:
-        """Add every known object once more, except those with changes pending or in flight."""
+    def append_resync(self) -> list[KeyedDelta]:
+        """Add every known object once more, except those with changes pending or in flight.
+
+        Return what was added.
+        """
 
     def append_bookmark(self, resource_version: str) -> None:
         """Add a note that everything up to ``resource_version`` has been seen, if supported."""
@@ -149,7 +153,11 @@ class ChangeQueue:
         self._pending = pending
         self._preparation = ChangePreparation(key_func, transformer)
         self._gate: ConsumerGate[Deltas] = ConsumerGate(
-            pending, name=name, clock=clock, metrics=metrics
+            pending,
+            name=name,
+            clock=clock,
+            metrics=metrics,
+            popped=lambda batch: popped(batch, self.key_of),
         )
 
     # Producers
@@ -185,7 +193,7 @@ class ChangeQueue:
         listed = self._pending.prepare_list(self._preparation, objs, resource_version)
         gate = self._gate
         with gate.lock:
-            self._pending.append_list(listed)
+            self._note_locked(self._pending.append_list(listed))
             if listed.error is None:
                 gate.populate_locked(len(self._pending))
             gate.announce_locked()
@@ -195,7 +203,7 @@ class ChangeQueue:
     def resync(self) -> None:
         """Queue every known object once more, except those with changes pending or in flight."""
         with self._gate.lock:
-            self._pending.append_resync()
+            self._note_locked(self._pending.append_resync())
             self._gate.announce_locked()
 
     def bookmark(self, resource_version: str) -> None:
@@ -282,7 +290,10 @@ class ChangeQueue:
             failed = start + len(prepared)
             with gate.lock:
                 gate.wait_for_room_locked()
-                self._pending.append(prepared)
+                if gate.trace is None:
+                    self._pending.append(prepared)
+                else:
+                    self._append_noted_locked(prepared)
                 gate.populate_locked(0)
                 gate.announce_locked()
                 if error is None:
@@ -290,6 +301,18 @@ class ChangeQueue:
                 if isinstance(error, KeyFuncError) or not self._drops_locked(changes[failed]):
                     return failed, error
             start = failed + 1
+
+    def _append_noted_locked(self, changes: list[KeyedDelta]) -> None:
+        """Append changes, and note those that are not dropped."""
+        for change in changes:
+            key, delta = change
+            if not self._pending.drops(delta.type, key):
+                self._pending.append([change])
+                self._note_locked([change])
+
+    def _note_locked(self, changes: list[KeyedDelta]) -> None:
+        if self._gate.trace is not None and changes:
+            self._gate.trace.note_all(self._gate.synced.name, appended, changes)
 
     def _drops_locked(self, change: Change) -> bool:
         kind, obj = change

@@ -23,6 +23,7 @@ from clientgo.cache.queues.queue import (
     QueueStatistics,
 )
 from clientgo.clock import Clock
+from clientgo.trace import Describe, active_trace
 
 Entry = TypeVar("Entry")
 
@@ -55,6 +56,7 @@ class ConsumerGate(Generic[Entry]):
 
     Producers change the entries with :attr:`lock` held and then call :meth:`announce`. Methods
     with the suffix ``_locked`` need the lock held, all others must be called without it.
+    ``popped`` makes the hops of a batch that is taken, for a tracer.
     """
 
     def __init__(
@@ -64,6 +66,7 @@ class ConsumerGate(Generic[Entry]):
         name: str,
         clock: Clock,
         metrics: QueueMetrics | None = None,
+        popped: Describe | None = None,
     ) -> None:
         self.lock: Final = threading.Lock()
         self._entries = entries
@@ -81,6 +84,8 @@ class ConsumerGate(Generic[Entry]):
         self._populated = False
         self._initial_remaining = 0
         self.synced: Final = DoneChecker(name, threading.Event())
+        self.trace: Final = active_trace()
+        self._popped = popped
         self._synced_unnoticed = False
 
     def close(self) -> None:
@@ -122,6 +127,11 @@ class ConsumerGate(Generic[Entry]):
         An empty first list leaves nothing to process. The consumer is woken once all the same,
         because it learns here that the queue is in sync.
         """
+        trace = self.trace
+        if trace is not None and trace.holds:
+            with self.lock:
+                self._wait_for_turn_locked()
+            trace.before("fifo.take", self.synced.name)
         with self.lock:
             self._wait_for_turn_locked()
             self._synced_unnoticed = False
@@ -129,6 +139,8 @@ class ConsumerGate(Generic[Entry]):
                 return
             is_in_initial_list = not self.synced.is_done()
             batch = self._entries.take(min(limit, self._initial_remaining or limit))
+            if trace is not None and self._popped is not None:
+                trace.note_all(self.synced.name, self._popped, batch)
             counted = min(len(batch), self._initial_remaining)
             self._in_flight = len(batch)
             self._consumer = threading.get_ident()

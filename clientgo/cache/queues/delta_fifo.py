@@ -100,35 +100,42 @@ class ChangesByKey:
     ) -> ListedChanges:
         return preparation.listed(self._listed_type, objs)
 
-    def append_list(self, listed: ListedChanges) -> None:
+    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
         self.append(listed.changes)
-        if listed.error is None:
-            self._delete_unlisted(listed.keys)
+        if listed.error is not None:
+            return listed.changes
+        deletions = self._deletions(listed.keys)
+        for key, deletion in deletions:
+            if key in self._items:
+                self._items[key].append(deletion)
+                _merge_deletions(self._items[key])
+            else:
+                self._items[key] = [deletion]
+                self._order.append(key)
+        return listed.changes + deletions
 
-    def append_resync(self) -> None:
-        for key, obj in self._consumer.idle_objects(self._items.__contains__):
-            self._start(key, Delta(DeltaType.SYNC, obj))
+    def append_resync(self) -> list[KeyedDelta]:
+        objects = self._consumer.idle_objects(self._items.__contains__)
+        changes = [(key, Delta(DeltaType.SYNC, obj)) for key, obj in objects]
+        self.append(changes)
+        return changes
 
     def append_bookmark(self, resource_version: str) -> None:
         """Ignore it: keys leave their order, so that the store is never as of one version."""
 
-    def _delete_unlisted(self, listed: set[str]) -> None:
-        pending = [key for key in self._items if key not in listed]
-        known = [
-            key
+    def _deletions(self, listed: set[str]) -> list[KeyedDelta]:
+        """Return deletions for what is pending or known, but not listed."""
+        deletions = [
+            (key, Delta(DeltaType.DELETED, tombstone_of(key, deltas[-1])))
+            for key, deltas in self._items.items()
+            if key not in listed
+        ]
+        deletions += [
+            (key, Delta(DeltaType.DELETED, self._consumer.tombstone(key)))
             for key in self._consumer.known_keys()
             if key not in listed and key not in self._items
         ]
-        for key in pending:
-            deltas = self._items[key]
-            deltas.append(Delta(DeltaType.DELETED, tombstone_of(key, deltas[-1])))
-            _merge_deletions(deltas)
-        for key in known:
-            self._start(key, Delta(DeltaType.DELETED, self._consumer.tombstone(key)))
-
-    def _start(self, key: str, delta: Delta) -> None:
-        self._items[key] = [delta]
-        self._order.append(key)
+        return deletions
 
 
 def _merge_deletions(deltas: Deltas) -> None:

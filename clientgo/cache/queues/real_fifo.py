@@ -113,11 +113,14 @@ class AtomicChanges(_OrderedChanges):
         replacement = Replacement(_transformed(preparation, objs), resource_version)
         return ListedChanges([("", Delta(DeltaType.REPLACED_ALL, replacement))], set(), None)
 
-    def append_list(self, listed: ListedChanges) -> None:
+    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
         self.append(listed.changes)
+        return listed.changes
 
-    def append_resync(self) -> None:
-        self.append([("", Delta(DeltaType.SYNC_ALL, None))])
+    def append_resync(self) -> list[KeyedDelta]:
+        changes = [("", Delta(DeltaType.SYNC_ALL, None))]
+        self.append(changes)
+        return changes
 
     def append_bookmark(self, resource_version: str) -> None:
         if self._emit_bookmarks:
@@ -145,14 +148,17 @@ class SingleChanges(_OrderedChanges):
         listed = preparation.listed(DeltaType.REPLACED, objs)
         return ListedChanges(listed.changes, keys, listed.error)
 
-    def append_list(self, listed: ListedChanges) -> None:
-        self.append(self._deletions(listed.keys))
-        self.append(listed.changes)
+    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
+        changes = self._deletions(listed.keys) + listed.changes
+        self.append(changes)
+        return changes
 
-    def append_resync(self) -> None:
+    def append_resync(self) -> list[KeyedDelta]:
         pending = {key for key, _ in self._queue}
         objects = self._consumer.idle_objects(pending.__contains__)
-        self.append([(key, Delta(DeltaType.SYNC, obj)) for key, obj in objects])
+        changes = [(key, Delta(DeltaType.SYNC, obj)) for key, obj in objects]
+        self.append(changes)
+        return changes
 
     def append_bookmark(self, resource_version: str) -> None:
         """Ignore it: deletions come before the changes of a list, out of the server's order."""

@@ -22,6 +22,7 @@ from msgspec.structs import replace
 from clientgo.cache.reflector.connection import WatchConnection
 from clientgo.cache.reflector.error_log import ErrorLog
 from clientgo.cache.reflector.health import ReflectorHealth, ReflectorMetrics, ReflectorStatistics
+from clientgo.cache.reflector.hops import received
 from clientgo.cache.reflector.list_watch import ListerWatcher
 from clientgo.cache.reflector.quarantine import QuarantineLog, key_for_report
 from clientgo.cache.reflector.state import (
@@ -61,6 +62,7 @@ from clientgo.cache.reflector.timers import ResyncTimer, StreamedListDeadline
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import EventType, GroupVersionKind, StatusError, WatchEvent
 from clientgo.metrics import MetricsProvider, default_provider
+from clientgo.trace import active_trace
 from clientgo.wait import Backoff as Delays
 from clientgo.wait import BackoffManager, call_when_set
 
@@ -147,6 +149,8 @@ class Reflector:
             if resync_period > 0
             else None
         )
+        self._trace = active_trace()
+        self._traced_name = name.removesuffix(" reflector")  # that of its informer
         self._state: State = begin(self._settings, Memory())
         self._connection = WatchConnection()
         self._list_deadline: StreamedListDeadline | None = None
@@ -157,6 +161,8 @@ class Reflector:
         Reports failures to ``on_error`` and raises nothing but what ``on_error`` or the store
         raise to end the thread, such as ``SystemExit``; it can then be called again.
         """
+        if self._trace is not None:
+            self._trace.acts_for(self._traced_name)
         with self._closing(stop):
             while not stop.is_set():
                 self._advance(stop)
@@ -266,6 +272,8 @@ class Reflector:
         if lasted > SLOW_LIST:
             _log.warning("%s: a list of %d items took %.0f s", self.name, count, lasted)
         self._health.listed(lasted, count)
+        if self._trace is not None:
+            self._trace.note("list.page", self._traced_name, None, version, count=count)
         _log.debug("%s: listed %d objects at version %s", self.name, count, version)
         return Page(content)
 
@@ -277,6 +285,9 @@ class Reflector:
             stream = self._lister_watcher.watch(options, stop)
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
+        if self._trace is not None:
+            version = options.resource_version
+            self._trace.note("watch.opened", self._traced_name, None, version)
         self._connection.opened(stream, stop)
         self._health.heard(0)
         what = "streaming the list and watching" if isinstance(state, OpenStream) else "watching"
@@ -284,6 +295,8 @@ class Reflector:
         return Opened(asked_at)
 
     def _read(self, _state: Watching | StreamingList, _stop: threading.Event) -> Event:
+        if self._trace is not None:
+            self._trace.before("watch.read", self._traced_name)
         try:
             events = self._connection.read()
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
@@ -291,6 +304,8 @@ class Reflector:
         if not events:
             return Closed(self._clock.monotonic())
         self._health.heard(len(events))
+        if self._trace is not None:
+            self._trace.note_all(self._traced_name, received, events)
         if _log.isEnabledFor(logging.DEBUG):
             self._log_events(events)
         return Received(events, self._clock.monotonic())
@@ -353,6 +368,9 @@ class Reflector:
     def _end_watch(self, left: StreamState, state: State) -> None:
         self._end_list_deadline()
         self._connection.close()
+        if self._trace is not None:
+            reason = str(state.error) if isinstance(state, Backoff | Relist) else "closed"
+            self._trace.note("watch.ended", self._traced_name, reason=reason)
         lasted = self._clock.monotonic() - left.since
         is_short = isinstance(state, Relist) and isinstance(state.error, VeryShortWatchError)
         self._health.watched(lasted, left.accepted, short=is_short)

@@ -315,7 +315,12 @@ class RunQueue:
                 return
             priority = state.begin(now)
         try:
-            self._work(Run(key, state, self._clock, priority=priority, lock=self._lock))
+            with self._queue.syncing(key) as sync:
+                self._work(Run(key, state, self._clock, priority=priority, lock=self._lock))
+                with self._lock:
+                    failure = state.last_error
+                if failure is not None:
+                    sync.failed(failure)
         finally:
             self._end(key, state)
 

@@ -16,8 +16,10 @@ from clientgo.clock import Clock, nanoseconds
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import format_micro_time
 from clientgo.record.event_names import event_name
+from clientgo.record.hops import note_event
 from clientgo.record.recorder import DEFAULT_NAMESPACE, check_event_type
 from clientgo.record.references import NoReferenceError, get_reference
+from clientgo.trace import active_trace
 
 _log = logging.getLogger("clientgo.record")
 
@@ -35,6 +37,7 @@ class SeriesRecorder:
         self._controller = controller
         self._instance = f"{controller}-{host}"
         self._clock = clock
+        self._trace = active_trace()
 
     def eventf(
         self,
@@ -57,6 +60,7 @@ class SeriesRecorder:
             check_event_type(event_type)
             about = get_reference(regarding)
             now = self._clock.time()
+            text = note % args if args else note
             event = Event(
                 metadata=ObjectMeta(
                     name=event_name(about.name or "", nanoseconds(now)),
@@ -70,10 +74,12 @@ class SeriesRecorder:
                 reason=reason,
                 regarding=about,
                 related=self._related(related),
-                note=note % args if args else note,
+                note=text,
                 type=event_type,
             )
             self._publish(event)
+            if self._trace is not None:
+                note_event(self._trace, self._controller, about, reason, text)
         except Exception as error:  # noqa: BLE001 - an event is never worth its caller's failure
             _log.error("Event dropped: %s", error, extra={"reason": reason, "event_message": note})
 
