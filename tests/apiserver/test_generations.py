@@ -63,6 +63,23 @@ def test_a_status_does_not_raise_the_generation_of_a_pod(api: Api) -> None:
     assert _generation(api.patch(f"{PODS}/a/status", {"status": {"phase": "Running"}})) == 1
 
 
+def test_an_annotation_raises_the_generation_of_a_deployment_but_not_by_its_status(
+    api: Api,
+) -> None:
+    deployments = "/apis/apps/v1/namespaces/default/deployments"
+    labels = {"matchLabels": {"a": "b"}}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": POD["spec"]}
+    api.create(deployments, {**POD, "spec": {"selector": labels, "template": template}})
+
+    by_status = api.patch(
+        f"{deployments}/a/status", {"metadata": {"annotations": {"revision": "1"}}}
+    )
+    by_itself = api.patch(f"{deployments}/a", {"metadata": {"annotations": {"revision": "2"}}})
+
+    assert by_status["metadata"]["annotations"] == {"revision": "1"}
+    assert [_generation(obj) for obj in (by_status, by_itself)] == [1, 2]
+
+
 def test_the_binding_of_a_pod_does_not_raise_its_generation(api: Api) -> None:
     api.create(PODS, POD)
 

@@ -41,6 +41,16 @@ def test_a_deployment_becomes_available_and_then_nothing_is_written(cluster: Sti
     assert cluster.settle() == 0
 
 
+def test_the_revision_is_noted_without_a_new_generation(cluster: StillCluster) -> None:
+    """Users wait until the generation that they wrote is observed."""
+    cluster.create(deployment(replicas=1))
+    cluster.step(1)
+
+    found = cluster.get(Deployment, "web")
+    assert found.metadata.annotations["deployment.kubernetes.io/revision"] == "1"
+    assert (found.metadata.generation, found.status.observed_generation) == (1, 1)
+
+
 def test_a_rolling_update_keeps_to_its_limits(new_cluster: Callable[..., StillCluster]) -> None:
     cluster = new_cluster(Rule(ready=Ready(delay=5.0)))
     rolling = {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 1, "maxUnavailable": 1}}

@@ -228,7 +228,8 @@ class ObjectWriter:
                 options.user,
             )
             new = await self._mutate(review, new)
-            _count_generation(resource, new, old)
+            if subresource != "status":
+                _count_generation(resource, new, old)
             _check_changed_type(target, new, old)
             review.obj = new
             version = self._allocate(review)

@@ -110,7 +110,9 @@ class Owner(abc.ABC, Generic[P]):
             ctx.events.normal(reason, note)
         changed = obj
         for each, patch in plan.changes:
-            patched = ctx.client.patch(each, patch)
+            # An owner notes on itself by its status: a Deployment whose annotations change by
+            # themselves has a new generation.
+            patched = ctx.client.patch(each, patch, subresource="status" if each is obj else "")
             changed = patched if each is obj else changed
         for each in plan.delete:
             ctx.client.delete(each, propagation="Background")
