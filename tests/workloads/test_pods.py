@@ -146,6 +146,21 @@ def test_a_deleted_pod_ends_gracefully(new_cluster: NewCluster) -> None:
     assert cluster.get(Pod, "app") is None
 
 
+def test_a_deleted_pod_is_not_ready_before_it_is_gone(cluster: StillCluster) -> None:
+    """kubectl and kr8s wait for ``Ready=False`` of a pod that they have deleted."""
+    cluster.create(pod())
+    cluster.step(1)
+    cluster.patch(Pod, "app", {"metadata": {"finalizers": ["example.com/held"]}})
+
+    cluster.delete(Pod, "app")
+    cluster.step(1)
+
+    held = cluster.get(Pod, "app")
+    assert held.metadata.deletion_grace_period_seconds == 0
+    assert held.status.phase == "Failed"
+    assert not ready(cluster)
+
+
 def test_pods_are_spread_over_the_nodes_that_allow_them(cluster: StillCluster) -> None:
     cluster.create(replica_set(replicas=4))
     cluster.step(1)

@@ -50,7 +50,8 @@ class Jobs(Owner[Job]):
             active=len(active) or None,
             ready=sum(map(is_ready, active)),
             succeeded=done or None,
-            failed=len(failed) or None,
+            # Failed pods that are gone still count.
+            failed=max(len(failed), obj.status.failed or 0) or None,
             completed_indexes=(_ranges(indexes) or None) if is_indexed else None,
             terminating=sum(bool(pod.metadata.deletion_timestamp) for pod in owned),
         )

@@ -14,7 +14,7 @@ from clientgo.api.core_v1 import Node, Pod, PodStatus
 from clientgo.meta import ObjectName
 from clientgo.operator import Context, Result, controller
 from clientgo.operator.predicates import Predicate, UpdatePredicate, worth_a_reconcile
-from clientgo.workloads.pods.lifecycle import Lifecycle, Place, Since
+from clientgo.workloads.pods.lifecycle import Lifecycle, Place, Since, terminated
 from clientgo.workloads.predicates import OfPrimary
 
 _POD_NETWORK: Final = int(ipaddress.IPv4Address("10.128.0.0"))
@@ -103,7 +103,14 @@ class Kubelet:
         left = self._lifecycle.end_of(pod, ctx.clock.time())
         if left > 0:
             return Result.requeue(left)
-        ctx.client.delete(pod, grace=0, only_this=True)
+        if any(each.state.running for each in pod.status.container_statuses or ()):
+            # Clients see that the pod is not ready any more before it is gone.
+            status = terminated(pod, ctx.clock.time())
+            stopped = Pod(metadata=pod.metadata, spec=pod.spec, status=status)
+            return Result.status(stopped).after(0.001)
+        if pod.metadata.deletion_grace_period_seconds:
+            ctx.client.delete(pod, grace=0, only_this=True)
+        # With a grace period of 0 it is the finalizers that keep the pod.
         return None
 
     def _place(self, ctx: Context[Pod], pod: Pod, address: str) -> Place:

@@ -42,6 +42,10 @@ from clientgo.workloads.randomness import Randomness, digest
 PULL_BACKOFF: Final = 2.0
 """Seconds from ErrImagePull to ImagePullBackOff."""
 
+_SIGTERM: Final = 143
+_SIGKILL: Final = 137
+"""Exit codes of containers that these signals end."""
+
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 10.0, 300.0
 """Seconds from the second exit to the next start, doubled each time."""
 
@@ -365,9 +369,15 @@ def _exited(pod: Pod, status: PodStatus, code: int, now: float) -> PodStatus:
     return _conditions(status, now, containers_ready=False, ready=False, reason=reason)
 
 
-def _deadline_exceeded(pod: Pod, status: PodStatus, now: float) -> PodStatus:
+def terminated(pod: Pod, now: float, code: int = _SIGTERM) -> PodStatus:
+    """Return the status of a pod whose containers have been stopped for good."""
     never = replace(pod.spec, restart_policy="Never")
-    ended = _exited(Pod(metadata=pod.metadata, spec=never), status, 137, now)
+    return _exited(Pod(metadata=pod.metadata, spec=never), pod.status, code, now)
+
+
+def _deadline_exceeded(pod: Pod, status: PodStatus, now: float) -> PodStatus:
+    stopped = Pod(metadata=pod.metadata, spec=pod.spec, status=status)
+    ended = terminated(stopped, now, _SIGKILL)
     message = "Pod was active on the node longer than the specified deadline"
     return replace(ended, phase="Failed", reason="DeadlineExceeded", message=message)
 
