@@ -53,6 +53,15 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             ],
         ),
         (
+            "from_kopf",
+            [
+                "create: Hello, world",
+                "update: Hello, moon",
+                "field: moved from world",
+                "deleted by another client, and there again",
+            ],
+        ),
+        (
             "field_changes",
             [
                 "a new database needs no upgrade",
