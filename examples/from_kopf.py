@@ -75,16 +75,16 @@ def demo() -> None:
         def says(text: str) -> bool:
             return (seen.lister(ConfigMap).namespace("default").get("a").data or {})["text"] == text
 
-        def moved_from() -> str:
-            return seen.lister(Greeting).namespace("default").get("a").status.moved_from
+        def status() -> GreetingStatus:
+            return seen.lister(Greeting).namespace("default").get("a").status
 
         with new_manager(client):
             hello = GreetingSpec(text="Hello")
             greetings.create(Greeting(metadata=ObjectMeta(name="a"), spec=hello))
-            see(seen, "create: Hello, world", lambda: says("Hello, world"))
+            see(seen, "create: Hello, world", lambda: says("Hello, world") and status().config_map)
             greetings.patch("a", {"spec": {"audience": "moon"}})
             see(seen, "update: Hello, moon", lambda: says("Hello, moon"))
-            see(seen, "field: moved from world", lambda: moved_from() == "world")
+            see(seen, "field: moved from world", lambda: status().moved_from == "world")
             before = config_maps.get("a").metadata.uid
             config_maps.delete("a")
             see(

@@ -36,14 +36,16 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Generic, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar, cast
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.process import refuse_in_child
 from clientgo.trace import NOT_TRACED, Syncing, TracedSync, active_trace
-from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.metrics import QueueMetrics
+
+if TYPE_CHECKING:
+    from clientgo.workqueue.explanation import ItemExplanation
 
 T = TypeVar("T", bound=Hashable)
 
@@ -357,6 +359,8 @@ class Queue(Generic[T]):
 
     def explain(self, item: T) -> ItemExplanation:
         """Return what the queue knows of an item right now."""
+        from clientgo.workqueue.explanation import ItemExplanation  # for those who ask
+
         with self._lock:
             return ItemExplanation(**self._explained_locked(item))
 

@@ -200,6 +200,10 @@ class ControllerSources:
     def health(self) -> tuple[SourceHealth, ...]:
         return tuple(map(self._health_of, self.all()))
 
+    def predicates(self) -> list[str]:
+        """Return what the events of the primaries have to pass."""
+        return [repr(each) for each in self._primary_predicates]
+
     def stopped_by(self, primary: Any) -> list[str]:
         """Return the predicates that stop the events of a primary as it is now."""
         event = CreateEvent(primary)

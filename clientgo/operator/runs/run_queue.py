@@ -17,20 +17,22 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.durations import instant
 from clientgo.operator.errors import AlreadyStartedError
-from clientgo.operator.runs.explanation import RunExplanation
 from clientgo.operator.runs.object_state import ObjectState, RunSettings
 from clientgo.operator.runs.run import Run
 from clientgo.operator.runs.steps import LATER
 from clientgo.process import SupervisedThread
 from clientgo.trace import Syncing
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
+
+if TYPE_CHECKING:
+    from clientgo.operator.runs.explanation import RunExplanation
 
 _AGEING: Final = 0.6
 """Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
@@ -248,6 +250,8 @@ class RunQueue:
 
     def explain(self, key: ObjectName) -> RunExplanation:
         """Return what is known of an object right now."""
+        from clientgo.operator.runs.explanation import RunExplanation  # for those who ask
+
         now, elsewhere = self._clock.monotonic(), self.running()
         elsewhere.pop(key, None)
         idle = self._queue.statistics().idle_getters
