@@ -24,11 +24,13 @@ from clientgo.sharding.member import (
 )
 from clientgo.sharding.ownership import Ownership, ShardsLostError
 from clientgo.sharding.shard_leases import Group, Leases, ShardLeases
+from clientgo.sharding.sharing import work_in_shards
 
 __all__ = [
     "ShardMember",
     "shard_member",
     "member_identity",
+    "work_in_shards",
     "ShardCountError",
     # what handlers and workers ask
     "Ownership",
