@@ -1,4 +1,4 @@
-"""A controller as kopf's users would write it, next to docs/operators/from-kopf.md.
+"""A controller as kopf's users would write it, next to docs/coming-from/kopf.md.
 
 Each Greeting has a ConfigMap with its text. An edit of the text updates it, the audience is
 reported when it changes, and the ConfigMap comes back if another client deletes it.
