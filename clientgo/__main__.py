@@ -22,12 +22,13 @@ _COMMANDS = {
     "gen": ("clientgo.cli.gen", "generate types, manifests and clients"),
     "operator": ("clientgo.cli.operator", "begin an operator, generate for it, run and deploy it"),
     "perturb": ("clientgo.cli.perturb", "disturb a controller at each of its writes"),
+    "study": ("clientgo.cli.study", "watch a key travel through a controller, on a page"),
     "watch": ("clientgo.cli.watch", "show the objects of a kind as they change"),
 }
 """Module and help of each command; the module has a ``configure`` for the command's parser."""
 
 
-_EXTRAS = {"gen": "schema", "perturb": "apiserver"}
+_EXTRAS = {"gen": "schema", "perturb": "apiserver", "study": "apiserver"}
 """The extra of each command that is not called like its extra."""
 
 

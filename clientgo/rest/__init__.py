@@ -47,7 +47,6 @@ from clientgo.rest.server_warnings import (
 )
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody, Transport
 from clientgo.rest.transport.http_transport import HTTPTransport
-from clientgo.rest.transport.traced import traced_transport
 
 __all__ = [
     # configuration
@@ -77,7 +76,6 @@ __all__ = [
     "EndedWatch",
     "Transport",
     "HTTPTransport",
-    "traced_transport",
     "limiter_of",
     "shared_limiter_of",
     "api_path",

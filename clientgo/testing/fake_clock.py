@@ -26,9 +26,6 @@ from clientgo.wait import call_when_set
 
 _YEAR_2000 = 946684800.0
 
-_ASKED_AGAIN = 0.02
-"""Real seconds."""
-
 
 class FakeClock:
     """A clock that moves only when a test steps it.
@@ -79,8 +76,7 @@ class FakeClock:
     def wait_for(self, predicate: Callable[[], bool], timeout: float = 30.0) -> None:
         """Block until `predicate()` is true; asked again whenever a thread begins or ends a wait.
 
-        It is also asked again now and then: coroutines do their work without such a wait. Raises
-        TimeoutError after `timeout` real seconds.
+        Raises TimeoutError after `timeout` real seconds.
         """
         give_up = time.monotonic() + timeout
         while True:
@@ -88,10 +84,9 @@ class FakeClock:
             if predicate():
                 return
             with self._changed:
-                if self._changes == seen:
-                    self._changed.wait(_ASKED_AGAIN)
-            if time.monotonic() >= give_up:
-                raise TimeoutError(f"{predicate} was still false after {timeout} s")
+                while self._changes == seen:
+                    if not self._changed.wait(max(give_up - time.monotonic(), 0.0)):
+                        raise TimeoutError(f"{predicate} was still false after {timeout} s")
 
     def has_waiters(self) -> bool:
         """Tell whether any thread waits for this clock to reach some instant."""

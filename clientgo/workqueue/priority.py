@@ -67,9 +67,7 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def add(self, item: T, *, priority: int = DEFAULT_PRIORITY) -> None:
         """Note that `item` needs work, with at least this priority. Never blocks."""
-        try:
-            self._token.pop()
-        except IndexError:
+        if not self._mutex.acquire(False):
             self._leave_to_holder(partial(self._add_at_priority_locked, priority), item)
             return
         try:
@@ -77,7 +75,7 @@ class PriorityQueue(RateLimitingQueue[T]):
                 self._do_left_locked()
             self._add_at_priority_locked(priority, item)
         finally:
-            self._token.append(None)
+            self._mutex.release()
             if self._left:
                 self._do_left()
 
@@ -101,10 +99,8 @@ class PriorityQueue(RateLimitingQueue[T]):
         retry. Never blocks.
         """
         due_ns = nanoseconds(due)
-        try:
-            self._token.pop()
-        except IndexError:
-            self._wait_for_token()
+        if not self._mutex.acquire(False):
+            self._acquire_taken_mutex()
         try:
             if self._left:
                 self._do_left_locked()
@@ -118,7 +114,7 @@ class PriorityQueue(RateLimitingQueue[T]):
             self._note_locked("queue.add_after", item, delay=due - self._clock.monotonic())
             self._delay_locked(item, due_ns)
         finally:
-            self._token.append(None)
+            self._mutex.release()
             if self._left:
                 self._do_left()
 

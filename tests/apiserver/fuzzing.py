@@ -23,8 +23,7 @@ PATIENCE = 30.0
 
 REAL_SERVER_ERRORS = re.compile(
     "failed to create typed patch object|"
-    "resourceVersion should not be set on objects to be created|target.name: Required value|"
-    "target.kind: Unsupported value|"
+    "resourceVersion should not be set on objects to be created|"
     "strconv.ParseUint: parsing|"
     "does not contain declared merge key|unknown patch type|"
     "unknown \\$patch directive|is a list, not|can't merge lists whose items are of|"

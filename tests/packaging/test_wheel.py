@@ -150,6 +150,17 @@ def test_the_api_server_runs_a_command_with_its_extra(extended: dict[str, Instal
     assert done.stdout.splitlines()[-1] == "default"
 
 
+def test_the_study_page_is_in_the_wheel(extended: dict[str, Installed]) -> None:
+    installed = extended["apiserver"]
+    (installed.directory / "hop.jsonl").write_text('{"hop": "queue.add", "at": 0.1}\n')
+
+    files = ("--replay", "hop.jsonl", "--export", "page.html")
+    done = installed.run("-m", "clientgo", "study", *files)
+
+    assert done.returncode == 0, done.stderr
+    assert "Study.model" in (installed.directory / "page.html").read_text()
+
+
 def test_every_extra_is_tried_here(extended: dict[str, Installed]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert set(project["optional-dependencies"]) - {"dev"} == set(extended)

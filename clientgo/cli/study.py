@@ -1,0 +1,156 @@
+"""``clientgo study``: a page on which a key travels through the loop.
+
+::
+
+    clientgo study
+    clientgo study --target my_project.testing:controller --manifest crd.yaml --manifest foo.yaml
+    clientgo study --replay study.jsonl
+    clientgo study --replay study.jsonl --export study.html
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import logging
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from clientgo.serving import ServingError
+from clientgo.study.page import exported
+from clientgo.study.recording import Recording, RecordingError, load_recording
+from clientgo.study.server import PageServer
+from clientgo.study.session import Session
+from clientgo.study.target import Runner, Target, TargetError, foo_target, own_target
+from clientgo.wait import stop_on_signals
+
+_EXAMPLES: Final = """\
+examples:
+  clientgo study
+  clientgo study --target my_project.testing:controller --manifest crd.yaml --manifest foo.yaml
+  clientgo study --replay study.jsonl
+
+The function takes a RestConfig and returns a context manager in which the controller runs, as for
+clientgo perturb. Save a recording on the page.
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments; ``run`` is what an invocation calls."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EXAMPLES
+    parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--target", metavar="MODULE:FACTORY", help="study this controller")
+    what.add_argument("--replay", metavar="FILE", type=Path, help="show a recording (JSONL)")
+    parser.add_argument(
+        "--manifest",
+        metavar="FILE",
+        action="append",
+        type=Path,
+        default=[],
+        help="with --target: definitions, and the objects that the controller works on",
+    )
+    parser.add_argument(
+        "--export", metavar="FILE", type=Path, help="with --replay: write one HTML file, and end"
+    )
+    parser.add_argument("-v", "--verbose", action="store_true", help="show the controller's log")
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    logging.basicConfig(level=logging.INFO if options.verbose else logging.ERROR)
+    try:
+        _check(options)
+        with stop_on_signals() as stop:
+            if options.replay:
+                replay(options, stop)
+            else:
+                study(_target(options), stop, port=options.port)
+    except (TargetError, RecordingError, ServingError) as error:
+        print(f"clientgo study: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if options.export and not options.replay:
+        raise TargetError("--export needs --replay; on the live page use Export")
+    if options.manifest and not options.target:
+        raise TargetError("--manifest needs --target")
+
+
+def study(
+    target: Target,
+    stop: threading.Event,
+    *,
+    port: int = 0,
+    invite: Callable[[], object] = lambda: None,
+) -> None:
+    """Serve the page of a running controller until ``stop`` is set.
+
+    ``invite`` is called when the address of the page was printed.
+    """
+    recording = Recording()
+    with (
+        Session(target, recording) as session,
+        PageServer(recording, title=target.title, session=session, port=port) as page,
+    ):
+        _print(page)
+        invite()
+        stop.wait()
+
+
+def replay(options: argparse.Namespace, stop: threading.Event) -> None:
+    """Serve or write the page of a recording."""
+    recording, title = load_recording(options.replay), options.replay.name
+    if options.export:
+        options.export.write_text(exported(recording, title), encoding="utf-8")
+        return
+    with PageServer(recording, title=title, port=options.port) as page:
+        _print(page)
+        stop.wait()
+
+
+def _print(page: PageServer) -> None:
+    print(f"Open {page.url}\nPress Ctrl-C to stop.", flush=True)
+
+
+def _target(options: argparse.Namespace) -> Target:
+    if not options.target:
+        return foo_target()
+    return own_target(options.target, _load(options.target), _read(options.manifest))
+
+
+def _load(place: str) -> Runner:
+    module, _, name = place.partition(":")
+    sys.path.insert(0, "")  # as with python -m: modules of this directory
+    try:
+        factory = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise TargetError(f"{place} can't be loaded: {error}") from error
+    finally:
+        sys.path.remove("")
+    if not callable(factory):
+        raise TargetError(f"{place} is no function")
+    runner: Runner = factory
+    return runner
+
+
+def _read(paths: Sequence[Path]) -> list[dict[str, Any]]:
+    manifests: list[dict[str, Any]] = []
+    for path in paths:
+        try:
+            documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise TargetError(f"{path} can't be read: {error}") from error
+        for document in filter(None, documents):
+            if not isinstance(document, dict) or "kind" not in document:
+                raise TargetError(f"{path} holds something else than manifests")
+            manifests.append(document)
+    return manifests

@@ -1,0 +1,13 @@
+"""A page on which a key travels through the loop of a controller: ``clientgo study``.
+
+::
+
+    foo_controller ─► target ─► session ─► recording ─► server ─► page/ (HTML, CSS, JavaScript)
+                      actions     │  ▲
+                                  ▼  │ pause, step, slow motion
+                     the tracer: pacing, history, sources
+
+``foo_controller`` is the controller that is shown by default. ``session`` runs it beside an
+embedded API server, ``recording`` keeps what happens, ``server`` serves it to ``page``, which also
+shows a recording without a server.
+"""

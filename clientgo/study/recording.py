@@ -1,0 +1,121 @@
+"""A recording: what happened, one JSON object a line, for a page now or a replay later.
+
+Promises: lines are kept in the order in which they were added, and each reader gets every line
+once. The oldest lines are dropped beyond ``limit``, so that a long session keeps its memory.
+
+The lines are the tracer's hops, and those of the page itself, whose ``hop`` begins with ``study.``:
+
+===================  =============================================================
+``study.object``     a version of an object: ``resource``, ``type``, ``object``
+``study.source``     the code behind the hop ``of``: ``whose``, ``file``, ``line``, ``text``
+``study.held``       a thread waits at a ``boundary``: ``number``
+``study.released``   it goes on
+``study.pace``       ``mode``: running, slow or paused
+``study.action``     what the user did: ``action``, ``message``, ``fault``, ``lifted``
+===================  =============================================================
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+LIMIT: Final = 20_000
+"""Lines that are kept: about 5 MB, and twenty minutes of a busy controller."""
+
+
+class RecordingError(ValueError):
+    """A file is no recording."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some lines of a recording, from the position ``first`` on."""
+
+    first: int
+    lines: list[bytes]
+
+
+class Recording:
+    """Lines in memory. Thread-safe; adding a line does not wait for readers."""
+
+    def __init__(self, lines: Iterable[bytes] = (), *, limit: int = LIMIT) -> None:
+        self._changed = threading.Condition()
+        self._lines = deque(lines, maxlen=limit)
+        self._added = len(self._lines)
+        self._closed = False
+
+    def add(self, encoded: bytes) -> None:
+        """Add a line of JSON."""
+        with self._changed:
+            self._lines.append(encoded)
+            self._added += 1
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """End the wait of each reader; lines are kept."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify_all()
+
+    @property
+    def closed(self) -> bool:
+        return self._closed
+
+    def read(self, position: int, timeout: float) -> Part:
+        """Return the lines from a position on; wait at most ``timeout`` seconds for the first.
+
+        The part is empty after a timeout. It begins later than asked if older lines were dropped.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: self._closed or self._added > position, timeout)
+            oldest = self._added - len(self._lines)
+            first = max(position, oldest)
+            lines = [self._lines[i] for i in range(first - oldest, len(self._lines))]
+        return Part(first, lines)
+
+    def lines(self) -> list[bytes]:
+        """Return all lines."""
+        with self._changed:
+            return list(self._lines)
+
+    def text(self) -> bytes:
+        """Return the recording as a file."""
+        return b"".join(line + b"\n" for line in self.lines())
+
+
+def load_recording(path: Path) -> Recording:
+    """Read a file that was saved by the page or written by the tracer.
+
+    Raises :class:`RecordingError` if it can't be read or a line is no hop.
+    """
+    try:
+        return Recording(_checked(path.read_bytes().splitlines()))
+    except OSError as error:
+        raise RecordingError(f"{path} can't be read: {error.strerror or error}") from error
+    except (msgspec.DecodeError, ValueError) as error:
+        raise RecordingError(f"{path} is no recording: {error}") from error
+
+
+class _Line(msgspec.Struct):
+    """What each line has."""
+
+    hop: str
+    at: float
+
+
+def _checked(lines: Iterable[bytes]) -> Iterator[bytes]:
+    decoder = msgspec.json.Decoder(_Line)
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            try:
+                decoder.decode(line)
+            except msgspec.DecodeError as error:
+                raise RecordingError(f"line {number}: {error}") from error
+            yield line

@@ -1,0 +1,89 @@
+"""The code behind a hop: the line of the library, and the function of the controller.
+
+A place is a file of the package and a text of the line that is shown, not a number, so that it
+stays right when the file changes.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import clientgo
+
+_AROUND: Final = 6
+"""Lines before and after the one that is shown."""
+
+_LONGEST: Final = 30
+"""Lines of a function."""
+
+PLACES: Final[Mapping[str, tuple[str, str]]] = {
+    "request.sent": ("rest/requests/attempts.py", "answer = self._shared.transport.send("),
+    "request.answered": ("rest/requests/attempts.py", "code = answer.status"),
+    "list.page": ("cache/reflector/reflector.py", "self._lister_watcher.list("),
+    "watch.opened": ("cache/reflector/reflector.py", "self._lister_watcher.watch("),
+    "watch.event": ("cache/reflector/reflector.py", "events = self._connection.read()"),
+    "watch.ended": ("cache/reflector/reflector.py", '"watch.ended"'),
+    "fifo.append": ("cache/queues/delta_fifo.py", "def append(self"),
+    "fifo.pop": ("cache/queues/consumer_gate.py", "self._popped, batch"),
+    "index.update": ("cache/informer/delta_processor.py", "updated, changes"),
+    "handler.call": ("cache/informer/listener.py", "def _deliver"),
+    "queue.add": ("workqueue/queue.py", "def _add_locked(self"),
+    "queue.add_after": ("workqueue/delaying.py", '"queue.add_after"'),
+    "queue.add_rate_limited": ("workqueue/rate_limiting.py", "self._rate_limiter.when(item)"),
+    "queue.forget": ("workqueue/rate_limiting.py", "self._rate_limiter.forget(item)"),
+    "queue.get": ("workqueue/queue.py", "item = self._ready.pop()"),
+    "queue.done": ("workqueue/queue.py", "state = self._states.pop(item, None)"),
+    "sync.start": ("workqueue/workers.py", "self._handle(key)"),
+    "sync.end": ("workqueue/workers.py", "self._handle(key)"),
+    "event.recorded": ("record/recorder.py", "def event("),
+}
+"""Where each hop happens, in the package ``clientgo``."""
+
+_PACKAGE: Final = Path(clientgo.__file__).parent
+
+
+def library_sources() -> Iterator[dict[str, Any]]:
+    """Return the text around the line of each hop; those that are not found are left out."""
+    files: dict[str, list[str]] = {}
+    for hop, (name, shown) in PLACES.items():
+        if name not in files:
+            files[name] = _lines(_PACKAGE / name)
+        found = [i for i, line in enumerate(files[name]) if shown in line]
+        if found:
+            first = max(found[0] - _AROUND, 0)
+            text = files[name][first : found[0] + _AROUND + 1]
+            yield _source(hop, "library", f"clientgo/{name}", found[0] + 1, first + 1, text)
+
+
+def own_sources(code: Mapping[str, Callable[..., object]]) -> Iterator[dict[str, Any]]:
+    """Return the text of functions of the controller, by the hop that calls them."""
+    for hop, function in code.items():
+        try:
+            text, first = inspect.getsourcelines(function)
+        except (OSError, TypeError):
+            continue  # compiled, or typed in
+        lines = [line.rstrip() for line in text[:_LONGEST]]
+        yield _source(hop, "own", _shown(inspect.getfile(function)), first, first, lines)
+
+
+def _source(
+    hop: str, whose: str, file: str, line: int, first: int, text: list[str]
+) -> dict[str, Any]:
+    text = textwrap.dedent("\n".join(text)).splitlines()
+    return {"of": hop, "whose": whose, "file": file, "line": line, "first": first, "text": text}
+
+
+def _shown(file: str) -> str:
+    """Return a path as a reader knows it, without where it is on this machine."""
+    path = Path(file)
+    if path.is_relative_to(_PACKAGE):
+        return f"clientgo/{path.relative_to(_PACKAGE)}"
+    return "/".join(path.parts[-2:])
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text(encoding="utf-8").splitlines()
