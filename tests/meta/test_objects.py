@@ -299,6 +299,15 @@ def test_a_cached_object_gives_the_garbage_collector_nothing_to_scan() -> None:
     assert not any(gc.is_tracked(part) for part in parts)
 
 
+def test_a_body_that_was_read_gives_the_garbage_collector_no_model_to_scan() -> None:
+    event = Codec(Widget).decode_event(
+        b'{"type":"ADDED","object":' + msgspec.json.encode(WIDGET) + b"}"
+    )
+    widget = event.object
+
+    assert not any(gc.is_tracked(part) for part in (widget.spec, widget.status, widget._body))
+
+
 def test_a_subclass_of_a_declared_class_adds_to_its_body() -> None:
     @resource(group="example.com", version="v1", plural="widgets")
     class WidgetV1(Widget):

@@ -33,12 +33,17 @@ T = TypeVar("T")
 
 
 class ModelMeta(StructMeta):
-    """Makes every class below :class:`Model` keyword-only; msgspec does not inherit that."""
+    """Makes every class below :class:`Model` keyword-only; msgspec does not inherit that.
+
+    It also keeps the garbage collector from visiting a hundred thousand bodies.
+    """
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> Any:
-        return super().__new__(mcls, name, bases, namespace, **{"kw_only": True, **options})
+        return super().__new__(
+            mcls, name, bases, namespace, **{"kw_only": True, "gc": False, **options}
+        )
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
@@ -48,6 +53,9 @@ class Model(Struct, metaclass=ModelMeta, rename="camel"):
     Fields are given by keyword, so a required field may follow an optional one. ``None`` is left
     out of what is sent. Other defaults are sent, because a default in Python is not a default in
     the server. Any ``msgspec.Struct`` may be used instead.
+
+    The garbage collector does not visit models, so one that holds itself is never freed; declare
+    the class with ``gc=True`` if that can happen.
     """
 
 
@@ -112,6 +120,7 @@ class ResourceMeta(StructMeta):
             module=namespace["__module__"],
             rename="camel",
             kw_only=True,
+            gc=False,
         )
         type.__setattr__(cls, "__body__", body)
         return cls
