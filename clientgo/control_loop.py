@@ -40,6 +40,7 @@ from clientgo.leaderelection import (
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, Resource
 from clientgo.metrics import set_default_provider
 from clientgo.serving import Handler, HealthChecks, Server
+from clientgo.sharding import Ownership, ShardMember, shard_member, work_in_shards
 from clientgo.workqueue import RateLimitingQueue, run_workers
 
 R = TypeVar("R", bound=Resource)
@@ -58,8 +59,10 @@ class ControlLoop:
         config_maps = loop.watch(ConfigMap)
         loop.run(sync, stop)
 
-    ``lease`` (``namespace/name``): work only while this process leads. ``health`` and ``metrics``
-    are addresses such as ``":8081"``: serve ``/healthz`` and ``/readyz``, and ``/metrics``.
+    ``lease`` (``namespace/name``): work only while this process leads. With a number of ``shards``
+    all processes that have the same lease and number work, and share the keys. ``health`` and
+    ``metrics`` are addresses such as ``":8081"``: serve ``/healthz`` and ``/readyz``, and
+    ``/metrics``.
     ``debug`` serves :mod:`clientgo.debug` beside the metrics: it shows names of objects, errors and
     stacks. The parts are public and can be used beside this class: ``queue``, ``factory``.
     """
@@ -72,6 +75,7 @@ class ControlLoop:
         namespace: str = "",
         resync: float = 0.0,
         lease: str = "",
+        shards: int = 0,
         timing: Timing = USUAL_TIMING,
         health: str = "",
         metrics: str = "",
@@ -96,7 +100,11 @@ class ControlLoop:
         self._debug = debug
         self._at_work = False
         self._leading = LeaderHealth(tolerance=20.0)
-        self._kinds: list[type[Resource]] = []
+        self._watched: dict[type[Resource], list[Keys]] = {}
+        if shards and not lease:
+            raise ValueError("shards need a lease, by which the processes find each other")
+        self.ownership: Ownership[ObjectName] | None = Ownership(shards) if shards else None
+        """Which keys are this process's own, if keys are shared."""
 
     def watch(self, kind: type[R], keys: Keys | None = None) -> Lister[R]:
         """Queue keys when an object of a kind changes; return the reader of its cache.
@@ -110,7 +118,8 @@ class ControlLoop:
             if isinstance(obj, DeletedFinalStateUnknown):
                 obj = obj.obj
             for key in () if obj is None else keys(obj):
-                self.queue.add(key)
+                if self.ownership is None or self.ownership.owns(key):
+                    self.queue.add(key)
 
         def on_update(old: Any, new: Any) -> None:
             enqueue(old)  # it may have led to other keys
@@ -119,7 +128,7 @@ class ControlLoop:
         self.factory.informer_for(kind).add_event_handler(
             on_add=enqueue, on_update=on_update, on_delete=enqueue
         )
-        self._kinds.append(kind)
+        self._watched.setdefault(kind, []).append(keys)
         return self.factory.lister_for(kind)
 
     def run(self, sync: Sync, stop: threading.Event, *, workers: int = 2) -> None:
@@ -142,7 +151,7 @@ class ControlLoop:
             run_workers(
                 stop,
                 self.queue,
-                handle,
+                handle if self.ownership is None else self.ownership.guarded(handle),
                 workers=workers,
                 name=self.name,
                 guard=guard,
@@ -152,10 +161,32 @@ class ControlLoop:
         with self.factory, self._serving():
             # A standby fills its caches too, so that it can work as soon as it leads.
             self.factory.start(stop)
-            if not self._lease:
+            if self.ownership is not None:
+                work_in_shards(self._member(self.ownership), work, stop)
+            elif not self._lease:
                 work(stop)
             elif self._lead(lambda term: work(term.stop, term.check), stop) is Ending.LOST:
                 raise LeadershipLostError(f"{self.name}: another process has taken {self._lease}")
+
+    def _member(self, ownership: Ownership[ObjectName]) -> ShardMember[ObjectName]:
+        namespace, _, name = self._lease.rpartition("/")
+        return shard_member(
+            self._client.config,
+            namespace or "default",
+            name,
+            ownership,
+            on_acquired=partial(self._queue_all, ownership),
+            timing=self._timing,
+        )
+
+    def _queue_all(self, ownership: Ownership[ObjectName], shards: frozenset[int]) -> None:
+        """Queue the keys of shards that are ours now: their events were dropped before."""
+        for kind, all_keys in self._watched.items():
+            for obj in self.factory.lister_for(kind).list():
+                for keys in all_keys:
+                    for key in keys(obj):
+                        if ownership.shard_of(key) in shards:
+                            self.queue.add(key)
 
     def _lead(self, work: Callable[[Leadership], object], stop: threading.Event) -> Ending:
         namespace, _, name = self._lease.rpartition("/")
@@ -181,7 +212,7 @@ class ControlLoop:
             if self._health:
                 healthy, ready = HealthChecks("healthz"), HealthChecks("readyz")
                 healthy.add(self._leading.name, self._leading.check)
-                for kind in dict.fromkeys(self._kinds):
+                for kind in self._watched:
                     informer = self.factory.informer_for(kind)
                     healthy.add(f"informer-{informer.name}", partial(check_alive, informer))
                     ready.add(f"informer-sync-{informer.name}", partial(check_synced, informer))
@@ -201,7 +232,11 @@ class ControlLoop:
     def _debug_page(self) -> dict[str, Handler]:
         from clientgo.debug import DEBUG_PATH, DebugPage  # for those who ask for it
 
-        def explain(_key: str) -> Iterator[str]:
+        def explain(key: str) -> Iterator[str]:
+            name = ObjectName.parse(key) if key else None
+            if name and self.ownership is not None and not self.ownership.owns(name):
+                shard = self.ownership.shard_of(name)
+                yield f"{self.name}: shard {shard}, to which it belongs, is not this process's"
             if not self._at_work:
                 lease = f", or another process leads: lease {self._lease}" if self._lease else ""
                 yield f"{self.name}: no worker has been started: a cache is not synced{lease}"

@@ -10,8 +10,11 @@ import logging
 import os
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
+from typing import TextIO
 
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
@@ -28,12 +31,17 @@ from clientgo.logs import setup_logging
 from clientgo.record import EventBroadcaster, EventRecorder, EventSink
 from clientgo.rest import ConfigError, load_config
 from clientgo.serving import ServingError
+from clientgo.trace import ChromeTracer, TextTracer, Tracer, tracing
 from clientgo.wait import setup_signal_handler
 from sample_controller.controller import NAME, Controller
 from sample_controller.endpoints import count_metrics, endpoints
 from sample_controller.options import Election, Options, parse_options
 
 log = logging.getLogger("sample_controller")
+
+
+class TraceFileError(Exception):
+    """The file of ``--trace-json`` cannot be written."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -46,11 +54,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config(kubeconfig=options.kubeconfig, master=options.master)
         config = replace(config, qps=options.qps, burst=options.burst)
-        with Client(config) as client:
+        with traced(options), Client(config) as client:
             return run(client, options, stop)
-    except (ConfigError, ServingError) as error:
+    except (ConfigError, ServingError, TraceFileError) as error:
         log.error("%s", error)
         return 1
+
+
+@contextmanager
+def traced(options: Options) -> Iterator[None]:
+    """Trace what is made in the block, if the command line asks for it."""
+    with ExitStack() as stack:
+        tracers: list[Tracer] = []
+        if options.trace:
+            tracers.append(TextTracer(sys.stdout))
+        if options.trace_json is not None:
+            tracers.append(ChromeTracer(stack.enter_context(_opened(options.trace_json))))
+        if tracers:
+            stack.enter_context(tracing(*tracers))
+        yield
+
+
+def _opened(file: Path) -> TextIO:
+    try:
+        return file.open("w", encoding="utf-8")
+    except OSError as error:
+        raise TraceFileError(f"--trace-json: {error}; name a file that can be written") from error
 
 
 def run(client: Client, options: Options, stop: threading.Event) -> int:

@@ -40,6 +40,8 @@ class Options:
     metrics_bind_address: str = ""
     verbose: bool = False
     log_json: bool = False
+    trace: bool = False
+    trace_json: Path | None = None
 
 
 def parse_options(arguments: Sequence[str] | None = None) -> Options:
@@ -73,6 +75,8 @@ def parse_options(arguments: Sequence[str] | None = None) -> Options:
         metrics_bind_address=args.metrics_bind_address,
         verbose=args.verbose,
         log_json=args.log_format == "json",
+        trace=args.trace,
+        trace_json=args.trace_json,
     )
 
 
@@ -115,6 +119,9 @@ def _parser() -> argparse.ArgumentParser:
         help="seconds between resyncs (default: 30)")  # fmt: skip
     add("-v", "--verbose", action="store_true", help="log every step")
     add("--log-format", choices=("text", "json"), default="text", help="(default: text)")
+    add("--trace", action="store_true", help="print every hop of a key through the loop")
+    add("--trace-json", type=Path, metavar="FILE",
+        help="write them for https://ui.perfetto.dev")  # fmt: skip
 
     add = parser.add_argument_group("endpoints, off by default").add_argument
     add("--health-probe-bind-address", default="", metavar="HOST:PORT",

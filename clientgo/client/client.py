@@ -34,6 +34,7 @@ from clientgo.rest import (
     api_path,
     rest_config_of,
     shared_limiter_of,
+    traced_transport,
 )
 
 R = TypeVar("R", bound=Resource)
@@ -60,7 +61,9 @@ class Client:
     ) -> None:
         self.config: RestConfig = rest_config_of(config)
         self.field_manager = field_manager
-        self._transport = transport if transport is not None else HTTPTransport(self.config)
+        self._transport = traced_transport(
+            transport if transport is not None else HTTPTransport(self.config)
+        )
         self._lock = threading.Lock()
         renew_in_child(self, "_lock")
         self._rests: dict[GroupVersion, RestClient] = {}

@@ -27,6 +27,7 @@ from clientgo.operator.runs.run_fields import BoundLogger
 from clientgo.record import SeriesRecorder
 
 if TYPE_CHECKING:
+    from clientgo.operator.aio import AsyncClient, EventLoop
     from clientgo.operator.changes import Changes
 
 P = TypeVar("P")
@@ -57,7 +58,8 @@ ALL_READY: Final = DependentsOutcome()
 class RunScope:
     """What every run of one controller can reach; all of it is thread-safe.
 
-    ``secondaries(kind, key, primary, source)`` reads the caches of the sources.
+    ``secondaries(kind, key, primary, source)`` reads the caches of the sources; ``event_loop()`` is
+    that of the manager.
     """
 
     controller: str
@@ -67,6 +69,7 @@ class RunScope:
     clock: Clock
     values: Mapping[str, Any]
     secondaries: Callable[[Any, ObjectName, Any, str | None], list[Any]]
+    event_loop: Callable[[], EventLoop]
 
 
 class Context(Generic[P]):
@@ -167,6 +170,13 @@ class Context(Generic[P]):
         return self._client
 
     @property
+    def aclient(self) -> AsyncClient:
+        """The same client for coroutines: ``await ctx.aclient.create(obj)``."""
+        from clientgo.operator.aio import AsyncClient
+
+        return AsyncClient(self.client, self._scope.event_loop(), self.cancelled)
+
+    @property
     def log(self) -> BoundLogger:
         """A logger whose records name the object."""
         return BoundLogger(_log)
@@ -222,7 +232,7 @@ class Context(Generic[P]):
 
     def wait(self, delay: Duration) -> bool:
         """Sleep; False if the run was cancelled meanwhile. A result that asks to look again is
-        usually better: it does not occupy a worker."""
+        usually better: it does not occupy a worker. A coroutine awaits ``asyncio.sleep``."""
         return not self.clock.sleep(seconds(delay, "ctx.wait"), self.cancelled)
 
     def time_is_up(self) -> bool:

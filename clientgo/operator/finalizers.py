@@ -7,6 +7,7 @@ Source: controller-runtime controllerutil, pkg/finalizer; Java Operator SDK (fin
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
@@ -33,13 +34,14 @@ class Finalizers(Generic[P]):
                 self.finalizers.register("example.com/bucket", self.remove_bucket)
 
     Each is called as ``clean_up(ctx, obj)`` while its finalizer is on an object that is being
-    deleted, and raises if it is not done. All are registered before the controller is built.
+    deleted, and raises if it is not done; it may be ``async def``. All are registered before the
+    controller is built.
     """
 
     def __init__(self) -> None:
-        self._clean_ups: dict[str, Callable[[Context[P], P], None]] = {}
+        self._clean_ups: dict[str, Callable[[Context[P], P], object]] = {}
 
-    def register(self, name: str, clean_up: Callable[[Context[P], P], None]) -> None:
+    def register(self, name: str, clean_up: Callable[[Context[P], P], object]) -> None:
         """Raises ``DeclarationError`` for a name that is bad, or registered."""
         if checked_finalizer(name) in self._clean_ups:
             raise DeclarationError(f"finalizer {name!r} is registered already; use another name")
@@ -48,8 +50,13 @@ class Finalizers(Generic[P]):
     def names(self) -> tuple[str, ...]:
         return tuple(self._clean_ups)
 
-    def clean_up(self, name: str, ctx: Context[P], obj: P) -> None:
-        self._clean_ups[name](ctx, obj)
+    @property
+    def is_async(self) -> bool:
+        """True if a clean-up is a coroutine."""
+        return any(map(inspect.iscoroutinefunction, self._clean_ups.values()))
+
+    def clean_up(self, name: str, ctx: Context[P], obj: P) -> object:
+        return self._clean_ups[name](ctx, obj)
 
 
 def default_finalizer(primary: APIResource) -> str:

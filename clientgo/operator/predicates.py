@@ -10,7 +10,7 @@ Differs from controller-runtime (``pkg/predicate``) in the default for primaries
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from clientgo.meta import metadata_of, to_plain
 from clientgo.meta.selectors import parse_label_selector, selector_from_labels
@@ -22,6 +22,9 @@ from clientgo.operator.change_events import (
     UpdateEvent,
 )
 from clientgo.operator.mappers import field_at
+
+DEFAULT_FILTER: Final = "worth_a_reconcile"
+"""The name of the predicate that controllers have unless they turn it off."""
 
 
 class Predicate:
@@ -155,7 +158,7 @@ def worth_a_reconcile(*, minds_finalizers: bool) -> Predicate:
             or (minds_finalizers and before.finalizers != after.finalizers)
         )
 
-    return UpdatePredicate(passes, "worth_a_reconcile")
+    return UpdatePredicate(passes, DEFAULT_FILTER)
 
 
 def annotations_changed(*keys: str) -> Predicate:

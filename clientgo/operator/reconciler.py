@@ -40,7 +40,8 @@ class Reconciler(Protocol[P_contra]):
     - ``sources(ctx) -> Iterable[Source]``: more that has to be watched.
     - ``setup(manager)``: called once when the controller is registered.
 
-    An attribute ``finalizers`` adds more clean-ups, see ``Finalizers``.
+    The first three may be ``async def``, see ``clientgo.operator.aio``. An attribute ``finalizers``
+    adds more clean-ups, see ``Finalizers``.
     """
 
     def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Result | None: ...
@@ -64,6 +65,9 @@ _ARGUMENTS: Final = {
 }
 """How many arguments each method is called with."""
 
+_ASYNC: Final = ("reconcile", "reconcile_key", "cleanup", "on_error")
+"""The methods that may be coroutines; the others are called where nothing can wait."""
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
@@ -78,6 +82,8 @@ class Shape:
     sources: Callable[..., Any] | None
     setup: Callable[..., Any] | None
     finalizers: Finalizers[Any]
+    is_async: bool = False
+    """True if a method is a coroutine."""
 
 
 def shape_of(reconciler: object, controller: str) -> Shape:
@@ -100,7 +106,8 @@ def shape_of(reconciler: object, controller: str) -> Shape:
             f"controller {controller}: {type(reconciler).__name__}.finalizers must be Finalizers, "
             f"not {finalizers!r}"
         )
-    shape = Shape(**found, finalizers=finalizers)
+    is_async = finalizers.is_async or any(map(inspect.iscoroutinefunction, found.values()))
+    shape = Shape(**found, finalizers=finalizers, is_async=is_async)
     if (shape.reconcile is None) == (shape.reconcile_key is None):
         raise DeclarationError(
             f"controller {controller}: {type(reconciler).__name__} must have either "
@@ -118,9 +125,10 @@ def _method(
     where = f"controller {controller}: {type(reconciler).__name__}.{name}"
     if not callable(method):
         raise DeclarationError(f"{where} must be a method, not {method!r}")
-    if inspect.iscoroutinefunction(method):
+    if inspect.iscoroutinefunction(method) and name not in _ASYNC:
         raise DeclarationError(
-            f"{where} is async; reconcilers run in threads: write it as an ordinary method"
+            f"{where} is async, and nothing can wait for it there: write it as an ordinary method; "
+            f"{', '.join(_ASYNC)} may be async"
         )
     try:
         inspect.signature(method).bind(*range(arguments))

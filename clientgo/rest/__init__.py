@@ -47,6 +47,7 @@ from clientgo.rest.server_warnings import (
 )
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody, Transport
 from clientgo.rest.transport.http_transport import HTTPTransport
+from clientgo.rest.transport.traced import traced_transport
 
 __all__ = [
     # configuration
@@ -76,6 +77,7 @@ __all__ = [
     "EndedWatch",
     "Transport",
     "HTTPTransport",
+    "traced_transport",
     "limiter_of",
     "shared_limiter_of",
     "api_path",

@@ -26,6 +26,7 @@ from clientgo.rest.requests.shared_parts import SharedParts
 from clientgo.rest.requests.throttling import ThrottlingLog
 from clientgo.rest.transport.exchange import Headers, Transport
 from clientgo.rest.transport.http_transport import HTTPTransport
+from clientgo.rest.transport.traced import traced_transport
 
 _HEADER_CHARACTERS = "!#$&'*+-.^_`|~"
 """What may stand in a header's name as it is; the rest is escaped with percent signs."""
@@ -78,7 +79,9 @@ class RestClient:
             config=config,
             api_path=api_path,
             headers=_headers(config),
-            transport=transport if transport is not None else HTTPTransport(config),
+            transport=transport
+            if transport is not None
+            else traced_transport(HTTPTransport(config)),
             limiter=limiter,
             throttling=ThrottlingLog(config.clock),
             metrics=RequestMetrics(

@@ -26,6 +26,9 @@ from clientgo.wait import call_when_set
 
 _YEAR_2000 = 946684800.0
 
+_ASKED_AGAIN = 0.02
+"""Real seconds."""
+
 
 class FakeClock:
     """A clock that moves only when a test steps it.
@@ -76,7 +79,8 @@ class FakeClock:
     def wait_for(self, predicate: Callable[[], bool], timeout: float = 30.0) -> None:
         """Block until `predicate()` is true; asked again whenever a thread begins or ends a wait.
 
-        Raises TimeoutError after `timeout` real seconds.
+        It is also asked again now and then: coroutines do their work without such a wait. Raises
+        TimeoutError after `timeout` real seconds.
         """
         give_up = time.monotonic() + timeout
         while True:
@@ -84,9 +88,10 @@ class FakeClock:
             if predicate():
                 return
             with self._changed:
-                while self._changes == seen:
-                    if not self._changed.wait(max(give_up - time.monotonic(), 0.0)):
-                        raise TimeoutError(f"{predicate} was still false after {timeout} s")
+                if self._changes == seen:
+                    self._changed.wait(_ASKED_AGAIN)
+            if time.monotonic() >= give_up:
+                raise TimeoutError(f"{predicate} was still false after {timeout} s")
 
     def has_waiters(self) -> bool:
         """Tell whether any thread waits for this clock to reach some instant."""

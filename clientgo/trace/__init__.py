@@ -18,9 +18,11 @@ Nothing is traced until a tracer is set, and then nothing that was made before::
 A tracer sees the hops in the order of what happened, and can hold a thread before a boundary.
 """
 
+from clientgo.trace.chrome import ChromeTracer
 from clientgo.trace.hops import HOPS, Hop, hop_from_json
 from clientgo.trace.recorder import Recorder
 from clientgo.trace.sync import NOT_TRACED, Syncing, TracedSync
+from clientgo.trace.text import TextTracer, as_line, by_key
 from clientgo.trace.trace import (
     Describe,
     Described,
@@ -46,4 +48,8 @@ __all__ = [
     "Describe",
     "Described",
     "Recorder",
+    "TextTracer",
+    "as_line",
+    "by_key",
+    "ChromeTracer",
 ]

@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from queue import SimpleQueue
-from threading import current_thread
 from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock
@@ -44,6 +44,13 @@ _acting: ContextVar[tuple[str, object]] = ContextVar("clientgo-acting", default=
 """The component that this thread works for, and the key that it works on."""
 
 
+class _ThreadName(threading.local):
+    """The name of the thread that asks, read once a thread."""
+
+    def __init__(self) -> None:
+        self.name = threading.current_thread().name
+
+
 class Trace:
     """Takes notes of what happens, and tells the tracers. Thread-safe.
 
@@ -53,7 +60,8 @@ class Trace:
     def __init__(self, tracers: tuple[Tracer, ...], clock: Clock = REAL_CLOCK) -> None:
         self._tracers = tracers
         self._clock = clock
-        self.now: Final = clock.monotonic
+        self.now: Final = time.monotonic if clock is REAL_CLOCK else clock.monotonic
+        self._this_thread = _ThreadName()
         self._holding = [t for t in tracers if type(t).before is not Tracer.before]
         self.holds: Final = bool(self._holding)
         """True if a tracer wants to be asked before the boundaries."""
@@ -88,14 +96,16 @@ class Trace:
         thread that asked for it, if that is another one.
         """
         if self._waiting() < MOST_WAITING:
-            self._put((self.now(), thread or current_thread().name, hop, of, key, obj, details))
+            thread = thread or self._this_thread.name
+            self._put((self.now(), thread, hop, of, key, obj, details))
         else:
             self._lose()
 
     def note_all(self, of: str, describe: Describe, *arguments: Any) -> None:
         """Note what `describe(*arguments)` will make hops of. As cheap as one `note`."""
         if self._waiting() < MOST_WAITING:
-            self._put((self.now(), current_thread().name, None, of, describe, arguments, None))
+            thread = self._this_thread.name
+            self._put((self.now(), thread, None, of, describe, arguments, None))
         else:
             self._lose()
 
@@ -155,41 +165,46 @@ class Trace:
     def _lose(self) -> None:
         if not self._loses:
             self._loses = True
-            self._put((self.now(), current_thread().name, "trace.lost", "", None, None, {}))
+            self._put((self.now(), self._this_thread.name, "trace.lost", "", None, None, {}))
 
     def _deliver(self) -> None:
         get = self._notes.get
         while (note := get()) is not None:
-            if isinstance(note, threading.Event):
-                note.set()
+            if type(note) is not tuple:
+                note.set()  # what `flush` waits for
                 continue
             at, thread, hop, of, key, obj, details = note
             if hop is not None:
-                self._tell(at, thread, of, (hop, key, obj, details))
+                self._tell(at, thread, of, hop, key, obj, details)
                 continue
             try:
                 for described in key(*obj):
-                    self._tell(at, thread, of, described)
+                    self._tell(at, thread, of, *described)
             except Exception:  # noqa: BLE001 - one bad note must not end the trace
                 _log.exception("hops of %s could not be described", of)
 
-    def _tell(self, at: float, thread: str, of: str, described: Described) -> None:
-        name, key, obj, details = described
+    def _tell(
+        self,
+        at: float,
+        thread: str,
+        of: str,
+        name: str,
+        key: object,
+        obj: object,
+        details: dict[str, Any],
+    ) -> None:
+        """Tell the tracers of a hop. This runs for every hop: it avoids calls."""
         if name == "trace.lost":
             self._loses = False
         self._count += 1
-        # Two threads may note in another order than they looked at the clock.
-        self._last_at = max(self._last_at, at - self._began_at)
-        hop = Hop(
-            self._count,
-            self._last_at,
-            thread,
-            name,
-            of,
-            "" if key is None else _text(key),
-            "" if obj is None else _version(obj),
-            details,
-        )
+        at -= self._began_at
+        if at < self._last_at:
+            at = self._last_at  # two threads may note in another order than they asked the time
+        self._last_at = at
+        if type(key) is not str:
+            key = "" if key is None else _text(key)
+        version = "" if obj is None else _version(obj)
+        hop = Hop(self._count, at, thread, name, of, key, version, details)
         for tracer in self._tracers:
             try:
                 tracer.hop(hop)

@@ -26,7 +26,7 @@ from clientgo.workloads.cluster.disruption_budgets import DisruptionBudgets
 from clientgo.workloads.cluster.endpoint_slices import EndpointSlices
 from clientgo.workloads.cluster.nodes import BY_NODE, Nodes, create_nodes, node_of
 from clientgo.workloads.cluster.scheduler import Scheduler
-from clientgo.workloads.cluster.volumes import Volumes
+from clientgo.workloads.cluster.volumes import VolumeProtection, Volumes
 from clientgo.workloads.controllers.cron_jobs import CronJobs
 from clientgo.workloads.controllers.daemon_sets import DaemonSets
 from clientgo.workloads.controllers.deployments import Deployments
@@ -154,4 +154,5 @@ def reconcilers(rules: Rules, randomness: Randomness) -> list[object]:
         EndpointSlices(randomness),
         DisruptionBudgets(),
         Volumes(),
+        VolumeProtection(),
     ]

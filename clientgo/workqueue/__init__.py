@@ -18,7 +18,6 @@ how many changes one hand-out stands for.
 from clientgo.workqueue.client_go.parallelize import parallelize_until
 from clientgo.workqueue.delaying import DelayingQueue, DelayingQueueStatistics
 from clientgo.workqueue.due_heap import DueHeap
-from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.priority import DEFAULT_PRIORITY, LOW_PRIORITY, PriorityQueue
 from clientgo.workqueue.queue import FIFO, Ordering, Queue, QueueStatistics
 from clientgo.workqueue.rate_limiters import (
@@ -45,7 +44,6 @@ __all__ = [
     "FIFO",
     "QueueStatistics",
     "DelayingQueueStatistics",
-    "ItemExplanation",
     "RateLimiter",
     "ItemExponentialFailureRateLimiter",
     "ItemFastSlowRateLimiter",

@@ -67,7 +67,9 @@ class PriorityQueue(RateLimitingQueue[T]):
 
     def add(self, item: T, *, priority: int = DEFAULT_PRIORITY) -> None:
         """Note that `item` needs work, with at least this priority. Never blocks."""
-        if not self._mutex.acquire(False):
+        try:
+            self._token.pop()
+        except IndexError:
             self._leave_to_holder(partial(self._add_at_priority_locked, priority), item)
             return
         try:
@@ -75,7 +77,7 @@ class PriorityQueue(RateLimitingQueue[T]):
                 self._do_left_locked()
             self._add_at_priority_locked(priority, item)
         finally:
-            self._mutex.release()
+            self._token.append(None)
             if self._left:
                 self._do_left()
 
@@ -99,8 +101,10 @@ class PriorityQueue(RateLimitingQueue[T]):
         retry. Never blocks.
         """
         due_ns = nanoseconds(due)
-        if not self._mutex.acquire(False):
-            self._acquire_taken_mutex()
+        try:
+            self._token.pop()
+        except IndexError:
+            self._wait_for_token()
         try:
             if self._left:
                 self._do_left_locked()
@@ -114,7 +118,7 @@ class PriorityQueue(RateLimitingQueue[T]):
             self._note_locked("queue.add_after", item, delay=due - self._clock.monotonic())
             self._delay_locked(item, due_ns)
         finally:
-            self._mutex.release()
+            self._token.append(None)
             if self._left:
                 self._do_left()
 

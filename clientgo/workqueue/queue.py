@@ -13,9 +13,14 @@ warning. `shut_down_with_drain(until_empty=True)` also waits for items that are 
 On the lock: the garbage collector and signal handlers may run any code inside a critical section,
 also code that adds to the same queue. So `add`, `add_after` and `done` never wait for the lock:
 while it is taken, by any thread, they leave their operation in a list, and each holder looks at
-the list after it has released the lock. `add`, `get` and `done` acquire it explicitly, because
-`with` makes them a fifth slower. (A KeyboardInterrupt that arrives in the main thread during
-`acquire` leaves the lock held; `setup_signal_handler` raises none.)
+the list after it has released the lock.
+
+The lock is a deque with one token, which its holder has popped: pops and appends of a deque are
+thread-safe by its documentation, with and without a global interpreter lock, and cost a third of
+what acquiring and releasing a `threading.Lock` does. A thread that must have the lock, in `get`,
+leaves a wake-up in the list and tries again; the token is not reserved for it, so it may lose to
+another thread, which then gets on. (A KeyboardInterrupt that arrives in the main thread while it
+has the token leaves it lost; `setup_signal_handler` raises none.)
 
 An add wakes a getter only if no other is already waking up, and a getter that leaves items wakes
 the next. So a burst of adds costs a few thread switches.
@@ -26,20 +31,21 @@ from __future__ import annotations
 import enum
 import logging
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import Any, Final, Generic, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar, cast
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.process import refuse_in_child
 from clientgo.trace import NOT_TRACED, Syncing, TracedSync, active_trace
-from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.metrics import QueueMetrics
+
+if TYPE_CHECKING:
+    from clientgo.workqueue.explanation import ItemExplanation
 
 T = TypeVar("T", bound=Hashable)
 
@@ -72,6 +78,10 @@ class FIFO(deque[T]):
 
     def touch(self, item: T, /) -> None:
         """Leave the item where it is."""
+
+
+def _release(lock: Any) -> None:
+    lock.release()
 
 
 class _State(enum.Enum):
@@ -116,19 +126,33 @@ class _QueueLock:
     Each release is followed by what other operations have left meanwhile.
     """
 
-    __slots__ = ("_do_left", "_mutex", "acquire")
+    __slots__ = ("_do_left", "_token", "_wait")
 
-    def __init__(self, mutex: threading.Lock, do_left: Callable[[], object]) -> None:
-        self._mutex = mutex
-        self.acquire = mutex.acquire
+    def __init__(
+        self, token: deque[None], wait: Callable[[], object], do_left: Callable[[], object]
+    ) -> None:
+        self._token = token
+        self._wait = wait
         self._do_left = do_left
 
+    def acquire(self, blocking: bool = True) -> bool:
+        try:
+            self._token.pop()
+        except IndexError:
+            if blocking:
+                self._wait()
+            return blocking
+        return True
+
     def release(self) -> None:
-        self._mutex.release()
+        self._token.append(None)
         self._do_left()
 
+    def locked(self) -> bool:
+        return not self._token
+
     def __enter__(self) -> None:
-        self._mutex.acquire()
+        self.acquire()
 
     def __exit__(self, *_: object) -> None:
         self.release()
@@ -163,10 +187,12 @@ class Queue(Generic[T]):
     ) -> None:
         self._name = name
         self._clock = clock
-        self._mutex = threading.Lock()
-        self._left: deque[tuple[Callable[[T], object], T]] = deque()
+        self._token: deque[None] = deque((None,))
+        self._left: deque[tuple[Callable[[Any], object], Any]] = deque()
         """Operations that could not have the lock, for its holder to do."""
-        self._lock = cast("threading.Lock", _QueueLock(self._mutex, self._do_left))
+        self._lock = cast(
+            "threading.Lock", _QueueLock(self._token, self._wait_for_token, self._do_left)
+        )
         self._states: dict[T, _State] = {}
         self._ready: Ordering[T] = FIFO() if ordering is None else ordering
         self._dirty = 0
@@ -185,7 +211,7 @@ class Queue(Generic[T]):
         refuse_in_child(
             self,
             f"work queue {name!r}",
-            "_mutex",
+            "_token",
             "_lock",
             advice="make the queue in the process that uses it, after the fork",
         )
@@ -195,7 +221,9 @@ class Queue(Generic[T]):
 
         Legal in a `__del__` method and in a signal handler.
         """
-        if not self._mutex.acquire(False):
+        try:
+            self._token.pop()
+        except IndexError:
             self._leave_to_holder(self._add_locked, item)
             return
         try:
@@ -209,7 +237,7 @@ class Queue(Generic[T]):
                 if self._idle_getters and not self._getter_is_waking:
                     self._wake_getter_locked()
         finally:
-            self._mutex.release()
+            self._token.append(None)
             if self._left:
                 self._do_left()
 
@@ -219,8 +247,10 @@ class Queue(Generic[T]):
         Answers ``(None, True)`` when the queue shuts down and no item is left. Every item that is
         taken must be given to `done`.
         """
-        if not self._mutex.acquire(False):
-            self._acquire_taken_mutex()
+        try:
+            self._token.pop()
+        except IndexError:
+            self._wait_for_token()
         try:
             while True:
                 while not self._ready:
@@ -237,7 +267,7 @@ class Queue(Generic[T]):
         finally:
             if self._idle_getters and self._ready and not self._getter_is_waking:
                 self._wake_getter_locked()
-            self._mutex.release()
+            self._token.append(None)
             if self._left:
                 self._do_left()
 
@@ -247,7 +277,9 @@ class Queue(Generic[T]):
         An item that is not being processed is ignored, with a warning: it was given back twice, or
         never taken.
         """
-        if not self._mutex.acquire(False):
+        try:
+            self._token.pop()
+        except IndexError:
             self._leave_to_holder(self._done_locked, item)
             return
         try:
@@ -257,7 +289,7 @@ class Queue(Generic[T]):
             if self._shutting_down:
                 self._note_progress_locked()
         finally:
-            self._mutex.release()
+            self._token.append(None)
             if self._left:
                 self._do_left()
 
@@ -327,6 +359,8 @@ class Queue(Generic[T]):
 
     def explain(self, item: T) -> ItemExplanation:
         """Return what the queue knows of an item right now."""
+        from clientgo.workqueue.explanation import ItemExplanation  # for those who ask
+
         with self._lock:
             return ItemExplanation(**self._explained_locked(item))
 
@@ -346,20 +380,35 @@ class Queue(Generic[T]):
     ) -> None:
         self.shut_down()
 
-    def _acquire_taken_mutex(self) -> None:
-        time.sleep(0)  # lets another thread run, the lock's holder above all
-        self._mutex.acquire()
+    def _wait_for_token(self) -> None:
+        """Take the token when its holder has put it back, and this thread runs.
+
+        With a `threading.Lock` the waiting thread would own it from its release on, long before
+        the interpreter lets that thread run; until then all others would have to wait too, and
+        each operation would cost a thread switch.
+        """
+        while True:
+            wakeup = threading.Lock()
+            wakeup.acquire()
+            self._left.append((_release, wakeup))
+            if self._lock.acquire(False):  # put back before its holder could see the line above
+                return
+            wakeup.acquire()
+            if self._lock.acquire(False):
+                return
 
     def _do_or_leave(self, operation: Callable[[T], object], item: T) -> None:
         """Do something under the lock; if that is taken, leave it to its holder."""
-        if self._mutex.locked():
+        try:
+            self._token.pop()
+        except IndexError:
             self._leave_to_holder(operation, item)
             return
         try:
-            with self._mutex:
-                self._do_left_locked()
-                operation(item)
+            self._do_left_locked()
+            operation(item)
         finally:
+            self._token.append(None)
             self._do_left()
 
     def _leave_to_holder(self, operation: Callable[[T], object], item: T) -> None:
@@ -371,9 +420,15 @@ class Queue(Generic[T]):
 
     def _do_left(self) -> None:
         """Do what was left, unless the lock is taken: then its holder does it afterwards."""
-        while self._left and not self._mutex.locked():
-            with self._mutex:
+        while self._left:
+            try:
+                self._token.pop()
+            except IndexError:
+                return
+            try:
                 self._do_left_locked()
+            finally:
+                self._token.append(None)
 
     def _do_left_locked(self) -> None:
         while self._left:
@@ -451,12 +506,11 @@ class Queue(Generic[T]):
         self._trace.acts_for(self._name)
         if not self._trace.holds:
             return True
-        self._mutex.release()
+        self._lock.release()
         try:
-            self._do_left()
             self._trace.before("queue.take", self._name)
         finally:
-            self._mutex.acquire()
+            self._lock.acquire()
         return bool(self._ready)
 
     def _added_locked(self, item: T, before: _State | None) -> None:
@@ -509,7 +563,8 @@ class Queue(Generic[T]):
 
     def _note_progress_locked(self) -> None:
         """Let those who wait for the end of a shutdown look again."""
-        self._drained.notify_all()
+        if self._drains:
+            self._drained.notify_all()
         if self._metrics is not None and not self._states:
             self._metrics.remove()
 

@@ -9,13 +9,16 @@ Differs from client-go (util/workqueue, `rateLimitingType`): there is a default 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.workqueue.delaying import DelayingQueue
-from clientgo.workqueue.explanation import ItemExplanation
 from clientgo.workqueue.queue import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter, default_controller_rate_limiter
+
+if TYPE_CHECKING:
+    from clientgo.workqueue.explanation import ItemExplanation
 
 
 class RateLimitingQueue(DelayingQueue[T]):

@@ -12,7 +12,7 @@ from mkdocs.structure.pages import Page
 
 from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of
 
-_PICTURE = re.compile(r"^!\[[^\]]*\]\([./]*assets/([\w-]+)\.svg\)$", re.MULTILINE)
+_PICTURE = re.compile(r"<p><img [^>]*assets/([\w-]+)\.svg[^>]*></p>")
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".json": "json", ".sh": "sh"}
 
 
@@ -49,12 +49,15 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
     if uri.startswith("source/"):
         path = uri.removeprefix("source/").removesuffix(".md")
         return for_the_site(markdown, path) if path.endswith(".md") else markdown
-    markdown = for_the_site(markdown, f"docs/{uri}")
-    return _PICTURE.sub(lambda match: _inlined(match[1], uri), markdown)
+    return for_the_site(markdown, f"docs/{uri}")
+
+
+def on_page_content(html: str, page: Page, **_: Any) -> str:
+    """Put pictures into the page, so that their links work and they have its colours."""
+    return _PICTURE.sub(lambda match: _inlined(match[1], page.file.src_uri), html)
 
 
 def _inlined(name: str, uri: str) -> str:
-    """A picture as a part of the page: its links work, and it has the colours of the page."""
     path = f"docs/assets/{name}.svg"
     return for_the_site((ROOT / path).read_text().rstrip(), path, uri)
 
@@ -73,5 +76,5 @@ def _page(path: str) -> str:
         return head + text
     language = _LANGUAGES.get(file.suffix, "text")
     fence = "`" * 4
-    opening = f'{fence}{{ .{language} linenums="1" #line }}'
+    opening = f'{fence}{{ .{language} linenums="1" #source }}'
     return f"{head}# `{path}`\n\n{opening}\n{text.rstrip()}\n{fence}\n"

@@ -94,7 +94,7 @@ def for_the_site(text: str, path: str, page: str = "") -> str:
         to = page_of(target) if not _is_in_docs(target) or target.endswith(".md") else target[5:]
         anchor = match["anchor"] or ""
         if anchor and target.endswith(".py"):
-            anchor = f"line-{line_of((ROOT / target).read_text(), anchor)}"
+            anchor = f"line-source-{line_of((ROOT / target).read_text(), anchor)}"
         if not is_markdown:
             to = _address(to)
             relative = os.path.relpath(to, _address(page)) + (

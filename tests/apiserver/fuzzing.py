@@ -23,7 +23,8 @@ PATIENCE = 30.0
 
 REAL_SERVER_ERRORS = re.compile(
     "failed to create typed patch object|"
-    "resourceVersion should not be set on objects to be created|"
+    "resourceVersion should not be set on objects to be created|target.name: Required value|"
+    "target.kind: Unsupported value|"
     "strconv.ParseUint: parsing|"
     "does not contain declared merge key|unknown patch type|"
     "unknown \\$patch directive|is a list, not|can't merge lists whose items are of|"

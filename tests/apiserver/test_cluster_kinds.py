@@ -727,3 +727,33 @@ def test_the_bytes_of_a_secret_are_counted_without_base64(shared: Api) -> None:
     assert causes(shared, SECRETS, fits) == []
     too_long = {"stringData": {"a": "x" * (1024 * 1024 + 1)}}
     assert causes(shared, SECRETS, too_long) == [("data", "TooLong")]
+
+
+def test_a_name_that_is_no_hostname_is_warned_of(shared: Api) -> None:
+    containers = [{"name": "c", "image": "i"}]
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": containers}}
+    workload = {"selector": {"matchLabels": {"a": "b"}}, "template": template}
+    once = {"template": {"spec": {"containers": containers, "restartPolicy": "Never"}}}
+    for path, spec, use in (
+        (f"{CORE}/pods", {"containers": containers}, "the Pod's hostname"),
+        ("/apis/apps/v1/namespaces/default/deployments", workload, "Pod names and hostnames"),
+        ("/apis/batch/v1/namespaces/default/jobs", once, "Pod names and hostnames"),
+        (
+            "/apis/batch/v1/namespaces/default/cronjobs",
+            {"schedule": "* * * * *", "jobTemplate": {"spec": once}},
+            "Pod names and hostnames",
+        ),
+    ):
+        body = {"metadata": {"name": "a.b"}, "spec": spec}
+        answer = shared.call("POST", path, body, dryRun="All")
+        assert answer.status == 201, answer.body
+        assert f"metadata.name: this is used in {use}" in answer.warnings[0]
+        assert "[must not contain dots]" in answer.warnings[0]
+
+
+def test_a_service_with_external_addresses_has_a_policy_for_them(shared: Api) -> None:
+    spec = {"ports": [PORT], "externalIPs": ["1.2.3.4"]}
+    answer = shared.call("POST", SERVICES, named(spec=spec), dryRun="All")
+    assert answer.body["spec"]["externalTrafficPolicy"] == "Cluster"
+    refused = {"spec": {**spec, "externalTrafficPolicy": "X"}}
+    assert causes(shared, SERVICES, refused) == [("spec.externalTrafficPolicy", "NotSupported")]

@@ -140,12 +140,62 @@ def test_duplicates_and_fractions_of_bytes_are_warned_of() -> None:
     }
     assert [text.partition(": ")[0] for text in pod_warnings(spec, "spec")] == [
         "spec.hostAliases[1].ip",
-        "spec.imagePullSecrets[0]",
-        "spec.imagePullSecrets[2]",
+        "spec.imagePullSecrets[0].name",
+        "spec.imagePullSecrets[2].name",
         "spec.containers[0].env[1]",
         "spec.containers[1].resources.limits[memory]",
         "spec.containers[1].ports[0]",
         "spec.containers[1].ports[0]",
+    ]
+
+
+def test_a_variable_that_extends_an_earlier_one_does_not_hide_it() -> None:
+    def warned(**second: Any) -> bool:
+        env = [{"name": "A", "value": "1"}, {"name": "A", **second}]
+        return bool(pod_warnings({"containers": [{"env": env}]}, "spec"))
+
+    assert not warned(value="$(A)-x")
+    assert warned(value="$(A)")
+    assert warned(value="$(B)")
+    assert warned(valueFrom={"fieldRef": {"fieldPath": "spec.nodeName"}})
+
+
+def test_selectors_of_nothing_are_warned_of() -> None:
+    field = "DuringSchedulingIgnoredDuringExecution"
+    selects: dict[str, Any] = {"labelSelector": {}}
+    spec = {
+        "containers": [],
+        "topologySpreadConstraints": [selects, {}],
+        "affinity": {
+            "podAffinity": {f"required{field}": [{}, selects]},
+            "podAntiAffinity": {f"preferred{field}": [{"podAffinityTerm": {}}]},
+        },
+    }
+    problem = "labelSelector: a null labelSelector results in matching no pod"
+    assert pod_warnings(spec, "spec") == [
+        f"spec.topologySpreadConstraints[1].{problem}",
+        f"spec.affinity.podAffinity.required{field}[0].{problem}",
+        f"spec.affinity.podAntiAffinity.preferred{field}[0].podAffinityTerm.{problem}",
+    ]
+
+
+def test_files_of_a_volume_that_replace_each_other_are_warned_of() -> None:
+    items = [{"path": "a"}, {"path": "a/b"}, {"path": "c"}]
+    token = {"serviceAccountToken": {"path": "t"}}
+    request = {"spec": {"resources": {"requests": {"storage": "200m"}}}}
+    volumes = [
+        {"name": "v", "configMap": {"name": "m", "items": items}},
+        {"name": "w", "projected": {"sources": [token, token, {}]}},
+        {"name": "x", "gitRepo": {}},
+        {"name": "y", "ephemeral": {"volumeClaimTemplate": request}},
+    ]
+    assert pod_warnings({"containers": [], "volumes": volumes}, "spec") == [
+        "spec.volumes[2].gitRepo: deprecated in v1.11",
+        "spec.volumes[3].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: "
+        'fractional byte value "200m" is invalid, must be an integer',
+        'volume "v" (ConfigMap "m"): overlapping paths: "a/b" with "a"',
+        'volume "w" (Projected ServiceAccountToken): overlapping paths: "t" with "t"',
+        'volume "w" (Projected) has no sources provided',
     ]
 
 

@@ -178,3 +178,57 @@ def test_a_standby_says_that_it_waits(kube_client: Client) -> None:
 def test_the_debug_page_needs_an_address(kube_client: Client) -> None:
     with pytest.raises(ValueError, match="needs the address of the metrics server"):
         ControlLoop(kube_client, "test", debug=True)
+
+
+def test_processes_share_the_keys(kube_client: Client) -> None:
+    maps = kube_client.resource(ConfigMap).namespace("default")
+    names = [f"m{number}" for number in range(20)]
+    for name in names:
+        maps.create(config_map(name))
+    synced: SimpleQueue[tuple[str, str]] = SimpleQueue()
+    loops = {}
+    for me in ("one", "two"):
+        loops[me] = ControlLoop(kube_client, me, lease="default/l", shards=8, timing=QUICK)
+        loops[me].watch(ConfigMap)
+
+    def sync_as(me: str) -> Callable[[ObjectName], None]:
+        return lambda name: synced.put((me, name.name))
+
+    def read_until(condition: Callable[[dict[str, str]], bool]) -> dict[str, str]:
+        """Read who synced each object last, until that is as it should be."""
+        last: dict[str, str] = {}
+        while not condition(last):
+            me, name = synced.get(timeout=30)
+            if name in names:
+                last[name] = me
+        return last
+
+    with running(loops["one"], sync_as("one")):
+        read_until(lambda last: last.keys() == set(names))
+        with running(loops["two"], sync_as("two")):
+            ours = loops["two"].ownership
+            assert ours is not None
+            moved = read_until(lambda last: "two" in last.values())
+            assert all(
+                ours.owns(ObjectName("default", n)) for n, me in moved.items() if me == "two"
+            )
+        # The second has left: the first works on everything again.
+        maps.create(config_map("last"))
+        names.append("last")
+        assert set(read_until(lambda last: "last" in last).values()) == {"one"}
+
+
+def test_an_event_of_a_shard_of_others_is_not_queued(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test", lease="default/l", shards=8)
+    loop.watch(ConfigMap)
+    with loop.factory:
+        kube_client.resource(ConfigMap).namespace("default").create(config_map("a"))
+        loop.factory.start(threading.Event())
+        assert loop.factory.wait_for_cache_sync(threading.Event())
+    assert len(loop.queue) == 0
+    loop.queue.shut_down()
+
+
+def test_shards_need_a_lease(kube_client: Client) -> None:
+    with pytest.raises(ValueError, match="shards need a lease"):
+        ControlLoop(kube_client, "test", shards=8)

@@ -11,12 +11,13 @@ import pytest
 
 from clientgo.client import Client
 from clientgo.codegen.crd import definitions_of
-from clientgo.operator import LeaderElection, Manager
+from clientgo.operator import Context, LeaderElection, Manager, Result, controller
 from clientgo.rest import RestConfig
 from clientgo.testing.perturb import PERTURBATIONS, Report, perturb
 from examples.cronjob.api import CronJob
 from examples.cronjob.demo import sample
 from examples.cronjob.reconciler import CronJobReconciler
+from examples.field_changes import Database as UpgradedDatabase
 from examples.foo_operator.reconciler import FooReconciler
 from examples.schema_poller import Database, Schema, new_manager
 from examples.webpage import WebPage, WebPageReconciler
@@ -152,3 +153,37 @@ def test_the_schema_poller_keeps_the_database_in_step(tmp_path: Path) -> None:
         changes=[lambda client: client.resource(Schema).namespace("default").delete("shop")],
         perturbations=["crash-before", "crash-after"],
     )
+
+
+def test_no_restart_loses_or_repeats_an_upgrade() -> None:
+    """The reaction to a changed field and the note of it are one write: both happen, or none."""
+
+    @controller(UpgradedDatabase, changes=["spec.version"], name="database")
+    class Upgrades:
+        def reconcile(self, ctx: Context[UpgradedDatabase], database: UpgradedDatabase) -> Result:
+            if ctx.changes.changed("spec.version"):
+                upgrade = f"{ctx.changes.old('spec.version')} to {database.spec.version}"
+                database.status.upgrades = [*database.status.upgrades, upgrade]
+            return Result.status(database)
+
+    database = {
+        "apiVersion": "example.com/v1",
+        "kind": "Database",
+        "metadata": {"name": "orders", "namespace": "default"},
+        "spec": {"version": 1},
+    }
+
+    def ask_for_another(client: Client) -> None:
+        databases = client.resource(UpgradedDatabase).namespace("default")
+        databases.patch("orders", {"spec": {"version": 2}})
+
+    report = disturbed(
+        operator(Upgrades()),
+        [*definitions_of([UpgradedDatabase]), database],
+        changes=[ask_for_another],
+        # An object that was deleted and created again is new, and needs no upgrade.
+        perturbations=["crash-before", "crash-after", "lost-answer"],
+    )
+
+    assert len(report.writes) == 2
+    assert reached(report) == {"crash-before", "crash-after", "lost-answer"}

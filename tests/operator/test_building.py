@@ -56,8 +56,8 @@ class WithNeither:
     def cleanup(self, ctx: Context[Any], obj: Any) -> None: ...
 
 
-class Async:
-    async def reconcile(self, ctx: Context[Any], obj: Any) -> None: ...
+class Async(Recording):
+    async def setup(self, manager: Any) -> None: ...
 
 
 class TooFew:

@@ -324,7 +324,11 @@ def test_a_name_that_is_too_long_for_the_annotation_is_refused(world: World) -> 
         compare(world, Comparing(), name="x" * 60)
 
 
-def test_who_compares_nothing_imports_nothing() -> None:
-    code = "import sys, clientgo.operator; print('clientgo.operator.changes' in sys.modules)"
+def test_who_compares_and_asks_nothing_imports_nothing_for_it() -> None:
+    code = "import sys, clientgo.operator, clientgo.workqueue; print(*sys.modules, sep='\\n')"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
+    loaded = set(done.stdout.split())
+    assert "clientgo.operator.controller.controller" in loaded
+    unused = ("clientgo.operator.changes", "clientgo.debug", "clientgo.operator.manager.debugging")
+    explanations = {module for module in loaded if module.endswith(".explanation")}
+    assert explanations | (loaded & set(unused)) == set()

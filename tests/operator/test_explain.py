@@ -202,6 +202,17 @@ def test_a_predicate_that_stops_the_object_is_named(world: World) -> None:
     assert len(found) == 2  # one that raises lets events pass
 
 
+def test_an_idle_object_shows_what_updates_have_to_pass(world: World) -> None:
+    world.create(gadget())
+    recording = Recording()
+    builder = world.manager.controller(Gadget).with_predicate(data_changed("spec", "size"))
+    controller = builder.build(recording)
+    with at_rest_after(world, recording):
+        world.wait_for_timer()
+        filters = reason(controller, A, "filters")
+        assert filters == "an event runs it only if it passes data_changed('spec', 'size')"
+
+
 def test_predicates_say_what_they_are() -> None:
     assert repr(~generation_or_finalizers_changed) == "~(generation_changed | finalizers_changed)"
     assert repr(labels_changed & annotations_changed("a")) == (

@@ -103,6 +103,23 @@ def test_a_claim_may_wait_for_its_first_pod(cluster: StillCluster) -> None:
     assert cluster.get(type(pod()), "user").status.phase == "Running"
 
 
+def test_a_volume_without_a_claim_can_be_deleted(cluster: StillCluster) -> None:
+    plain = {
+        "metadata": {"name": "free"},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOnce"],
+            "hostPath": {"path": "/x"},
+            "storageClassName": "free",
+        },
+    }
+    cluster.create(made(PersistentVolume, plain))
+    assert cluster.get(PersistentVolume, "free").metadata.finalizers
+
+    cluster.delete(PersistentVolume, "free")
+    assert cluster.all(PersistentVolume) == []
+
+
 def test_nodes_renew_their_leases_and_nothing_else(cluster: StillCluster) -> None:
     def renewed() -> list[str | None]:
         return [lease.spec.renew_time for lease in cluster.all(Lease)]

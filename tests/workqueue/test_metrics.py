@@ -210,7 +210,7 @@ def test_instruments_are_called_with_the_queue_locked() -> None:
     seen = []
 
     def inc(_amount: float = 1.0) -> None:
-        seen.append(rig.queue._mutex.locked())
+        seen.append(rig.queue._lock.locked())
 
     rig.metrics[names.WORKQUEUE_ADDS].inc = inc  # type: ignore[method-assign]
 

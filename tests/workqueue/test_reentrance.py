@@ -156,9 +156,9 @@ def test_an_add_while_the_lock_is_taken_does_not_block_and_wakes_a_getter() -> N
 
 def test_what_was_added_while_the_lock_was_taken_comes_out_after_a_shutdown() -> None:
     queue: Queue[str] = Queue()
-    queue._mutex.acquire()
+    queue._lock.acquire()
     queue.add("a")
-    queue._mutex.release()
+    queue._lock.release()
 
     queue.shut_down()
     queue.add("late")
@@ -170,9 +170,9 @@ def test_what_was_added_while_the_lock_was_taken_comes_out_after_a_shutdown() ->
 
 def test_what_was_added_while_the_lock_was_taken_keeps_its_place() -> None:
     queue: Queue[str] = Queue()
-    queue._mutex.acquire()
+    queue._lock.acquire()
     queue.add("a")
-    queue._mutex.release()
+    queue._lock.release()
     queue.add("b")
 
     assert all_of(queue) == ["a", "b"]

@@ -54,9 +54,10 @@ from clientgo.apiserver.kinds.pods import PodStrategy
 from clientgo.apiserver.kinds.rbac import RoleBindingStrategy, RoleStrategy
 from clientgo.apiserver.kinds.storage.volumes import ClaimStrategy, VolumeStrategy
 from clientgo.apiserver.kinds.workloads import (
+    CronJobStrategy,
     DaemonSetStrategy,
+    DeploymentStrategy,
     ReplicaSetStrategy,
-    ScaledStrategy,
     StatefulSetStrategy,
 )
 from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
@@ -86,9 +87,10 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     (_ADMISSION, "ValidatingWebhookConfiguration"): WebhookConfigurationStrategy,
     ("apiextensions.k8s.io", "CustomResourceDefinition"): CrdStrategy,
     ("apps", "DaemonSet"): DaemonSetStrategy,
-    ("apps", "Deployment"): ScaledStrategy,
+    ("apps", "Deployment"): DeploymentStrategy,
     ("apps", "ReplicaSet"): ReplicaSetStrategy,
     ("apps", "StatefulSet"): StatefulSetStrategy,
+    ("batch", "CronJob"): CronJobStrategy,
     ("batch", "Job"): JobStrategy,
     ("certificates.k8s.io", "CertificateSigningRequest"): CertificateRequestStrategy,
     ("coordination.k8s.io", "Lease"): LeaseStrategy,

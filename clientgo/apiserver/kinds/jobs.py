@@ -5,8 +5,8 @@ Upstream: ``pkg/registry/batch/job/strategy.go`` and ``pkg/apis/batch/validation
 
 from __future__ import annotations
 
-from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, text_fields
-from clientgo.apiserver.kinds.pod_warnings import pod_warnings
+from clientgo.apiserver.kinds.builtin_strategies import text_fields
+from clientgo.apiserver.kinds.workloads import TemplateStrategy
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import SelectorError, selector_from_object
@@ -17,9 +17,10 @@ _UID_LABELS = (_LEGACY_UID, "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 
 
-class JobStrategy(StatusStrategy):
+class JobStrategy(TemplateStrategy):
     """Jobs. Their pods are labelled with the name and uid of the job, unless told otherwise."""
 
+    names_hosts = True
     selectable_fields = text_fields("status.successful")
     orphan_warning = (
         "child pods are preserved by default when jobs are deleted; set "
@@ -50,12 +51,6 @@ class JobStrategy(StatusStrategy):
         """Return the errors of an update: as upstream, the spec is checked twice."""
         errors = self.validate(new) + self.table.validate(new, old) + _selector_errors(new["spec"])
         return errors + _immutable_errors(new, old)
-
-    def warnings(self, new: Object, old: Object | None) -> list[str]:
-        """Return what is accepted and probably wrong in the template of the pods."""
-        if old is not None and new["spec"]["template"] == old["spec"]["template"]:
-            return []
-        return pod_warnings(new["spec"]["template"].get("spec", {}), "spec.template.spec")
 
 
 def _generate_selector(obj: Object) -> None:

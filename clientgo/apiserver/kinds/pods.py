@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take, text_fields
-from clientgo.apiserver.kinds.pod_warnings import pod_warnings
+from clientgo.apiserver.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import label_key_problems
@@ -156,7 +156,9 @@ class PodStrategy(StatusStrategy):
 
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Return what is accepted and probably wrong."""
-        return pod_warnings(new["spec"], "spec") if old is None else []
+        if old is not None:
+            return []
+        return name_warnings(new, "the Pod's hostname") + pod_warnings(new["spec"], "spec")
 
 
 _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")

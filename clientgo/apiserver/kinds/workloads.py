@@ -5,8 +5,10 @@ Upstream: ``pkg/registry/{apps,batch}``.
 
 from __future__ import annotations
 
+from typing import Any
+
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, text_fields
-from clientgo.apiserver.kinds.pod_warnings import pod_warnings
+from clientgo.apiserver.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
 
@@ -14,12 +16,32 @@ from clientgo.apiserver.storage.storage import Object
 class TemplateStrategy(StatusStrategy):
     """Workloads with a template of pods."""
 
+    template_path: tuple[str, ...] = ("spec", "template")
+    names_hosts = False
+    """The names of pods, which are their hostnames, begin with the name of the object."""
+
     def warnings(self, new: Object, old: Object | None) -> list[str]:
-        """Return what is accepted and probably wrong in the template of the pods."""
-        template = new["spec"].get("template")
-        if not template or (old is not None and template == old["spec"].get("template")):
-            return []
-        return pod_warnings(template.get("spec", {}), "spec.template.spec")
+        """Return what is accepted and probably wrong in the name and the template of the pods."""
+        names = old is None and self.names_hosts
+        warnings = name_warnings(new, "Pod names and hostnames") if names else []
+        template = self._template(new)
+        if not template or (old is not None and template == self._template(old)):
+            return warnings
+        path = ".".join((*self.template_path, "spec"))
+        return warnings + pod_warnings(template.get("spec", {}), path)
+
+    def _template(self, obj: Object) -> Any:
+        template: Any = obj
+        for name in self.template_path:
+            template = template.get(name) or {}
+        return template
+
+
+class CronJobStrategy(TemplateStrategy):
+    """Cron jobs."""
+
+    template_path = ("spec", "jobTemplate", "spec", "template")
+    names_hosts = True
 
 
 class ScaledStrategy(TemplateStrategy):
@@ -30,6 +52,12 @@ class ScaledStrategy(TemplateStrategy):
         status_replicas=("status", "replicas"),
         selector=("spec", "selector"),
     )
+
+
+class DeploymentStrategy(ScaledStrategy):
+    """Deployments."""
+
+    names_hosts = True
 
 
 class StatefulSetStrategy(ScaledStrategy):
@@ -43,6 +71,7 @@ class StatefulSetStrategy(ScaledStrategy):
 class ReplicaSetStrategy(ScaledStrategy):
     """Replica sets and replication controllers."""
 
+    names_hosts = True
     selectable_fields = text_fields("status.replicas")
 
 

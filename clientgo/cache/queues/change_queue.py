@@ -304,11 +304,13 @@ class ChangeQueue:
 
     def _append_noted_locked(self, changes: list[KeyedDelta]) -> None:
         """Append changes, and note those that are not dropped."""
+        kept = []
         for change in changes:
             key, delta = change
             if not self._pending.drops(delta.type, key):
                 self._pending.append([change])
-                self._note_locked([change])
+                kept.append(change)
+        self._note_locked(kept)
 
     def _note_locked(self, changes: list[KeyedDelta]) -> None:
         if self._gate.trace is not None and changes:

@@ -13,7 +13,7 @@ from clientgo.trace import Described
 def appended(changes: Iterable[tuple[str, Delta]]) -> Iterator[Described]:
     """Changes were added to the queue."""
     for key, delta in changes:
-        details: dict[str, Any] = {"delta": delta.type.value}
+        details: dict[str, Any] = {"delta": delta.type}
         if isinstance(delta.object, DeletedFinalStateUnknown):
             details["tombstone"] = True
         yield "fifo.append", key or None, versioned(delta.object), details
@@ -23,7 +23,7 @@ def popped(batch: Sequence[Deltas], key_of: Callable[[Deltas], str]) -> Iterator
     """The consumer took the changes of several keys."""
     for deltas in batch:
         key = None if deltas[0].type in WHOLE_STORE_TYPES else key_of(deltas)
-        types = [delta.type.value for delta in deltas]
+        types = [delta.type for delta in deltas]
         yield "fifo.pop", key, versioned(deltas[-1].object), {"deltas": types}
 
 

@@ -47,9 +47,12 @@ class Field:
     parts: tuple[str, ...]
     by_digest: bool
 
-    def of(self, obj: Any) -> Any:
-        """Return what is kept of the field: its value, None if it is absent, or its digest."""
-        value = field_at(obj, self.parts)
+    def of(self, plain: Mapping[str, Any]) -> Any:
+        """Return what is kept of the field: its value, None if it is absent, or its digest.
+
+        ``plain`` is the object as JSON: to make that is what a comparison costs.
+        """
+        value = field_at(plain, self.parts)
         if not self.by_digest or value is None:
             return value
         text = msgspec.json.encode(value, order="deterministic")
@@ -88,21 +91,24 @@ class Changes:
     once, and several changes between two runs are one. For the thread of one run.
     """
 
-    __slots__ = ("_before", "_fields", "first", "kept", "now", "read", "resumed")
+    __slots__ = ("_before", "_fields", "first", "kept", "notes", "now", "resumed", "uid")
 
     def __init__(
         self,
         fields: Mapping[str, Field],
-        read: Any,
+        now: Mapping[str, Any],
         before: Mapping[str, Any] | None,
         *,
         resumed: bool,
+        uid: str = "",
+        notes: Mapping[str, str] | None = None,
     ) -> None:
         self._fields = fields
-        self.read = read
-        """The object as the run was given it; shared and read-only."""
-        self.now = {path: field.of(read) for path, field in fields.items()}
+        self.now = now
         """What a success keeps of each field."""
+        self.uid = uid
+        self.notes = notes or {}
+        """What is kept already, of other controllers too."""
         self._before = before
         self.first = before is None
         """True if no run for this object has succeeded yet, in any process."""

@@ -8,12 +8,11 @@ was copied or restored under another uid is new.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from clientgo.meta import APIResource, NotFoundError, metadata_of
+from clientgo.meta import APIResource, NotFoundError, metadata_of, to_plain
 from clientgo.operator.changes.changes import Changes, Field
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.client.live_client import LiveClient
@@ -62,17 +61,24 @@ class StateKeeper:
 
     def compare(self, obj: Any, *, resumed: bool) -> Changes:
         """Return what has changed in an object since its note."""
-        note = self._noted(obj)
-        known = note is not None and note.uid == metadata_of(obj).uid
-        before = note.fields if known and note is not None else None
-        return Changes(self._fields, obj, before, resumed=resumed)
+        plain, uid = to_plain(obj), metadata_of(obj).uid
+        notes = field_at(plain, self._path) or {}
+        note = _decoded(notes.get(self._key))
+        return Changes(
+            self._fields,
+            {path: field.of(plain) for path, field in self._fields.items()},
+            note.fields if note is not None and note.uid == uid else None,
+            resumed=resumed,
+            uid=uid,
+            notes=notes,
+        )
 
     def put(self, changes: Changes, obj: Any) -> None:
         """Put the note of a run into an object about to be written.
 
         Notes of other controllers stay.
         """
-        before: Mapping[str, str] = field_at(changes.read, self._path) or {}
+        before = changes.notes
         text = before.get(self._key) if changes.kept else _text(changes)
         notes = {} if text is None else {self._key: text}
         if self.in_status:
@@ -89,8 +95,9 @@ class StateKeeper:
         that is gone needs no note.
         """
         text = _text(changes)
-        there = field_at(current, self._path) or {}
-        if self.in_status or changes.kept or there.get(self._key) == text:
+        if self.in_status or changes.kept or changes.notes.get(self._key) == text:
+            return current
+        if (field_at(current, self._path) or {}).get(self._key) == text:
             return current
         try:
             return client.patch(current, {"metadata": {"annotations": {self._key: text}}})
@@ -110,14 +117,14 @@ class StateKeeper:
 
         return UpdatePredicate(passes, "not only the note of ctx.changes")
 
-    def _noted(self, obj: Any) -> _Note | None:
-        text = (field_at(obj, self._path) or {}).get(self._key)
-        try:
-            return None if text is None else msgspec.json.decode(text, type=_Note)
-        except (msgspec.DecodeError, TypeError):
-            return None  # edited by hand: as if it were new
+
+def _decoded(text: Any) -> _Note | None:
+    try:
+        return None if text is None else msgspec.json.decode(text, type=_Note)
+    except (msgspec.DecodeError, TypeError):
+        return None  # edited by hand: as if it were new
 
 
 def _text(changes: Changes) -> str:
-    note = _Note(metadata_of(changes.read).uid, changes.now)
+    note = _Note(changes.uid, dict(changes.now))
     return msgspec.json.encode(note, order="deterministic").decode()

@@ -36,6 +36,7 @@ from clientgo.operator.runs import (
 from clientgo.operator.runs.run_fields import current_run
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import StatusNotes
+from clientgo.wait import StopEvent
 
 if TYPE_CHECKING:
     from clientgo.operator.changes import StateKeeper
@@ -48,6 +49,9 @@ WAKE_DELAY: Final = 1.0
 to take in what has changed."""
 
 _TIMEOUTS_UNTIL_STUCK: Final = 10
+
+ASYNC_THREADS: Final = 4
+"""Threads that begin the runs of a controller with coroutines; few of them send a request."""
 
 _log = logging.getLogger("clientgo.operator.controller")
 
@@ -89,7 +93,9 @@ class Controller(Generic[P]):
         client = services.client.as_manager(self.name).written_by(current_run)
         namespaces = _namespaces_of(self.primary, config, services.namespaces)
         self._sources = ControllerSources(config, declaration, services, client, namespaces)
-        stopping = threading.Event()
+        stopping = StopEvent()
+        if shape.is_async:
+            services.event_loop()  # it is made now, and not by the first run
         self._timers = Timers(f"{self.name}-timers", services.clock)
         keeper = _keeper_of(declaration, shape, config.name, self.primary)
         finalizer = None if shape.cleanup is None else _finalizer_of(self.primary, config)
@@ -101,6 +107,7 @@ class Controller(Generic[P]):
             clock=services.clock,
             values=services.values,
             secondaries=self._sources.secondaries,
+            event_loop=services.event_loop,
             config=config,
             shape=shape,
             finalizer=finalizer,
@@ -116,7 +123,12 @@ class Controller(Generic[P]):
             keeper=keeper,
             metrics=self.metrics,
             deadlines=RunDeadlines(
-                self.name, config.reconcile_timeout, stopping, self._timers, services.clock
+                self.name,
+                config.reconcile_timeout,
+                stopping,
+                self._timers,
+                services.clock,
+                until_deleted=config.cancel_on_deletion,
             ),
             stopping=stopping,
         )
@@ -140,6 +152,7 @@ class Controller(Generic[P]):
             self._timers,
             finalizers=bool(self.parts.finalizers),
             wakes=None if keeper is None else keeper.wakes(),
+            deleting=self.parts.deadlines.deleted,
         )
         self._namespace_changes = NamespaceChanges(self.parts, self.queue, self._sources)
         self.primary_cache.on_recovery(lambda: self.queue.wake_failed(WAKE_DELAY))
@@ -224,7 +237,8 @@ class Controller(Generic[P]):
     def start_workers(self) -> None:
         count = self.config.workers
         self.metrics.workers(count)
-        self.queue.start(count)
+        threads = min(count, ASYNC_THREADS) if self.parts.shape.is_async else None
+        self.queue.start(count, threads=threads)
         _log.info("%s: started %d worker%s", self.name, count, "s" * (count > 1))
 
     def begin_stop(self) -> None:

@@ -8,7 +8,8 @@
 
 Promises this order: an invalid object can be deleted, and ``reconcile`` gets only objects that are
 valid, initialised and not being deleted. A pass that wrote the finalizer or an initialisation ends
-there and another follows immediately.
+there and another follows immediately. A pass is a generator: while a coroutine of the reconciler
+runs, it waits and has no thread.
 
 Source: controller-runtime and Java Operator SDK (ReconciliationDispatcher), Red Hat's operator best
 practices.
@@ -17,6 +18,7 @@ practices.
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import Any, Final
 
 from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
@@ -30,6 +32,7 @@ from clientgo.operator.client.object_writes import (
 from clientgo.operator.context import Context
 from clientgo.operator.controller.failures import STATUS_RETRY, Failures, InvalidObjectError
 from clientgo.operator.controller.parts import ControllerParts
+from clientgo.operator.controller.suspended_run import SuspendedRun
 from clientgo.operator.errors import (
     CancelledError,
     FinalizerErrors,
@@ -40,6 +43,7 @@ from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.result import Result, Write
 from clientgo.operator.runs import Run
 from clientgo.operator.runs.run_fields import RunFields, enter, leave
+from clientgo.operator.runs.steps import LATER, Steps, result_of
 from clientgo.rest import TransportError
 
 _log = logging.getLogger("clientgo.operator.reconcile")
@@ -60,46 +64,78 @@ class Cycle:
         self._metrics = parts.metrics
         self._failures = Failures(parts)
 
-    def __call__(self, run: Run) -> None:
-        """Run once; raises only what must stop the controller."""
+    def __call__(self, run: Run) -> object:
+        """Run once; raises only what must stop the controller.
+
+        Return ``LATER`` if the run goes on elsewhere, after a coroutine.
+        """
         parts, started = self._parts, self._clock.monotonic()
         cancelled, deadline = parts.deadlines.begin(run, started)
         ctx: Context[Any] = Context(parts, run, cancelled=cancelled, deadline=deadline)
         log = RunFields(parts.controller, parts.primary, run.key, lambda: ctx.reconcile_id)
         token = enter(log)
-        ended = "error"
+        ended, later = "error", False
         self._metrics.run_began(run.key)
+        steps = self._pass(ctx, run, log)
         try:
-            ended = self._pass(ctx, run, log)
+            coroutine = next(steps)
+            suspended = SuspendedRun(
+                f"{parts.controller} {run.key}",
+                steps,
+                parts.event_loop if self._shape.is_async else self._refuse_coroutine,
+                cancelled,
+                parts.stopping,
+                log,
+                partial(self._over, run, started),
+            )
+            suspended.wait_for(coroutine)
+            later = True
+        except StopIteration as stop:
+            ended = stop.value
         finally:
             leave(token)
-            now = self._clock.monotonic()
-            parts.deadlines.end(run)
-            self._metrics.run_ended(run.key, ended, now - started)
+            if not later:
+                self._ended(run, started, ended)
+        return LATER if later else None
 
-    def _pass(self, ctx: Context[Any], run: Run, log: RunFields) -> str:
+    def _over(self, run: Run, started: float, ended: str, failure: BaseException | None) -> None:
+        self._ended(run, started, ended)
+        run.over(failure)
+
+    def _ended(self, run: Run, started: float, ended: str) -> None:
+        self._parts.deadlines.end(run)
+        self._metrics.run_ended(run.key, ended, self._clock.monotonic() - started)
+
+    def _refuse_coroutine(self) -> Any:
+        raise TerminalError(
+            f"{self._parts.controller}: a method of the reconciler returned a coroutine; declare "
+            "it with async def, so that this is known at the start"
+        )
+
+    def _pass(self, ctx: Context[Any], run: Run, log: RunFields) -> Steps[str]:
         """Return how the run ended, in the words of the metrics."""
         if self._shape.reconcile_key is not None:
-            return self._by_key(ctx, run)
+            return (yield from self._by_key(ctx, run))
         shared = self._parts.cache.get(run.key)
         if shared is None:
-            return self._deleted(ctx, run, log)
+            return (yield from self._deleted(ctx, run, log))
         obj = shared if self._parts.cache.shares else deep_copy(shared)
         ctx.obj = log.obj = obj
         self._identify(ctx, run, shared)
         deleting = bool(metadata_of(shared).deletion_timestamp)
         try:
             if deleting:
-                result = self._clean_up(ctx, run, shared, obj)
+                self._parts.deadlines.cleans_up(run)
+                result = yield from self._clean_up(ctx, run, shared, obj)
             else:
-                result = self._reconcile(ctx, run, shared, obj)
+                result = yield from self._reconcile(ctx, run, shared, obj)
             self._check_deadline(ctx)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
-            self._failures.deal_with(ctx, run, error, shared, obj, deleting=deleting)
+            yield from self._failures.deal_with(ctx, run, error, shared, obj, deleting=deleting)
             return "error"
         return "success" if result is None else _succeeded(run, result)
 
-    def _deleted(self, ctx: Context[Any], run: Run, log: RunFields) -> str:
+    def _deleted(self, ctx: Context[Any], run: Run, log: RunFields) -> Steps[str]:
         """Run a controller with ``on_deleted`` once more, with the last state of the object."""
         last = run.last_known
         if last is None:
@@ -110,17 +146,18 @@ class Cycle:
         ctx.deleted = True
         try:
             assert self._shape.reconcile is not None
-            result = self._checked(ctx, self._shape.reconcile(ctx, ctx.obj))
+            returned = yield from result_of(self._shape.reconcile(ctx, ctx.obj))
+            result = self._checked(ctx, returned)
             self._check_deadline(ctx)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
-            self._failures.deal_with(ctx, run, error, None, ctx.obj)
+            yield from self._failures.deal_with(ctx, run, error, None, ctx.obj)
             return "error"
         if result.delay is None:
             run.gone()
             return "success"
         return _succeeded(run, result)
 
-    def _by_key(self, ctx: Context[Any], run: Run) -> str:
+    def _by_key(self, ctx: Context[Any], run: Run) -> Steps[str]:
         assert self._shape.reconcile_key is not None
         shared = self._parts.cache.get(run.key)
         ctx.obj = shared
@@ -129,12 +166,13 @@ class Cycle:
         else:
             self._identify(ctx, run, shared)
         try:
-            result = self._checked(ctx, self._shape.reconcile_key(ctx, run.key))
+            returned = yield from result_of(self._shape.reconcile_key(ctx, run.key))
+            result = self._checked(ctx, returned)
             if shared is not None:
                 self._write(ctx, run, shared, result)
             self._check_deadline(ctx)
         except Exception as error:  # noqa: BLE001 - whatever it is, the run has failed
-            self._failures.deal_with(ctx, run, error, shared, shared)
+            yield from self._failures.deal_with(ctx, run, error, shared, shared)
             return "error"
         if shared is None and result.delay is None:
             run.gone()
@@ -150,7 +188,9 @@ class Cycle:
 
     # The object lives
 
-    def _reconcile(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Result | None:
+    def _reconcile(
+        self, ctx: Context[Any], run: Run, shared: Any, obj: Any
+    ) -> Steps[Result | None]:
         """What the run ends in; None if the pass is over and another follows."""
         parts = self._parts
         missing = [name for name in parts.finalizers if not has_finalizer(shared, name)]
@@ -162,7 +202,8 @@ class Cycle:
         if self._initialised(run, shared, obj):
             return None
         assert self._shape.reconcile is not None
-        result = self._checked(ctx, self._shape.reconcile(ctx, obj))
+        returned = yield from result_of(self._shape.reconcile(ctx, obj))
+        result = self._checked(ctx, returned)
         self._write(ctx, run, shared, result)
         return result
 
@@ -234,7 +275,7 @@ class Cycle:
 
     # The object is being deleted
 
-    def _clean_up(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Result | None:
+    def _clean_up(self, ctx: Context[Any], run: Run, shared: Any, obj: Any) -> Steps[Result | None]:
         """What the run ends in; None if nothing is left to do."""
         parts = self._parts
         ours = [name for name in parts.finalizers if has_finalizer(shared, name)]
@@ -246,7 +287,8 @@ class Cycle:
         errors: dict[str, Exception] = {}
         for finalizer in ours:
             try:
-                result = self._checked_clean_up(ctx, parts.clean_up(finalizer, ctx, obj))
+                returned = yield from result_of(parts.clean_up(finalizer, ctx, obj))
+                result = self._checked_clean_up(ctx, returned)
             except Exception as error:  # noqa: BLE001 - the other finalizers are none the worse
                 errors[finalizer] = error
                 continue

@@ -126,7 +126,8 @@ class ControllerConfig:
     ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
     the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see that
     module. ``max_interval``: every object runs at least this often, None for never.
-    ``reconcile_timeout``: a run that takes longer has failed. ``recover`` False: an exception stops
+    ``reconcile_timeout``: a run that takes longer has failed; ``cancel_on_deletion``: the deletion
+    of its object ends a run too, and the clean-up follows. ``recover`` False: an exception stops
     the manager. ``needs_leadership``: runs in one process only; ``warmup``: but its caches are
     filled before. ``reporter`` reports to users how runs end, None: nothing does. ``extra`` is for
     retry policies that are built from settings.
@@ -145,6 +146,7 @@ class ControllerConfig:
     rate_limit: RateLimit | None = None
     max_interval: float | None = TEN_HOURS
     reconcile_timeout: float | None = None
+    cancel_on_deletion: bool = False
     recover: bool = True
     needs_leadership: bool = True
     warmup: bool = True
@@ -193,6 +195,7 @@ class ControllerSettings(TypedDict, total=False):
     rate_limit: RateLimit | None
     max_interval: Duration | None
     reconcile_timeout: Duration | None
+    cancel_on_deletion: bool
     recover: bool
     needs_leadership: bool
     warmup: bool

@@ -173,15 +173,24 @@ class EventRouter:
 
 class PrimaryRouter(EventRouter):
     """The sink of the primaries themselves: what is gone is forgotten, unless the controller
-    reconciles by key (``by_key``) or wants its last state (``on_deleted``).
+    reconciles by key (``by_key``) or wants its last state (``on_deleted``). ``deleting`` is called
+    for what is being deleted, or gone.
 
     A reconciler that wakes itself by its writes is slowed down and reported.
     """
 
     def __init__(
-        self, routing: Routing, source: str, *, by_key: bool, on_deleted: bool, **options: Any
+        self,
+        routing: Routing,
+        source: str,
+        *,
+        by_key: bool,
+        on_deleted: bool,
+        deleting: Callable[[ObjectName], object],
+        **options: Any,
     ) -> None:
         super().__init__(routing, source, **options)
+        self._deleting = deleting
         self._by_key = by_key
         self._on_deleted = on_deleted
 
@@ -192,6 +201,9 @@ class PrimaryRouter(EventRouter):
             self._queue.deleted(ObjectName.of(event.obj), event.obj)
         else:
             self._queue.forget(ObjectName.of(event.obj))
+        if isinstance(event, DeleteEvent) or metadata_of(event.obj).deletion_timestamp:
+            # After the trigger, so that one run follows the one which this ends.
+            self._deleting(ObjectName.of(event.obj))
 
     def _echoed(self, key: ObjectName, event: ChangeEvent) -> None:
         runs, wait = self._queue.wrote_itself(key, metadata_of(event.obj).resource_version)

@@ -16,7 +16,9 @@ from clientgo.meta import ObjectName, metadata_of
 from clientgo.operator.cache.scope import EVERYWHERE
 from clientgo.operator.controller.parts import ControllerParts
 from clientgo.operator.controller.sources import ControllerSources
-from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT, RunExplanation, TimerKind
+from clientgo.operator.predicates import DEFAULT_FILTER
+from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT, TimerKind
+from clientgo.operator.runs.explanation import RunExplanation
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ class Explanation:
     Codes: ``not-synced``, ``kind``, ``namespace``, ``unknown``, ``narrowed``, ``not-leader``,
     ``not-started``, ``paused``, ``running``, ``ready``, ``debounce``, ``rate-limit``, ``failures``,
     ``self-wakes``, ``retry``, ``asked``, ``requeue``, ``safety``, ``exhausted``, ``error``,
-    ``predicate``, ``generation``, ``deleting``, ``idle``.
+    ``predicate``, ``filters``, ``generation``, ``deleting``, ``idle``, ``pending``.
     """
 
     controller: str
@@ -140,19 +142,22 @@ def _of_object(
     parts: ControllerParts, sources: ControllerSources, obj: Any, queue: RunExplanation
 ) -> Iterator[Reason]:
     metadata, config = metadata_of(obj), parts.config
-    for name in sources.stopped_by(obj):
+    stopped_by = sources.stopped_by(obj)
+    for name in stopped_by:
         yield Reason("predicate", f"its events are stopped by a predicate: {name}")
     if metadata.deletion_timestamp:
         left = ", ".join(metadata.finalizers) or "none"
         ours = any(name in metadata.finalizers for name in parts.finalizers)
         whose = "" if ours else "; none is of this controller"
         yield Reason("deleting", f"it is being deleted; its finalizers: {left}{whose}")
-    if queue.running is not None or queue.pending or queue.last_error is not None:
+    if stopped_by or queue.running is not None or queue.pending or queue.last_error is not None:
         return
     if queue.known:
         yield Reason("idle", "its last run succeeded, and nothing has asked for another")
     else:
         yield Reason("idle", "nothing has asked for a run")
+    if filters := [name for name in sources.predicates() if name != DEFAULT_FILTER]:
+        yield Reason("filters", f"an event runs it only if it passes {' and '.join(filters)}")
     if metadata.generation and config.default_filter and config.generation_aware:
         what = "changes of status, labels and annotations"
         yield Reason("generation", f"{what} do not run it: they leave its generation as it is")

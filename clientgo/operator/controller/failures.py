@@ -1,6 +1,6 @@
 """What follows when a run has failed.
 
-    cut short by the stop ──► nothing
+    cut short by the stop ──► nothing; by the deletion, if asked ──► the clean-up
     clean-up failed for too long ──► finalizers off
     on_error ──► Event ──► status ──► retry policy ──► one line in the log
 
@@ -30,6 +30,7 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.result import ErrorResult
 from clientgo.operator.runs import FailedRun, Run, Timer, retry_after
+from clientgo.operator.runs.steps import Steps, result_of
 from clientgo.rest import TransportError
 
 _log = logging.getLogger("clientgo.operator.reconcile")
@@ -62,12 +63,16 @@ class Failures:
         obj: Any,
         *,
         deleting: bool = False,
-    ) -> None:
+    ) -> Steps[None]:
         """Raises ``error`` itself if it must stop the manager."""
         parts = self._parts
         error = self._timed_out(ctx, error)
         if isinstance(error, CancelledError) and parts.stopping.is_set():
             _log.debug("%s: the run was cut short by the stop: %s", run.key, error)
+            return
+        if isinstance(error, CancelledError) and ctx.cancelled.is_set():
+            _log.debug("%s: the run was cut short by the deletion: %s", run.key, error)
+            run.again()
             return
         if not parts.config.recover and not _is_expected(error):
             raise error
@@ -75,7 +80,7 @@ class Failures:
             return
         answer = ErrorResult.default()
         if parts.shape.on_error is not None and obj is not None and not deleting:
-            answer = self._ask_on_error(ctx, obj, error)
+            answer = yield from self._ask_on_error(ctx, obj, error)
         reported = self._is_gone(run, error) or self._tell(ctx, run, error, shared, answer)
         retry = self._plan(run, error, shared, answer)
         if not reported and retry is None:
@@ -131,10 +136,11 @@ class Failures:
         run.gone()
         return True
 
-    def _ask_on_error(self, ctx: Context[Any], obj: Any, error: Exception) -> ErrorResult:
+    def _ask_on_error(self, ctx: Context[Any], obj: Any, error: Exception) -> Steps[ErrorResult]:
         assert self._parts.shape.on_error is not None
         try:
-            return self._parts.shape.on_error(ctx, obj, error) or ErrorResult.default()
+            returned = yield from result_of(self._parts.shape.on_error(ctx, obj, error))
+            return returned or ErrorResult.default()
         except Exception:  # noqa: BLE001 - the first error is the one that matters
             _log.exception("%s: on_error itself failed", ctx.key)
             return ErrorResult.default()

@@ -18,10 +18,12 @@ from clientgo.operator.controller.declaration import ControllerConfig
 from clientgo.operator.metrics import ControllerMetrics, MetricsSink
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunDeadlines
+from clientgo.operator.runs.steps import no_event_loop
 from clientgo.operator.status_report import StatusNotes
 from clientgo.record import SeriesRecorder
 
 if TYPE_CHECKING:
+    from clientgo.operator.aio import EventLoop
     from clientgo.operator.changes import StateKeeper
 
 
@@ -59,7 +61,8 @@ class ControllerParts(RunScope):
 @dataclass(frozen=True, slots=True)
 class Services:
     """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is
-    called with what must stop the manager; ``standby`` says why this process does not lead."""
+    called with what must stop the manager; ``standby`` says why this process does not lead;
+    ``event_loop`` makes the loop when it is needed."""
 
     client: CachedClient
     cache: ObjectCache
@@ -72,3 +75,4 @@ class Services:
     metrics_per_namespace: bool = False
     sink: MetricsSink | None = None
     standby: Callable[[], str] = lambda: ""
+    event_loop: Callable[[], EventLoop] = no_event_loop

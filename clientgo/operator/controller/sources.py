@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -79,6 +79,7 @@ class ControllerSources:
         timers: Timers,
         *,
         finalizers: bool,
+        deleting: Callable[[ObjectName], object],
         wakes: Predicate | None = None,
     ) -> None:
         """Make the sources that the declaration and the reconciler name, for a queue.
@@ -108,6 +109,7 @@ class ControllerSources:
             PRIMARY,
             by_key=shape.reconcile_key is not None,
             on_deleted=self._config.on_deleted,
+            deleting=deleting,
             mapper=primary.mapper,
             predicate=self._primary_predicate(finalizers, wakes),
             own_writes=self._own_writes_of(primary),
@@ -197,6 +199,10 @@ class ControllerSources:
 
     def health(self) -> tuple[SourceHealth, ...]:
         return tuple(map(self._health_of, self.all()))
+
+    def predicates(self) -> list[str]:
+        """Return what the events of the primaries have to pass."""
+        return [repr(each) for each in self._primary_predicates]
 
     def stopped_by(self, primary: Any) -> list[str]:
         """Return the predicates that stop the events of a primary as it is now."""
@@ -303,6 +309,7 @@ class ControllerSources:
             client=self._client,
             clock=self._services.clock,
             stop=self._stop,
+            event_loop=self._services.event_loop,
         )
         source.start(context, self._sources[source.name][1])
 

@@ -29,6 +29,7 @@ from clientgo.operator.dependents.writers import Writer
 from clientgo.operator.errors import DeclarationError, OperatorError
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.result import Result
+from clientgo.operator.runs.steps import Steps, result_of
 from clientgo.operator.sources.kind_source import KindSource
 from clientgo.operator.sources.source import Source
 
@@ -65,8 +66,9 @@ def with_dependents(shape: Shape, declaration: Declaration, controller: str, clo
             ctx.dependents = workflow.reconcile(ctx, obj)
         return inner(ctx, obj)
 
-    def cleanup(ctx: Context[Any], obj: Any) -> Any:
-        answer = None if shape.cleanup is None else shape.cleanup(ctx, obj)
+    def cleanup(ctx: Context[Any], obj: Any) -> Steps[Any]:
+        returned = None if shape.cleanup is None else shape.cleanup(ctx, obj)
+        answer = yield from result_of(returned)
         if isinstance(answer, Result) and answer.keeps_finalizer:
             return answer
         if workflow.clean_up(ctx, obj):

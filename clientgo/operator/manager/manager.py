@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
@@ -48,6 +48,9 @@ from clientgo.operator.metrics import BeforeScrape, MetricsSink
 from clientgo.operator.reconciler import shape_of
 from clientgo.operator.webhooks import Webhooks
 from clientgo.serving import Handler
+
+if TYPE_CHECKING:
+    from clientgo.operator.aio import EventLoop
 
 P = TypeVar("P")
 
@@ -110,6 +113,7 @@ class Manager:
         """Reads from the caches, and writes; raises after leadership was lost."""
         if self._leader is not None:
             self.client = self._unguarded.guarded(self._leader.check)
+        self._event_loop: EventLoop | None = None
         self._stages = Stages(
             config=self.config,
             client=self.base,
@@ -121,6 +125,7 @@ class Manager:
             metrics=self._refreshed,
             ending=self._life.ending,
             fail=self._life.fail,
+            stop_event_loop=self._stop_event_loop,
         )
         if self.config.debug:
             self._serve_debug_page()
@@ -322,6 +327,18 @@ class Manager:
             grace=self.config.graceful_shutdown,
         )
 
+    def _new_event_loop(self) -> EventLoop:
+        """Return the loop of this manager; the first caller makes it, and imports asyncio."""
+        from clientgo.operator.aio import EventLoop
+
+        with self._life.lock:
+            if self._event_loop is None:
+                self._event_loop = EventLoop(self.config.name, self._life.fail)
+            return self._event_loop
+
+    def _stop_event_loop(self, timeout: float | None) -> list[str]:
+        return [] if self._event_loop is None else self._event_loop.stop(timeout)
+
     def _build(self, declaration: Declaration, reconciler: object) -> Controller[Any]:
         config = self._registry.settings_of(declaration)
         shape = with_dependents(
@@ -339,6 +356,7 @@ class Manager:
             metrics_per_namespace=self.config.metrics_per_namespace,
             sink=self._sink,
             standby=self._standby,
+            event_loop=self._new_event_loop,
         )
         with self._life.lock:
             self._life.check_not_stopped()

@@ -51,6 +51,7 @@ class Stages:
     metrics: BeforeScrape
     ending: threading.Event
     fail: Callable[[BaseException], object]
+    stop_event_loop: Callable[[float | None], list[str]]
 
     def __post_init__(self) -> None:
         self.elected = threading.Event()
@@ -115,6 +116,7 @@ class Stages:
             alive += within(deadline, f"cluster-{cluster.name}", cluster.stop)
         alive += self.servers.stop_webhooks(_left(deadline))
         alive += within(deadline, "http-servers", self.servers.stop)
+        alive += self.stop_event_loop(_left(deadline))
         alive += within(deadline, "events", self.events.shutdown)
         if self.config.close_client_on_stop:
             self.client.close()

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from clientgo.operator.runs.deadlines import RunDeadlines
-from clientgo.operator.runs.explanation import RunExplanation
 from clientgo.operator.runs.object_state import (
     NO_FAILURE,
     SELF_WAKES_WITHOUT_WAIT,
@@ -34,7 +33,6 @@ __all__ = [
     "RetryInfo",
     "Run",
     "RunDeadlines",
-    "RunExplanation",
     "RunQueue",
     "RunQueueStatistics",
     "RunSettings",

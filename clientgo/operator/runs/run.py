@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from clientgo.clock import Clock
@@ -12,12 +13,13 @@ from clientgo.operator.runs.object_state import FailedRun, ObjectState, RetryInf
 
 
 class Run:
-    """Says what is known of the object, and takes how the run went. For its worker's thread.
+    """Says what is known of the object, and takes how the run went. For one thread at a time.
 
-    ``lock`` guards the state, which other threads ask for further runs.
+    ``lock`` guards the state, which other threads ask for further runs. ``over`` is called when
+    work that went on elsewhere has ended.
     """
 
-    __slots__ = ("_clock", "_lock", "_state", "key", "priority")
+    __slots__ = ("_clock", "_lock", "_over", "_state", "key", "priority")
 
     def __init__(
         self,
@@ -27,12 +29,14 @@ class Run:
         *,
         priority: int = 0,
         lock: threading.Lock | None = None,
+        over: Callable[[ObjectName, ObjectState, BaseException | None], object] | None = None,
     ) -> None:
         self.key = key
         self.priority = priority
         self._state = state
         self._clock = clock
         self._lock = lock or threading.Lock()
+        self._over = over
 
     # What is known
 
@@ -108,6 +112,11 @@ class Run:
         with self._lock:
             due = instant(self._clock.monotonic() + delay)
             self._state.trigger_at(due, self.priority)
+
+    def over(self, failure: BaseException | None = None) -> None:
+        """End a run whose work went on elsewhere; ``failure`` is what must stop the queue."""
+        if self._over is not None:
+            self._over(self.key, self._state, failure)
 
     def gone(self) -> None:
         """There is no such object any more; nothing is remembered of it."""

@@ -1,7 +1,7 @@
 """The engine of a controller: which object runs next, and when.
 
-Promises that an object never runs in two threads at the same time, that triggers during a run are
-one more run afterwards, that an object which waits occupies no worker, and that an exception of a
+Promises that an object never runs twice at the same time, that triggers during a run are one more
+run afterwards, that an object which waits occupies no worker, and that an exception of a
 run ends no worker. ``object_state.py`` decides when an object runs next; the order is that of one
 ``PriorityQueue``. Several triggers may be one run.
 
@@ -12,24 +12,32 @@ EventProcessor.
 from __future__ import annotations
 
 import contextvars
+import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.durations import instant
 from clientgo.operator.errors import AlreadyStartedError
-from clientgo.operator.runs.explanation import RunExplanation
 from clientgo.operator.runs.object_state import ObjectState, RunSettings
 from clientgo.operator.runs.run import Run
+from clientgo.operator.runs.steps import LATER
 from clientgo.process import SupervisedThread
+from clientgo.trace import Syncing
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
+
+if TYPE_CHECKING:
+    from clientgo.operator.runs.explanation import RunExplanation
 
 _AGEING: Final = 0.6
 """Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
+
+_MOST_NAMED: Final = 10
 
 Work: TypeAlias = Callable[[Run], object]
 
@@ -49,10 +57,11 @@ class RunQueueStatistics:
 
 
 class RunQueue:
-    """Runs ``work(run)`` for triggered objects, in ``workers`` threads. Thread-safe.
+    """Runs ``work(run)`` for triggered objects, ``workers`` at a time. Thread-safe.
 
     ``work`` ends by calling one of the run's methods. It handles its own failures: if it raises
-    all the same, the queue stops, and ``on_crash`` is called with the error.
+    all the same, the queue stops, and ``on_crash`` is called with the error. Work that goes on
+    without the thread returns ``LATER``, and calls ``run.over()`` when it has ended.
     """
 
     def __init__(
@@ -80,6 +89,11 @@ class RunQueue:
             ageing=_AGEING, name=name, metrics=metrics, clock=clock
         )
         self._threads: list[SupervisedThread] = []
+        self._places: threading.Semaphore | None = None
+        """One for each run at a time, where there are fewer threads."""
+        self._elsewhere: dict[ObjectName, Syncing] = {}
+        """Objects that run, where a run may go on without its thread."""
+        self._nothing_elsewhere = threading.Condition(self._lock)
         self._paused = False
         self._parked: dict[ObjectName, None] = {}
         """Objects whose turn came during a pause, in that order."""
@@ -152,14 +166,16 @@ class RunQueue:
 
     # Running
 
-    def start(self, workers: int) -> None:
-        """Start so many worker threads, which have the context variables of this one.
+    def start(self, workers: int, *, threads: int | None = None) -> None:
+        """Run so many objects at a time, by default each in a thread of its own.
 
-        Raises ``AlreadyStartedError``.
+        The threads have the context variables of this one. Raises ``AlreadyStartedError``.
         """
         with self._lock:
             if self._threads:
                 raise AlreadyStartedError(f"the workers of {self.name} run already")
+            if threads is not None:
+                self._places = threading.Semaphore(workers)
             self._threads = [
                 SupervisedThread(
                     contextvars.copy_context().run,
@@ -167,7 +183,7 @@ class RunQueue:
                     name=f"{self.name}-worker-{n}",
                     then="no run of this controller begins any more; restart this process",
                 )
-                for n in range(1, workers + 1)
+                for n in range(1, (threads or workers) + 1)
             ]
         for thread in self._threads:
             thread.start()
@@ -193,13 +209,19 @@ class RunQueue:
         self.cancelled.set()
 
     def stop(self, timeout: float | None = None) -> list[str]:
-        """Stop, wait for current runs, and return the names of threads that did not end."""
+        """Stop, wait for current runs, and return the names of threads that did not end, and of
+        objects that still run without one."""
         self.begin_stop()
         self._queue.shut_down()
-        deadline = None if timeout is None else self._clock.monotonic() + timeout
+        if self._places is not None:
+            self._places.release(len(self._threads) or 1)
+        deadline = None if timeout is None else time.monotonic() + timeout
         for thread in self._threads:
-            thread.join(None if deadline is None else max(deadline - self._clock.monotonic(), 0.0))
-        return [thread.name for thread in self._threads if thread.is_alive()]
+            thread.join(_left(deadline))
+        with self._lock:
+            self._nothing_elsewhere.wait_for(lambda: not self._elsewhere, _left(deadline))
+            elsewhere = [f"{self.name} {key}" for key in sorted(self._elsewhere)[:_MOST_NAMED]]
+        return [thread.name for thread in self._threads if thread.is_alive()] + elsewhere
 
     def threads_alive(self) -> bool:
         """Return True if all workers that were started still work."""
@@ -228,6 +250,8 @@ class RunQueue:
 
     def explain(self, key: ObjectName) -> RunExplanation:
         """Return what is known of an object right now."""
+        from clientgo.operator.runs.explanation import RunExplanation  # for those who ask
+
         now, elsewhere = self._clock.monotonic(), self.running()
         elsewhere.pop(key, None)
         idle = self._queue.statistics().idle_getters
@@ -286,47 +310,85 @@ class RunQueue:
 
     def _run(self) -> None:
         while True:
+            if self._places is not None:
+                self._places.acquire()
             key, shutting_down = self._queue.get()
             if shutting_down:
                 return
             try:
-                self._process(key)
-            except BaseException as error:
-                self.begin_stop()
-                if self._on_crash is None:
-                    raise
-                self._on_crash(error)
-                return
-            finally:
-                self._queue.done(key)
+                later = self._process(key)
+            except BaseException as error:  # noqa: BLE001 - the manager stops, and raises it
+                try:
+                    if not self._crashed(error):
+                        raise
+                    return
+                finally:
+                    self._done(key)
+            if later is not LATER:
+                self._done(key)
 
-    def _process(self, key: ObjectName) -> None:
+    def _crashed(self, error: BaseException) -> bool:
+        """Stop; return False if only the log of the thread can have the error."""
+        self.begin_stop()
+        if self._on_crash is None:
+            return False
+        self._on_crash(error)
+        return True
+
+    def _done(self, key: ObjectName) -> None:
+        self._queue.done(key)
+        if self._places is not None:
+            self._places.release()
+
+    def _process(self, key: ObjectName) -> object:
         with self._lock:
             state = self._states.get(key)
             if self.cancelled.is_set() or state is None:
-                return
+                return None
             if self._paused:
                 self._parked[key] = None
-                return
+                return None
             now = self._clock.monotonic()
             if not state.is_due(now):
                 # It was ready for an object that has been forgotten since.
                 self._schedule_locked(key, state, now)
-                return
+                return None
             priority = state.begin(now)
+            sync = self._queue.syncing(key)
+            if self._places is not None:
+                self._elsewhere[key] = sync
+        later: object = None
+        sync.__enter__()
         try:
-            with self._queue.syncing(key) as sync:
-                self._work(Run(key, state, self._clock, priority=priority, lock=self._lock))
-                with self._lock:
-                    failure = state.last_error
-                if failure is not None:
-                    sync.failed(failure)
+            later = self._work(
+                Run(key, state, self._clock, priority=priority, lock=self._lock, over=self._over)
+            )
         finally:
-            self._end(key, state)
+            if later is not LATER:
+                self._end(key, state, sync)
+        return later
 
-    def _end(self, key: ObjectName, state: ObjectState) -> None:
+    def _over(self, key: ObjectName, state: ObjectState, failure: BaseException | None) -> None:
+        """End a run that went on elsewhere."""
+        self._end(key, state, self._elsewhere[key])
+        try:
+            if failure is not None and not self._crashed(failure):
+                raise failure
+        finally:
+            self._done(key)
+
+    def _end(self, key: ObjectName, state: ObjectState, sync: Syncing) -> None:
+        with self._lock:
+            failure = state.last_error
+        if failure is not None:
+            sync.failed(failure)
+        sync.__exit__(*sys.exc_info())
         with self._lock:
             state.ended()
+            if self._places is not None:
+                del self._elsewhere[key]
+                if not self._elsewhere:
+                    self._nothing_elsewhere.notify_all()
             if self._states.get(key) is not state:
                 return
             if state.gone and not state.pending:
@@ -334,3 +396,8 @@ class RunQueue:
             else:
                 now = self._clock.monotonic() if state.pending else 0.0
                 self._schedule_locked(key, state, now)
+
+
+def _left(deadline: float | None) -> float | None:
+    """Return the seconds until an instant of the real monotonic clock."""
+    return None if deadline is None else max(deadline - time.monotonic(), 0.0)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from clientgo.clock import Clock
 from clientgo.meta import APIResource, ObjectName
@@ -19,7 +20,12 @@ from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.mappers import Mapper
 from clientgo.operator.predicates import Predicate
+from clientgo.operator.runs.steps import no_event_loop
 from clientgo.process import SupervisedThread
+from clientgo.wait import StopEvent
+
+if TYPE_CHECKING:
+    from clientgo.operator.aio import EventLoop
 
 
 class Sink(Protocol):
@@ -37,7 +43,8 @@ class Sink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceContext:
-    """What a source may use. ``stop`` is set when it has to end."""
+    """What a source may use. ``stop`` is set when it has to end; ``event_loop()`` is the manager's,
+    for coroutines."""
 
     controller: str
     primary: APIResource
@@ -46,6 +53,7 @@ class SourceContext:
     client: CachedClient
     clock: Clock
     stop: threading.Event
+    event_loop: Callable[[], EventLoop] = no_event_loop
 
 
 class Source(ABC):
@@ -99,7 +107,7 @@ class ThreadSource(Source):
         self.name = name
         self._count = threads
         self._starting = threading.Lock()
-        self._stop = threading.Event()
+        self._stop = StopEvent()
         self._threads: list[SupervisedThread] = []
 
     @abstractmethod
@@ -110,7 +118,7 @@ class ThreadSource(Source):
         with self._starting:
             if self._threads:
                 raise AlreadyStartedError(f"source {self.name} runs already")
-            self._stop = threading.Event()
+            self._stop = StopEvent()
             self._threads = [
                 SupervisedThread(
                     self.work,

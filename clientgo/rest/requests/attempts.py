@@ -137,11 +137,6 @@ class Attempts:
             raise self._stopped()
         self._count += 1
         code: int | str = NO_ANSWER
-        trace = self._shared.trace
-        if trace is not None:
-            path = call.url.removeprefix(self._shared.config.server)
-            sent_at = trace.now()
-            trace.note_request("request.sent", method=call.method, path=path)
         try:
             answer = self._shared.transport.send(
                 call.method,
@@ -154,12 +149,6 @@ class Attempts:
             code = answer.status
             return answer
         finally:
-            if trace is not None:
-                trace.note_request(
-                    "request.answered",
-                    status=code if isinstance(code, int) else 0,
-                    seconds=trace.now() - sent_at,
-                )
             self._shared.metrics.attempt(call.method, code)
             if self._count > 1:
                 self._shared.metrics.retry(call.method, code)

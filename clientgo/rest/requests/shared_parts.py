@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from clientgo.clock import Clock
 from clientgo.flowcontrol import RateLimiter
@@ -11,7 +11,6 @@ from clientgo.rest.requests.request_metrics import RequestMetrics
 from clientgo.rest.requests.throttling import ThrottlingLog
 from clientgo.rest.server_warnings import WarningHandler, default_warning_handler
 from clientgo.rest.transport.exchange import Headers, Transport
-from clientgo.trace import Trace, active_trace
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +24,6 @@ class SharedParts:
     limiter: RateLimiter | None
     throttling: ThrottlingLog
     metrics: RequestMetrics
-    trace: Trace | None = field(default_factory=active_trace)
 
     @property
     def clock(self) -> Clock:

@@ -106,6 +106,16 @@ class Volumes:
         return ctx.client.create(_new_volume(claim, name or "", policy))
 
 
+@controller(PersistentVolume, name="volumeprotection", default_filter=False)
+class VolumeProtection:
+    """Lets a deleted volume go that no claim is bound to."""
+
+    def reconcile_key(self, ctx: Context[PersistentVolume], _key: ObjectName) -> None:
+        volume: PersistentVolume | None = ctx.obj
+        if volume and volume.metadata.deletion_timestamp and volume.status.phase != "Bound":
+            _unprotect(ctx, volume, _VOLUME_PROTECTION)
+
+
 def _is_used(ctx: Context[Any], claim: PersistentVolumeClaim) -> bool:
     pods = ctx.client.list(Pod, namespace=claim.metadata.namespace)
     key = ObjectName.of(claim)
