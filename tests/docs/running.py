@@ -50,6 +50,7 @@ def run_page(page: Path) -> list[tuple[Block, str]]:
 def comparable(text: str) -> list[str]:
     """The lines of an output, without what differs from run to run: times, versions, ports."""
     text = re.sub(r"\d+\.\d+|\b\d{4}-\d\d-\d\dT[\d:.]+Z|127\.0\.0\.1:\d+", "#", text)
+    text = re.sub(r"(?<=seconds=)\S+|(?<=worker-)\d+", "#", text)
     text = re.sub(r"(?<=version=)\d+|(?<=@)\d+|\b[0-9a-f]{8}-[0-9a-f-]{27}\b", "#", text)
     return [re.sub(r" +", " ", line).strip() for line in text.strip().splitlines()]
 
