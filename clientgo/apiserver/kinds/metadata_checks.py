@@ -14,7 +14,7 @@ _WHOLE = MetadataChecks(whole=1, changes=0, qualified_finalizers=True)
 
 _GROUPS = {
     _WHOLE_AND_CHANGE: (
-        "ClusterRole ClusterRoleBinding ConfigMap Job Namespace Node "
+        "ClusterRole ClusterRoleBinding ConfigMap Ingress IngressClass Job Namespace Node "
         "PersistentVolumeClaim Pod ReplicationController Role RoleBinding Secret "
         "ServiceAccount StorageClass"
     ),

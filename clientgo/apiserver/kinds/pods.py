@@ -115,6 +115,13 @@ class PodStrategy(StatusStrategy):
         seconds: int = obj["spec"].get("terminationGracePeriodSeconds", 30)
         return seconds
 
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of an update: as upstream, added tolerations are checked twice."""
+        errors = super().validate_update(new, old)
+        if _toleration_errors(new["spec"], old["spec"]):
+            return errors
+        return errors + [error for error in errors if error.field.startswith("spec.tolerations[")]
+
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
         """Return the changes of fields that may not change."""
         return _change_errors(new["spec"], old["spec"])

@@ -11,14 +11,13 @@ from collections.abc import Mapping
 import msgspec
 
 from clientgo.apiserver.auth.authentication.service_accounts import ISSUER, Reference
-from clientgo.apiserver.http.bodies import decode_object
+from clientgo.apiserver.http.bodies import decode_object, read_as
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.requests.verbs import VerbCall, existing
 from clientgo.apiserver.resources.errors import bad_request, conflict, invalid, not_found
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.apiserver.storage.storage import Object, StoredObject, object_key
-from clientgo.meta.decoding import convert
+from clientgo.apiserver.storage.storage import StoredObject, object_key
 from clientgo.schema.field_errors import FieldError
 
 _TYPE = ResourceType("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
@@ -44,14 +43,22 @@ class _Spec(msgspec.Struct, rename="camel"):
     bound_object_ref: _BoundObject | None = None
 
 
+class _Account(msgspec.Struct):
+    name: str | None = None
+    namespace: str | None = None
+
+
+class _TokenRequest(msgspec.Struct):
+    metadata: _Account | None = None
+    spec: _Spec | None = None
+
+
 async def create_token(call: VerbCall) -> AnyResponse:
     """Answer a token of a service account."""
-    review, _ = await call.read_body(lambda: decode_object(call.request, _TYPE.kind))
-    try:
-        spec = convert(review.get("spec") or {}, _Spec)
-    except msgspec.ValidationError as error:
-        raise bad_request(f"spec of the TokenRequest can't be read: {error}") from error
-    _check_names(call, review)
+    body, _ = await call.read_body(lambda: decode_object(call.request, _TYPE.kind))
+    review = read_as(body, _TokenRequest, _TYPE.kind)
+    spec = review.spec or _Spec()
+    _check_names(call, review.metadata or _Account())
     account = await existing(call)
     seconds = _DEFAULT_SECONDS if spec.expiration_seconds is None else spec.expiration_seconds
     _check_seconds(seconds)
@@ -78,11 +85,12 @@ async def create_token(call: VerbCall) -> AnyResponse:
     return json_response(answer, 201)
 
 
-def _check_names(call: VerbCall, review: Object) -> None:
+def _check_names(call: VerbCall, account: _Account) -> None:
     """Refuse a request whose body names another account than its path."""
-    metadata = review.get("metadata") or {}
-    for field, wanted in (("name", call.name), ("namespace", call.namespace)):
-        named = metadata.get(field) or wanted
+    for field, wanted, named in (
+        ("name", call.name, account.name or call.name),
+        ("namespace", call.namespace, account.namespace or call.namespace),
+    ):
         if named != wanted:
             raise bad_request(
                 f"the {field} in the URL ({wanted}) does not match the {field} of the token "

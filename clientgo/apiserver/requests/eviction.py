@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
 from msgspec.structs import replace
 
-from clientgo.apiserver.http.bodies import decode_object
+from clientgo.apiserver.http.bodies import decode_object, read_as
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions
 from clientgo.apiserver.objects.writer import Target
@@ -39,6 +40,14 @@ _BUDGET = ResourceType("policy", "v1", "PodDisruptionBudget", "poddisruptionbudg
 _RETRY_SECONDS = 10
 
 
+class _Pod(msgspec.Struct):
+    name: str | None = None
+
+
+class _Eviction(msgspec.Struct):
+    metadata: _Pod | None = None
+
+
 async def evict(call: VerbCall) -> AnyResponse:
     """Delete a pod, if the disruption budget of the pod allows it.
 
@@ -46,7 +55,8 @@ async def evict(call: VerbCall) -> AnyResponse:
         RequestError: 429, the budget allows no disruption now.
     """
     eviction, _ = await call.read_body(lambda: decode_object(call.request, "Eviction"))
-    if (eviction.get("metadata") or {}).get("name") != call.name:
+    named = read_as(eviction, _Eviction, "Eviction").metadata
+    if named is None or named.name != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = read_delete_options(eviction.get("deleteOptions") or {}, call.request)
     if write_options(call.request, "CreateOptions").dry_run:

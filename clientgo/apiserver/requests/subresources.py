@@ -8,9 +8,10 @@ Upstream: the ``rest`` storages of each resource and of custom resources.
 
 from __future__ import annotations
 
+import msgspec
 from msgspec.structs import replace
 
-from clientgo.apiserver.http.bodies import decode_object
+from clientgo.apiserver.http.bodies import decode_object, read_as
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.requests.account_tokens import create_token
 from clientgo.apiserver.requests.eviction import evict
@@ -52,27 +53,37 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
     return own or OBJECT_VERBS[method][1]
 
 
+class _Reference(msgspec.Struct):
+    name: str | None = None
+    kind: str | None = None
+
+
+class _Binding(msgspec.Struct):
+    metadata: _Reference | None = None
+    target: _Reference | None = None
+
+
 async def create_binding(call: VerbCall) -> AnyResponse:
     """Assign the pod of a binding's name to a node."""
     binding, _ = await call.read_body(lambda: decode_object(call.request, "Binding"))
     pods = call.state.registry.find("", "v1", "pods")
-    name = binding.get("metadata", {}).get("name")
-    if pods is None or not name:
+    pod = read_as(binding, _Binding, "Binding").metadata
+    if pods is None or pod is None or not pod.name:
         raise bad_request("metadata.name of the binding is missing")
-    return await _bind(replace(call, resource=pods, name=name))
+    return await _bind(replace(call, resource=pods, name=pod.name))
 
 
 async def _bind(call: VerbCall) -> AnyResponse:
     """Assign a pod to a node, as schedulers do."""
-    binding, _ = await call.read_body(lambda: decode_object(call.request, "Binding"))
-    if (binding.get("metadata") or {}).get("name") != call.name:
+    body, _ = await call.read_body(lambda: decode_object(call.request, "Binding"))
+    binding = read_as(body, _Binding, "Binding")
+    if binding.metadata is None or binding.metadata.name != call.name:
         raise bad_request("name in URL does not match name in Binding object")
-    node = (binding.get("target") or {}).get("name")
+    target = binding.target or _Reference()
+    node, kind = target.name, target.kind
     if not node:
         raise internal("target.name: Required value")
-
-    kind = (binding.get("target") or {}).get("kind", "")
-    if kind not in ("", "Node"):
+    if kind and kind != "Node":
         raise internal(f'target.kind: Unsupported value: "{kind}": supported values: "Node"')
 
     def assigned(pod: Object) -> Object:

@@ -43,6 +43,10 @@ class VolumeStrategy(StatusStrategy):
         if status.get("phase") != before.get("phase") and status.get(since) == before.get(since):
             status[since] = _now()
 
+    def validate_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of an update: as upstream, the spec is checked twice."""
+        return self.validate(new) + super().validate_update(new, old)
+
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
         """Return a change of the source."""
         if _source(new) == _source(old):
