@@ -69,6 +69,7 @@ for module in pkgutil.walk_packages(clientgo.__path__, "clientgo."):
         ("from clientgo.apiserver import EmbeddedAPIServer", "apiserver"),
         ("import clientgo.metrics.prometheus", "metrics"),
         ("import clientgo.serving.metrics", "metrics"),
+        ("import clientgo.trace.otel", "otel"),
         (
             "from clientgo.certificates import make_authority\n"
             "make_authority('a', now=0.0, lifetime=1.0)",
@@ -132,7 +133,7 @@ def test_fixtures_that_need_an_extra_say_which(plain: Installed) -> None:
 def extended(plain: Installed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installed]:
     """One environment for each extra, and nothing else in it."""
     made = {}
-    for extra in ("apiserver", "metrics", "operator", "schema"):
+    for extra in ("apiserver", "metrics", "operator", "otel", "schema"):
         made[extra] = Installed(tmp_path_factory.mktemp(extra) / "venv", extra)
         made[extra].install_as(plain)
     return made
@@ -163,4 +164,4 @@ def test_the_study_page_is_in_the_wheel(extended: dict[str, Installed]) -> None:
 
 def test_every_extra_is_tried_here(extended: dict[str, Installed]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert set(project["optional-dependencies"]) - {"dev"} == set(extended)
+    assert set(project["optional-dependencies"]) - {"dev", "docs"} == set(extended)
