@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.faults import FailRequests, Requests
-from clientgo.meta import ObjectMeta, Resource, resource, resource_of
+from clientgo.meta import ObjectMeta, Resource, deep_copy, resource, resource_of
 from clientgo.operator import Context, Manager, Result, controller
+from clientgo.operator.change_events import UpdateEvent
 from clientgo.operator.changes import LastReconciled, StateKeeper, digest
 from clientgo.operator.changes.changes import fields_of
 from clientgo.operator.errors import ConfigError, DeclarationError, TerminalError
@@ -263,16 +264,32 @@ def test_a_note_does_not_wake_its_own_controller(
     comparing = Comparing()
     compare(world, comparing, kind, default_filter=False, generation_aware=False)
     with world.running():
-        for size in (2, 3):
+        for size in (2, 3, 4):
             comparing.wait_for_runs(size - 1)
             world.wait_for_timer()
             resize(world, size, kind)
-        comparing.wait_for_runs(3)
-        world.wait_for_timer()
-        resize(world, 4, kind)  # whose event comes after those of all notes but the last
         comparing.wait_for_runs(4)
         world.wait_for_timer()
-    assert len(comparing.runs) == 4
+    assert [obj.spec.size for obj in comparing.objects] == [1, 2, 3, 4]
+
+
+@pytest.mark.parametrize("kind", [Gadget, Keeper])
+def test_an_update_of_more_than_the_note_wakes_the_controller(kind: Any) -> None:
+    notes = StateKeeper("g", resource_of(kind), kind, fields_of(SIZE, "g"))
+    wakes = notes.wakes()
+    old = kind(metadata=ObjectMeta(name="a", uid="u"), spec=GadgetSpec(size=1))
+
+    def noted(obj: Any) -> Any:
+        changed = deep_copy(obj)
+        notes.put(notes.compare(changed, resumed=False), changed)
+        return changed
+
+    first, larger = noted(old), deep_copy(old)
+    assert not wakes.passes(UpdateEvent(old, first))
+    larger.spec.size = 2
+    assert wakes.passes(UpdateEvent(old, larger))
+    assert wakes.passes(UpdateEvent(first, noted(larger)))
+    assert wakes.passes(UpdateEvent(first, old))  # another client has removed it
 
 
 def test_a_note_that_could_not_be_written_fails_the_run(world: World) -> None:

@@ -13,13 +13,19 @@ from typing import Any, Final
 import msgspec
 
 from clientgo.meta import APIResource, NotFoundError, metadata_of, to_plain
+from clientgo.meta.decoding import without_nulls
 from clientgo.operator.changes.changes import Changes, Field
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.mappers import field_at
 from clientgo.operator.predicates import Predicate, UpdatePredicate
-from clientgo.operator.status import ObservedGeneration, has_status_fields, status_of
+from clientgo.operator.status import (
+    ObservedGeneration,
+    has_status_fields,
+    status_of,
+    status_type_of,
+)
 
 _LONGEST_NAME: Final = 63
 """Of the part of an annotation's name after the slash."""
@@ -48,6 +54,7 @@ class StateKeeper:
         self._controller = controller
         self._fields = {field.path: field for field in fields}
         self.in_status = has_status_fields(kind, LastReconciled)
+        self._status_type = status_type_of(kind) if self.in_status else None
         name = f"{controller}-last-reconciled"
         if not self.in_status and len(name) > _LONGEST_NAME:
             raise ConfigError(
@@ -112,10 +119,17 @@ class StateKeeper:
             before, after = (field_at(obj, self._path) or {} for obj in (old, new))
             if before.get(self._key) == after.get(self._key):
                 return True
-            changed = changed_fields(old, new)
+            changed = changed_fields(self._with_status(old), new)
             return not (len(changed) == 1 and changed[0] in where)
 
         return UpdatePredicate(passes, "not only the note of ctx.changes")
+
+    def _with_status(self, obj: Any) -> Any:
+        """Return an object as it is when a note makes the status that it did not have."""
+        plain = to_plain(obj)
+        if self._status_type is None or plain.get("status") is not None:
+            return plain
+        return plain | {"status": without_nulls(msgspec.to_builtins(self._status_type()))}
 
 
 def _decoded(text: Any) -> _Note | None:
