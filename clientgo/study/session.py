@@ -74,6 +74,13 @@ def _workloads(server: EmbeddedAPIServer) -> AbstractContextManager[object]:
     return simulate(server, nodes=_NODES)
 
 
+def _shown(obj: Unstructured) -> dict[str, Any]:
+    """Return an object without the list of who manages which field, which is longer than it."""
+    shown = obj.to_dict()
+    shown["metadata"].pop("managedFields", None)
+    return shown
+
+
 def _is_own(of: str, thread: str) -> bool:
     """Return True for what this package does itself."""
     return of.startswith(OWN) or thread.startswith(OWN)
@@ -209,9 +216,7 @@ class Session:
         metadata = obj.metadata
         key = f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
         version = metadata.resource_version
-        self._note(
-            "study.object", "", key, version, type=kind, resource=plural, object=obj.to_dict()
-        )
+        self._note("study.object", "", key, version, type=kind, resource=plural, object=_shown(obj))
 
     def _note(self, hop: str, of: str = "", key: str = "", version: str = "", **rest: Any) -> None:
         if self._trace is not None:

@@ -261,5 +261,5 @@
     }
   }).observe(by("stage"));
   frame();
-  Study.player_ = player; // for tests
+  Study.current = player;
 })();
