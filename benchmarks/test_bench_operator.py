@@ -7,6 +7,7 @@ deadlines, the context, and what a run's end decides. Both serve the same object
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import statistics
 import threading
@@ -71,10 +72,10 @@ class Countdown:
             self.done.set()
 
 
-def controller_of(reconciler: Countdown) -> Controller[Gadget]:
+def controller_of(reconciler: object, **options: Any) -> Controller[Gadget]:
     """A controller whose cache is full and which needs no server."""
     manager = Manager(Client(RestConfig(server="http://127.0.0.1:9")), metrics="0")
-    controller = manager.controller(Gadget).build(reconciler)
+    controller = manager.controller(Gadget).options(**options).build(reconciler)
     cache = controller.services.cache.declare(Gadget)
     cache.subscribe(ResourceEventHandler(), EVERYWHERE)
     cache.informers()[""].indexer.replace(GADGETS, "1")
@@ -116,11 +117,14 @@ def by_hand() -> Took:
     return result
 
 
-def took(start: Callable[[], object], done: threading.Event) -> Took:
+def took(
+    start: Callable[[], object], done: threading.Event, end: Callable[[], object] = list
+) -> Took:
     gc.collect()
     began, began_cpu = time.perf_counter(), time.process_time()
     start()
     assert done.wait(60)
+    end()
     return Took(time.perf_counter() - began, time.process_time() - began_cpu)
 
 
@@ -140,3 +144,83 @@ def test_overhead_of_a_run(benchmark: Any) -> None:
 def a_run(rounds: Iterable[float]) -> float:
     """The median round, in microseconds for each object."""
     return round(statistics.median(rounds) / ITEMS * 1e6, 1)
+
+
+# 1,000 runs that wait
+
+WAITING = 1000
+SLEEP = 0.1
+
+
+class Sleeper:
+    """Awaits 100 ms for each of so many objects."""
+
+    def __init__(self) -> None:
+        self.left = WAITING
+        self.done = threading.Event()
+
+    async def reconcile(self, _ctx: Context[Any], _obj: Gadget) -> None:
+        await asyncio.sleep(SLEEP)
+        self.left -= 1
+        if not self.left:
+            self.done.set()
+
+
+def by_coroutines() -> Took:
+    reconciler = Sleeper()
+    controller = controller_of(reconciler, workers=WAITING)
+    loop = controller.services.event_loop()
+    loop.run("warm up", asyncio.sleep(0))
+    for key in KEYS[:WAITING]:
+        controller.trigger(key)
+    result = took(controller.start_workers, reconciler.done, controller.stop_workers)
+    loop.stop()
+    return result
+
+
+def by_asyncio_alone() -> Took:
+    reconciler = Sleeper()
+    controller = controller_of(reconciler)
+    context: Any = None
+
+    async def run(key: ObjectName) -> None:
+        obj = controller.read_primary(key)
+        assert obj is not None
+        await reconciler.reconcile(context, deep_copy(obj))
+
+    async def all_of_them() -> None:
+        await asyncio.gather(*map(run, KEYS[:WAITING]))
+
+    return took(lambda: asyncio.run(all_of_them()), reconciler.done)
+
+
+def by_threads() -> Took:
+    """A thread for each run, as reconcilers without coroutines need it."""
+
+    class SleeperInThreads(Sleeper):
+        def reconcile(self, ctx: Context[Any], _obj: Gadget) -> None:  # type: ignore[override]
+            ctx.wait(SLEEP)
+            with lock:
+                self.left -= 1
+                if not self.left:
+                    self.done.set()
+
+    lock = threading.Lock()
+    reconciler = SleeperInThreads()
+    controller = controller_of(reconciler, workers=WAITING)
+    for key in KEYS[:WAITING]:
+        controller.trigger(key)
+    return took(controller.start_workers, reconciler.done, controller.stop_workers)
+
+
+def test_a_thousand_runs_that_await(benchmark: Any) -> None:
+    """1,000 objects at a time, each awaits 100 ms: beside asyncio alone, and beside threads."""
+    rows = [(by_coroutines(), by_asyncio_alone(), by_threads()) for _ in rounds(ROUNDS)]
+    benchmark.pedantic(by_coroutines, rounds=1)
+    for name, of in zip(
+        ("coroutines", "asyncio alone", "threads"), zip(*rows, strict=True), strict=True
+    ):
+        benchmark.extra_info[f"ms {name}"] = round(statistics.median(t.clock for t in of) * 1e3, 1)
+        benchmark.extra_info[f"ms of processor {name}"] = round(
+            statistics.median(t.cpu for t in of) * 1e3, 1
+        )

@@ -75,9 +75,9 @@ class LoopTask:
 
     def begin(self) -> None:
         """Start the coroutine; called by the loop."""
-        self._loop.create_task(self._run(), name=self._name).add_done_callback(self._end)
         if self._stop is not None:
             self._registration = call_when_set(self._stop, self.cancel)
+        self._loop.create_task(self._run(), name=self._name).add_done_callback(self._end)
 
     def _cancel(self) -> None:
         if self._cancelled:
@@ -164,11 +164,16 @@ class EventLoop:
         return task
 
     def run(
-        self, name: str, coroutine: Coroutine[Any, Any, T], stop: threading.Event | None = None
+        self,
+        name: str,
+        coroutine: Coroutine[Any, Any, T],
+        stop: threading.Event | None = None,
+        timeout: float | None = None,
     ) -> T:
         """Run a coroutine and return its result; cancel it when ``stop`` is set. Blocks.
 
-        Raises ``RuntimeError`` in a coroutine of this loop, which would wait for itself.
+        Raises ``TimeoutError`` after ``timeout`` seconds, and ``RuntimeError`` in a coroutine of
+        this loop, which would wait for itself.
         """
         if self.is_current():
             coroutine.close()
@@ -180,7 +185,8 @@ class EventLoop:
             outcomes.append(outcome)
             done.set()
 
-        self.start(name, coroutine, ended, stop)
+        limited = coroutine if timeout is None else asyncio.wait_for(coroutine, timeout)
+        self.start(name, limited, ended, stop)
         done.wait()
         result: T = outcomes[0]()
         return result

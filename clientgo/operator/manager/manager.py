@@ -10,9 +10,9 @@ Source: controller-runtime pkg/manager; Java Operator SDK Operator.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
@@ -55,6 +55,10 @@ if TYPE_CHECKING:
 P = TypeVar("P")
 
 _log = logging.getLogger("clientgo.operator.manager")
+
+
+_LONGEST_WEBHOOK: Final = 30.0
+"""Seconds; no API server waits longer for a webhook, so its coroutine is cancelled then."""
 
 
 class Manager:
@@ -102,7 +106,7 @@ class Manager:
         self._clock = clock
         self._sink = sink
         self._registry = ControllerRegistry(self.config)
-        self._servers = Servers(self.config, page, self.metrics_provider, clock)
+        self._servers = Servers(self.config, page, self.metrics_provider, clock, self._run_webhook)
         self._refreshed = BeforeScrape(self.metrics_provider, self._refresh_metrics)
         self.events = EventPublisher(self.base, clock)
         self._leader = self._new_leader()
@@ -335,6 +339,9 @@ class Manager:
             if self._event_loop is None:
                 self._event_loop = EventLoop(self.config.name, self._life.fail)
             return self._event_loop
+
+    def _run_webhook(self, name: str, coroutine: Coroutine[Any, Any, Any]) -> Any:
+        return self._new_event_loop().run(name, coroutine, timeout=_LONGEST_WEBHOOK)
 
     def _stop_event_loop(self, timeout: float | None) -> list[str]:
         return [] if self._event_loop is None else self._event_loop.stop(timeout)

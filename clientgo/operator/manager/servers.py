@@ -25,7 +25,7 @@ from clientgo.operator.manager.config import OFF, ManagerConfig
 from clientgo.operator.manager.life_cycle import RunnableGroup
 from clientgo.operator.manager.metrics_access import MetricsAccess, tls_of
 from clientgo.operator.manager.registry import ManagerHealth
-from clientgo.operator.webhooks import WebhookOptions, Webhooks, WebhookServer
+from clientgo.operator.webhooks import RunCoroutine, WebhookOptions, Webhooks, WebhookServer
 from clientgo.serving import Handler, HealthChecks, Server, ServingError
 
 METRICS_PATH: Final = "/metrics"
@@ -52,12 +52,13 @@ class Servers:
         metrics_page: Handler | None,
         provider: MetricsProvider,
         clock: Clock,
+        run_coroutine: RunCoroutine,
     ) -> None:
         for address in (config.health, config.metrics):
             _check_address(address)
         self.healthz = HealthChecks(config.liveness_path.strip("/"))
         self.readyz = HealthChecks(config.readiness_path.strip("/"))
-        self.webhooks = Webhooks()
+        self.webhooks = Webhooks(run_coroutine)
         self._config = config
         self._paths: dict[str, Handler] = {}
         if metrics_page is not None:

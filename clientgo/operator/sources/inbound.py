@@ -188,7 +188,8 @@ class ChannelSource(ThreadSource):
 class FunctionSource(ThreadSource):
     """Runs ``function(context, sink)`` in a thread until ``context.stop`` is set.
 
-    The function calls ``sink.enqueue(key)``. If it raises it is started again after a second.
+    A coroutine runs on the event loop, and is cancelled then. The function calls
+    ``sink.enqueue(key)``. If it raises it is started again after a second.
     """
 
     def __init__(
@@ -200,9 +201,10 @@ class FunctionSource(ThreadSource):
     def work(self, context: SourceContext, sink: Sink) -> None:
         while not context.stop.is_set():
             try:
-                self._function(context, sink)
+                context.result_of(self.name, self._function(context, sink))
             except Exception as error:  # noqa: BLE001 - started again, like every loop
-                sink.failed(error)
+                if not context.stop.is_set():
+                    sink.failed(error)
             else:
                 return
             context.clock.sleep(RESTART_DELAY, context.stop)

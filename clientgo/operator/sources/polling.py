@@ -10,19 +10,27 @@ exception.
 
 from __future__ import annotations
 
+import inspect
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Literal, overload
+from collections.abc import Callable, Coroutine, Iterable, Mapping
+from functools import partial
+from typing import Any, Final, Literal, TypeAlias, overload
 
 from clientgo.cache import Latch
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.durations import Duration, positive_seconds
-from clientgo.operator.errors import DeclarationError
+from clientgo.operator.errors import DeclarationError, Retry
 from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext, ThreadSource
 from clientgo.wait import wait_for_event
 from clientgo.workqueue import DelayingQueue
+
+_FIRST_POLL: Final = 0.2
+"""Seconds until a coroutine runs again that came before the first answer about its object."""
+
+Answer: TypeAlias = Mapping[ObjectName, Iterable[Any]]
+Fetched: TypeAlias = Answer | Coroutine[Any, Any, Answer]
 
 
 class PollingSource(ThreadSource):
@@ -30,7 +38,7 @@ class PollingSource(ThreadSource):
 
     def __init__(
         self,
-        fetch: Callable[[], Mapping[ObjectName, Iterable[Any]]],
+        fetch: Callable[[], Fetched],
         *,
         period: float,
         item_id: ItemId | None,
@@ -47,7 +55,7 @@ class PollingSource(ThreadSource):
 
     def work(self, context: SourceContext, sink: Sink) -> None:
         while not context.stop.is_set():
-            self._poll(sink)
+            self._poll(context, sink)
             context.clock.sleep(self._period, context.stop)
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
@@ -63,14 +71,17 @@ class PollingSource(ThreadSource):
     def secondaries(self, key: ObjectName) -> list[Any]:
         return self.cache.items(key)
 
-    def _poll(self, sink: Sink) -> None:
+    def _poll(self, context: SourceContext, sink: Sink) -> None:
         try:
-            answer = {key: list(items) for key, items in self._fetch().items()}
+            fetched: Answer = context.result_of(self.name, self._fetch())
+            answer = {key: list(items) for key, items in fetched.items()}
             for key in self.cache.replace_all(answer):
                 sink.enqueue(key)
             self._trouble = None
             self._answered.set()
         except Exception as error:  # noqa: BLE001 - the next poll may be answered
+            if context.stop.is_set():
+                return  # the poll itself was stopped
             self._trouble = f"{type(error).__name__}: {error}"
             sink.failed(error)
 
@@ -78,7 +89,7 @@ class PollingSource(ThreadSource):
 class PerResourcePollingSource(ThreadSource):
     """Calls ``fetch(primary)`` for each primary; :func:`poll` makes it. Thread-safe.
 
-    A primary that ``when`` excludes is checked again when it changes.
+    A primary that ``when`` excludes is checked again when it changes. Coroutines share one thread.
     """
 
     def __init__(
@@ -92,7 +103,12 @@ class PerResourcePollingSource(ThreadSource):
         kind: Any,
         name: str,
     ) -> None:
-        super().__init__(name, threads=concurrency)
+        self._is_async = inspect.iscoroutinefunction(fetch)
+        super().__init__(name, threads=1 if self._is_async else concurrency)
+        self._concurrency = concurrency
+        self._places = threading.Semaphore(concurrency)
+        """One for each coroutine at a time."""
+        self._context: SourceContext | None = None
         self.kind = kind
         self.cache = ItemCache(item_id)
         self._fetch = fetch
@@ -136,19 +152,53 @@ class PerResourcePollingSource(ThreadSource):
         return super().healthy()
 
     def secondaries(self, key: ObjectName) -> list[Any]:
-        """Return the items of a primary; polls if that was not done yet."""
+        """Return the items of a primary; polls if that was not done yet.
+
+        Raises ``Retry`` in a coroutine, if ``fetch`` is one too and has to be waited for.
+        """
         if not self.cache.known(key):
             primary = self._primary(key)
             if primary is not None:
-                self._learn(key, self._answer(primary)[0])
+                self._learn(key, self._answer(self._fetch_now(key, primary))[0])
         return self.cache.items(key)
 
     def work(self, context: SourceContext, sink: Sink) -> None:
+        self._context = context
+        if self._is_async:
+            self._work_async(context, sink)
+            return
         queue = self._queue
         for key in queue.items():
-            delay = 0.0 if context.stop.is_set() else self._poll(key, sink)
-            if delay > 0:
+            primary = None if context.stop.is_set() else self._begin(key)
+            if primary is not None:
+                delay = self._finish(key, partial(self._fetch, primary), sink)
                 queue.add_after(key, delay)
+
+    def _work_async(self, context: SourceContext, sink: Sink) -> None:
+        """Start a coroutine for each primary whose time has come, and see all of them end."""
+        queue, loop = self._queue, context.event_loop()
+
+        def ended(key: ObjectName, outcome: Callable[[], Any]) -> None:
+            if not context.stop.is_set():
+                queue.add_after(key, self._finish(key, outcome, sink))
+            queue.done(key)
+            self._places.release()
+
+        while True:
+            self._places.acquire()
+            key, shutting_down = queue.get()
+            if shutting_down:
+                break
+            primary = None if context.stop.is_set() else self._begin(key)
+            if primary is None:
+                queue.done(key)
+                self._places.release()
+                continue
+            name = f"{context.controller} source {self.name} {key}"
+            loop.start(name, self._fetch(primary), partial(ended, key), context.stop)
+        for _ in range(self._concurrency - 1):
+            self._places.acquire()
+        self._places.release(self._concurrency)
 
     def _appeared(self, key: ObjectName, primary: Any) -> None:
         if self._when is not None and not self._when(primary):
@@ -164,18 +214,22 @@ class PerResourcePollingSource(ThreadSource):
         with self._lock:
             self._troubles.pop(key, None)
 
-    def _poll(self, key: ObjectName, sink: Sink) -> float:
-        """Poll a primary; return the seconds until the next poll, 0 for none."""
+    def _begin(self, key: ObjectName) -> Any | None:
+        """Return the primary to poll, None for no poll."""
         with self._lock:
             self._asked.discard(key)  # before the primary is read: what changes then polls again
         primary = self._primary(key)
         if primary is None or (self._when is not None and not self._when(primary)):
             self._disappeared(key)
-            return 0.0
+            return None
         with self._lock:
             self._asked.add(key)
+        return primary
+
+    def _finish(self, key: ObjectName, fetched: Callable[[], Any], sink: Sink) -> float:
+        """Take the answer about a primary; return the seconds until the next poll."""
         try:
-            items, period = self._answer(primary)
+            items, period = self._answer(fetched())
             if self._learn(key, items):
                 sink.enqueue(key)
         except Exception as error:  # noqa: BLE001 - the next poll may be answered
@@ -194,8 +248,15 @@ class PerResourcePollingSource(ThreadSource):
             self.cache.forget(key)
         return changed
 
-    def _answer(self, primary: Any) -> tuple[list[Any], float]:
-        answer = self._fetch(primary)
+    def _fetch_now(self, key: ObjectName, primary: Any) -> Any:
+        context = self._context
+        if not self._is_async or context is None:
+            return self._fetch(primary)
+        if context.event_loop().is_current():
+            raise Retry(f"source {self.name} has not polled {key} yet", after=_FIRST_POLL)
+        return context.result_of(self.name, self._fetch(primary))
+
+    def _answer(self, answer: Any) -> tuple[list[Any], float]:
         if isinstance(answer, tuple):
             items, period = answer
             return list(items), positive_seconds(period, "the period that fetch returned")
@@ -207,7 +268,7 @@ class PerResourcePollingSource(ThreadSource):
 
 @overload
 def poll(
-    fetch: Callable[[], Mapping[ObjectName, Iterable[Any]]],
+    fetch: Callable[[], Fetched],
     *,
     period: Duration,
     per_resource: Literal[False] = False,
@@ -242,7 +303,7 @@ def poll(
     kind: Any = None,
     name: str = "poll",
 ) -> PollingSource | PerResourcePollingSource:
-    """Return a source that calls ``fetch`` every ``period`` seconds.
+    """Return a source that calls ``fetch``, which may be ``async def``, every ``period`` seconds.
 
     ``fetch()`` returns the items of all primaries, by key. With ``per_resource`` ``fetch(primary)``
     is called for each primary that passes ``when``, ``concurrency`` at a time, and returns the

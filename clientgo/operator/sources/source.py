@@ -9,6 +9,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clientgo.clock import Clock
@@ -54,6 +55,15 @@ class SourceContext:
     clock: Clock
     stop: threading.Event
     event_loop: Callable[[], EventLoop] = no_event_loop
+
+    def result_of(self, name: str, returned: Any) -> Any:
+        """Return what a function of a source returned or, of a coroutine, its result. Blocks.
+
+        The coroutine is cancelled at the stop.
+        """
+        if not isinstance(returned, CoroutineType):
+            return returned
+        return self.event_loop().run(f"{self.controller} source {name}", returned, self.stop)
 
 
 class Source(ABC):

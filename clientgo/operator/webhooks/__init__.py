@@ -26,6 +26,7 @@ from clientgo.operator.webhooks.admission_review import (
 from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH
 from clientgo.operator.webhooks.conversions import Converter, conversion
 from clientgo.operator.webhooks.declarations import (
+    RunCoroutine,
     default,
     defaulting,
     mutate_raw,
@@ -57,6 +58,7 @@ __all__ = [
     "plain_object",
     # serving
     "Webhooks",
+    "RunCoroutine",
     "WebhookServer",
     "WebhookOptions",
     # registering

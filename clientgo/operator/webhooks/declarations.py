@@ -13,9 +13,9 @@ Upstream: controller-runtime ``builder.WebhookManagedBy``, kubebuilder's webhook
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar, Unpack
+from typing import Any, Final, Protocol, TypeAlias, TypeVar, Unpack
 
 from clientgo.meta import Resource, resource_of
 from clientgo.operator.errors import DeclarationError
@@ -37,6 +37,9 @@ P = TypeVar("P", bound=Resource)
 C = TypeVar("C", bound=Resource, contravariant=True)
 D = TypeVar("D", bound=Callable[..., Any])
 
+RunCoroutine: TypeAlias = Callable[[str, Coroutine[Any, Any, Any]], Any]
+"""Runs a coroutine of a name on an event loop, and waits for its result."""
+
 _ATTRIBUTE: Final = "__clientgo_webhooks__"
 _WRITES: Final = (Operation.CREATE, Operation.UPDATE)
 
@@ -57,7 +60,7 @@ class _Declaration:
     parameters: tuple[str, ...]
     handler_for: Callable[[Callable[..., Any]], AdmissionHandler]
 
-    def bind(self, function: Callable[..., Any]) -> AdmissionWebhook:
+    def bind(self, function: Callable[..., Any], run: RunCoroutine | None) -> AdmissionWebhook:
         """Return the webhook with ``function``, bound to its object, as its handler."""
         try:
             inspect.signature(function).bind(*self.parameters)
@@ -67,7 +70,25 @@ class _Declaration:
                 f"{getattr(function, '__qualname__', function)}({', '.join(self.parameters)}): "
                 f"{error}"
             ) from None
+        if inspect.iscoroutinefunction(function):
+            function = _waiting(function, run, self.manifest.name)
         return AdmissionWebhook(self.manifest, self.handler_for(function))
+
+
+def _waiting(
+    function: Callable[..., Any], run: RunCoroutine | None, name: str
+) -> Callable[..., Any]:
+    """Return a function that waits for a coroutine, in the thread of the call."""
+    if run is None:
+        raise DeclarationError(
+            f"webhook {name!r} is async, and there is no event loop: register it with "
+            "manager.webhook(...), or write an ordinary function"
+        )
+
+    def call(*args: Any) -> Any:
+        return run(name, function(*args))
+
+    return call
 
 
 def default(
@@ -183,14 +204,14 @@ def defaulting(
     return fill_in
 
 
-def webhooks_of(handler: Any) -> list[AdmissionWebhook]:
+def webhooks_of(handler: Any, run: RunCoroutine | None = None) -> list[AdmissionWebhook]:
     """Return the webhooks that a function, method, object or class declares.
 
-    A class is instantiated without arguments. Raises ``DeclarationError`` for a function with the
-    wrong parameters.
+    ``run`` is for those that are ``async def``. A class is instantiated without arguments. Raises
+    ``DeclarationError`` for a function with the wrong parameters.
     """
     return [
-        declaration.bind(function)
+        declaration.bind(function, run)
         for function in _functions_of(handler)
         for declaration in _declarations_on(function)
     ]

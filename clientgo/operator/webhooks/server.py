@@ -35,6 +35,7 @@ from clientgo.operator.webhooks.conversion_endpoint import CONVERSION_PATH, Conv
 from clientgo.operator.webhooks.conversions import KindConversions, declared_conversion
 from clientgo.operator.webhooks.declarations import (
     AdmissionWebhook,
+    RunCoroutine,
     instance_of,
     webhooks_of,
 )
@@ -230,9 +231,13 @@ class WebhookServer:
 
 
 class Webhooks:
-    """Declared webhooks and converters. Not thread-safe: fill it, then serve it."""
+    """Declared webhooks and converters. Not thread-safe: fill it, then serve it.
 
-    def __init__(self) -> None:
+    ``run_coroutine`` runs those that are ``async def``.
+    """
+
+    def __init__(self, run_coroutine: RunCoroutine | None = None) -> None:
+        self._run_coroutine = run_coroutine
         self._by_path: dict[str, AdmissionWebhook] = {}
         self._converters: list[Any] = []
         self._versions: list[type[Resource]] = []
@@ -248,7 +253,7 @@ class Webhooks:
             if declared_conversion(handler) is not None:
                 self._converters.append(instance_of(handler))
                 continue
-            declared = webhooks_of(handler)
+            declared = webhooks_of(handler, self._run_coroutine)
             if not declared:
                 raise DeclarationError(
                     f"{handler!r} declares no webhook; decorate a function or method with "

@@ -1,4 +1,5 @@
-"""One run of a reconciler, in this thread: no manager, no worker, no socket, no waiting.
+"""One run of a reconciler, in this thread: no manager, no worker, no socket, no waiting. Coroutines
+run on an event loop of their own.
 
 Promises that the run is the framework's own, from the finalizer to the write of the status, and
 that the world is the embedded API server's, so that what passes here is not refused elsewhere.
@@ -9,11 +10,12 @@ Does not promise stale caches or events: a manager on a :class:`FakeCluster` has
 
 from __future__ import annotations
 
+import queue
 import socket
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.api.events_v1 import Event
@@ -29,6 +31,7 @@ from clientgo.operator.errors import DeclarationError
 from clientgo.operator.reconciler import Shape, shape_of
 from clientgo.operator.result import Result
 from clientgo.operator.runs import ObjectState, Run, Timer
+from clientgo.operator.runs.steps import LATER, Steps, result_of
 from clientgo.operator.sources import KindSource
 from clientgo.record import SeriesRecorder
 from clientgo.rest import RestConfig
@@ -37,6 +40,9 @@ from clientgo.testing.operator.run_record import RunRecord
 from clientgo.testing.operator.still_cache import StillCache
 from clientgo.testing.operator.still_server import StillServer
 from clientgo.testing.recording_transport import RecordingTransport
+
+if TYPE_CHECKING:
+    from clientgo.operator.aio import EventLoop
 
 MOST_PASSES: Final = 10
 """Passes that may follow each other immediately; more are a loop."""
@@ -121,7 +127,9 @@ class _Bench:
             metrics=NO_METRICS,
             recorder=self._recorder,
             crashed=_raise,
+            event_loop=self._event_loop,
         )
+        self._loop: EventLoop | None = None
         shape = shape_of(reconciler, config.name)
         shape = self._noting(with_dependents(shape, declaration, config.name, clock))
         self._controller: Controller[Any] = Controller(services, declaration, shape, config)
@@ -152,6 +160,9 @@ class _Bench:
             self._pass(key, state)
         finally:
             controller.stop_sources()
+            loop, self._loop = self._loop, None
+            if loop is not None:
+                loop.stop()
         returned = self._results[-1] if self._results else None
         return RunRecord(
             result=returned if state.last_error is None else None,
@@ -168,11 +179,18 @@ class _Bench:
         cycle = Cycle(self._controller.parts)
         for _ in range(MOST_PASSES):
             state.begin(self._clock.monotonic())
-            cycle(Run(key, state, self._clock))
+            _run_to_its_end(cycle, key, state, self._clock)
             state.ended()
             if not state.pending:
                 return
         raise AssertionError(f"{key}: still another pass after {MOST_PASSES}")
+
+    def _event_loop(self) -> EventLoop:
+        from clientgo.operator.aio import EventLoop
+
+        if self._loop is None:
+            self._loop = EventLoop("run-once", threads=1)
+        return self._loop
 
     def _recorder(self, controller: str) -> SeriesRecorder:
         host = socket.gethostname()
@@ -191,8 +209,8 @@ class _Bench:
         if method is None:
             return None
 
-        def call(*args: Any) -> Any:
-            answer = method(*args)
+        def call(*args: Any) -> Steps[Any]:
+            answer = yield from result_of(method(*args))
             self._results.append(Result.done() if answer is None else answer)
             return answer
 
@@ -239,6 +257,15 @@ def _of(client: Client, obj: Any) -> Any:
     objects: Any = client.resource(type(obj))
     namespace = metadata_of(obj).namespace
     return objects.namespace(namespace) if namespace else objects
+
+
+def _run_to_its_end(cycle: Cycle, key: ObjectName, state: ObjectState, clock: FakeClock) -> None:
+    failures: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
+    run = Run(key, state, clock, over=lambda _key, _state, failure: failures.put(failure))
+    if cycle(run) is LATER:
+        failure = failures.get()
+        if failure is not None:
+            raise failure
 
 
 def _seconds_until(timer: Timer | None, clock: FakeClock) -> float | None:
