@@ -308,6 +308,27 @@ def test_a_body_that_was_read_gives_the_garbage_collector_no_model_to_scan() -> 
     assert not any(gc.is_tracked(part) for part in (widget.spec, widget.status, widget._body))
 
 
+def test_a_field_of_an_unstructured_object_is_decoded_when_it_is_read_and_kept() -> None:
+    widget = Codec(Unstructured).decode(msgspec.json.encode(WIDGET))
+
+    spec = widget["spec"]
+
+    assert (len(widget), "status" in widget, list(widget)) == (len(WIDGET), True, list(WIDGET))
+    undecoded = {name for name, value in widget._body.items() if type(value) is msgspec.Raw}
+    assert undecoded == WIDGET.keys() - {"spec"}
+    assert widget.get("spec") is spec
+    assert deep_copy(widget) == widget == WIDGET
+
+
+def test_a_broken_field_of_an_unstructured_object_leaves_the_others_readable() -> None:
+    widget = Codec(Unstructured).decode(b'{"kind":"W","metadata":{"name":"a"},"spec":{"n":1}}')
+    widget._raw = b'{"kind":"W","metadata":{"name":"a"},"spec":{"n":1},"status":"\xff"}'
+
+    assert widget["spec"] == {"n": 1}
+    with pytest.raises(ObjectDecodeError, match="W 'a'"):
+        widget["status"]
+
+
 def test_a_subclass_of_a_declared_class_adds_to_its_body() -> None:
     @resource(group="example.com", version="v1", plural="widgets")
     class WidgetV1(Widget):

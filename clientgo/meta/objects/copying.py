@@ -10,12 +10,12 @@ import copy
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 from msgspec.structs import force_setattr
 
 T = TypeVar("T")
 
-_IMMUTABLE = frozenset({str, int, float, bool, type(None), bytes, datetime})
+_IMMUTABLE = frozenset({str, int, float, bool, type(None), bytes, datetime, Raw})
 
 
 def copy_value(value: T) -> T:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, Generic, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Final, Generic, TypeVar, dataclass_transform
 
 import msgspec
 from msgspec import Struct, StructMeta, field
@@ -74,6 +74,10 @@ class ObjectDecodeError(ValueError):
         self.kind = kind
         self.key = key
         self.reason = reason
+
+
+REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError)
+"""What decoding JSON raises; text that is no UTF-8 is noticed only when it is decoded."""
 
 
 class BodyField:
@@ -157,11 +161,14 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
             return {}
         try:
             plain: dict[str, Any] = msgspec.json.decode(self._raw)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            kind = getattr(self, "kind", "") or type(self).__name__
-            raise ObjectDecodeError(kind, object_key(self), str(error)) from error
+        except REFUSALS as error:
+            raise self._undecodable(error) from error
         inner: dict[str, Any] = plain["object"] if self._enclosed else plain
         return inner
+
+    def _undecodable(self, error: Exception) -> ObjectDecodeError:
+        kind = getattr(self, "kind", "") or type(self).__name__
+        return ObjectDecodeError(kind, object_key(self), str(error))
 
     def _metadata_over(self, plain: dict[str, Any]) -> dict[str, Any]:
         """The metadata of ``plain``, which this object came from, with typed changes laid over."""
@@ -237,8 +244,8 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
         if self._raw is None:
             return cls.__body__()
         try:
-            body: Struct = _body_decoder(cls.__body__, self._enclosed)(self._raw)
-        except (msgspec.DecodeError, UnicodeDecodeError):
+            body: Struct = body_decoder(cls.__body__, self._enclosed)(self._raw)
+        except REFUSALS:
             return self._decode_body_leniently()
         return body
 
@@ -256,8 +263,11 @@ class _Enclosing(Struct, Generic[T], gc=False):
 
 
 @functools.cache
-def _body_decoder(body: type[Struct], enclosed: bool) -> Callable[[bytes], Any]:
-    """Return what decodes a body; looking up a decoder takes longer than decoding."""
+def body_decoder(body: type, enclosed: bool) -> Callable[[bytes], Any]:
+    """Return what decodes a body; looking up a decoder takes longer than decoding.
+
+    The body is that of an object in a watch event if it is `enclosed`.
+    """
     if not enclosed:
         return decoder(body).decode
     decode_event = decoder(_Enclosing[body]).decode  # type: ignore[valid-type]
