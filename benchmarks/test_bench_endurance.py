@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.recorded_server import recorded_server
 from clientgo.cache import SharedIndexInformer, wait_for_cache_sync
 from clientgo.client import Client, ResourceListWatch
 from clientgo.rest import RestConfig
+from clientgo.testing.bench.recorded_server import recorded_server
 from sample_controller.demo import running
 from sample_controller.types import Foo
 

@@ -23,7 +23,6 @@ import msgspec
 import pytest
 import urllib3
 
-from benchmarks.recorded_server import EVENTS, OBJECTS, recorded_server
 from benchmarks.rounds import rounds
 from clientgo.cache import (
     DELTA_FIFO,
@@ -34,6 +33,7 @@ from clientgo.cache import (
 )
 from clientgo.client import Client, ResourceListWatch
 from clientgo.rest import RestConfig
+from clientgo.testing.bench.recorded_server import EVENTS, OBJECTS, recorded_server
 from sample_controller.types import Foo
 
 ROUNDS = 11

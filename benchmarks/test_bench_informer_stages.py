@@ -22,7 +22,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.recorded_server import OBJECTS, event_line, foo, page_body, recorded_server
 from benchmarks.rounds import rounds
 from benchmarks.test_bench_informer import Stopwatch, by_app, read_list, read_watch, timed
 from clientgo.cache import DeltaFIFO, Indexer, Reflector, meta_namespace_index
@@ -36,6 +35,13 @@ from clientgo.client import Client, ResourceListWatch
 from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Codec
 from clientgo.rest import RestConfig
+from clientgo.testing.bench.recorded_server import (
+    OBJECTS,
+    event_line,
+    foo,
+    page_body,
+    recorded_server,
+)
 from sample_controller.types import Foo
 
 ROUNDS = 11

@@ -25,6 +25,7 @@ from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
 from clientgo.apiserver.storage.data_directory import DataDirectoryError
 from clientgo.certificates import ServingCertificate
+from clientgo.text.terminal import complain
 from clientgo.wait import call_on_signals, stop_on_signals
 
 _USAGE_ERROR = 2
@@ -137,7 +138,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         server = _make_server(options)
     except (OSError, ValueError) as error:
-        print(f"clientgo apiserver: {error}", file=sys.stderr)
+        complain("clientgo apiserver", error)
         return _USAGE_ERROR
     if options.command:
         command = _Command(options.command)
@@ -160,10 +161,10 @@ def _serve(
     try:
         server.start()
     except DataDirectoryError as error:
-        print(f"clientgo apiserver: {error}", file=sys.stderr)
+        complain("clientgo apiserver", error)
         return 1
     except OSError as error:
-        print(f"can't listen on {host}:{port}: {error.strerror}", file=sys.stderr)
+        complain("clientgo apiserver", f"can't listen on {host}:{port}: {error.strerror}")
         return 1
     try:
         kubeconfig = server.kubeconfig
@@ -175,7 +176,7 @@ def _serve(
             print(f"Try: kubectl --kubeconfig {kubeconfig} get namespaces", flush=True)
             return until(kubeconfig)
     except OSError as error:
-        print(f"can't write {options.kubeconfig}: {error.strerror}", file=sys.stderr)
+        complain("clientgo apiserver", f"can't write {options.kubeconfig}: {error.strerror}")
         return 1
     finally:
         server.stop()

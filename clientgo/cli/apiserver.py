@@ -13,10 +13,17 @@ from typing import Any
 
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver import cli as server_command
+from clientgo.text.terminal import CommandParser
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Add the command's options; ``run`` is what an invocation calls."""
+    parser.show_examples(
+        "clientgo apiserver --kubeconfig /tmp/kubeconfig",
+        "clientgo apiserver --workloads --nodes 5 --stages stages.yaml",
+        "clientgo apiserver --data-dir ./cluster --authorization-mode=RBAC",
+        statuses="0, stopped by Ctrl-C or SIGTERM; 1, it can't start; 2, wrong arguments",
+    )
     server_command.configure(parser)
     parser.add_argument(
         "--workloads",

@@ -20,24 +20,20 @@ from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
 from clientgo.debug import DEBUG_PATH
-
-_EXAMPLES: Final = """\
-examples:
-  clientgo debug http://127.0.0.1:8080
-  clientgo debug http://127.0.0.1:8080 default/my-object
-  clientgo debug :8080 default/my-object --json
-  kubectl port-forward deployment/my-operator 8080 & clientgo debug :8080
-
-exit status: 0; 1, no answer, or none that is a debug page; 2, wrong use
-"""
+from clientgo.text.terminal import CommandParser, complain
 
 _TIMEOUT: Final = 30.0
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Add the arguments; ``run`` is what an invocation calls."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
+    parser.show_examples(
+        "clientgo debug http://127.0.0.1:8080",
+        "clientgo debug http://127.0.0.1:8080 default/my-object",
+        "clientgo debug :8080 default/my-object --json",
+        "kubectl port-forward deployment/my-operator 8080 & clientgo debug :8080",
+        statuses="0; 1, no answer, or none that is a debug page; 2, wrong use",
+    )
     parser.add_argument("url", metavar="URL", help="the program's metrics server, or :PORT")
     parser.add_argument("key", metavar="KEY", nargs="?", default="", help="NAMESPACE/NAME or NAME")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -53,11 +49,11 @@ def _run(options: argparse.Namespace) -> int:
         reason = error.read().decode(errors="replace").strip()
         if error.code == 404:
             reason = "no debug page here; start the program with debug=True"
-        print(f"clientgo debug: {options.url}: {reason or error}", file=sys.stderr)
+        complain("clientgo debug", f"{options.url}: {reason or error}")
         return 1
     except (OSError, ValueError) as error:
         why = error.reason if isinstance(error, URLError) else error
-        print(f"clientgo debug: {options.url}: {why}", file=sys.stderr)
+        complain("clientgo debug", f"{options.url}: {why}")
         return 1
     return 0
 

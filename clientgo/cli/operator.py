@@ -44,6 +44,7 @@ from clientgo.scaffold import (
 from clientgo.scaffold.interpreter import local_makefile
 from clientgo.scaffold.new_files import KindNames, create_api, create_webhook, init
 from clientgo.scaffold.project_code import kinds_in_all
+from clientgo.text.terminal import CommandParser, ExitStatus, complain
 
 _USER_ERRORS = (
     OperatorError,
@@ -57,8 +58,14 @@ _USER_ERRORS = (
 )
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Add the subcommands to the parser."""
+    parser.show_examples(
+        "clientgo operator init demo && cd demo && make run ONCE=1",
+        "clientgo operator create-api Backup",
+        "clientgo operator gen all",
+        "clientgo operator run --embedded",
+    )
     parts = parser.add_subparsers(required=True, metavar="PART")
     _add_scaffolding(parts)
     _add_generation(parts)
@@ -85,8 +92,8 @@ def reporting(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Na
         try:
             return run(args)
         except _USER_ERRORS as error:
-            print(f"clientgo operator: {error}", file=sys.stderr)
-            return 1
+            complain("clientgo operator", error)
+            return ExitStatus.FAILED
 
     return report
 

@@ -17,32 +17,27 @@ import shlex
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import yaml
 
 from clientgo.testing.perturb import PERTURBATIONS, PerturbError, Report, perturb
-
-_EXAMPLES: Final = """\
-examples:
-  clientgo perturb my_project.testing:run_controller --manifest crd.yaml --manifest foo.yaml
-  clientgo perturb my_project.testing:run_controller --manifest all.yaml \\
-      --only 'crash-after: create deployments default/foo'
-
-exit status: 0, the controller ends well in every run; 1, it does not; 2, it can't be tested
-"""
-
-_BAR: Final = 30
+from clientgo.text.terminal import CommandParser, ExitStatus, Progress, complain
 
 
 class UsageError(ValueError):
     """What the user gave can't be used."""
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Add the arguments; ``run`` is what an invocation calls."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
+    parser.show_examples(
+        "clientgo perturb my_project.testing:run --manifest crd.yaml --manifest foo.yaml",
+        "clientgo perturb my_project.testing:run --manifest all.yaml \\",
+        "    --only 'crash-after: create deployments default/foo'",
+        statuses="0, it ends well in every run; 1, it does not; 2, it can't be tested;\n"
+        "  130, interrupted",
+    )
     parser.add_argument(
         "controller", metavar="MODULE:FUNCTION", help="runs the controller with a RestConfig"
     )
@@ -87,13 +82,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _run(options: argparse.Namespace) -> int:
     logging.basicConfig(level=logging.INFO if options.verbose else logging.CRITICAL)
     try:
-        report = _perturb(options)
+        with Progress("runs") as progress:
+            report = _perturb(options, progress)
     except (UsageError, PerturbError) as error:
-        print(f"clientgo perturb: {error}", file=sys.stderr)
-        return 2
+        complain("clientgo perturb", error)
+        return ExitStatus.USAGE
     if not report.outcomes:
-        print(f"clientgo perturb: no run is called {options.only!r}", file=sys.stderr)
-        return 2
+        complain("clientgo perturb", f"no run is called {options.only!r}")
+        return ExitStatus.USAGE
     print(report.table())
     for outcome in report.failures:
         print(f"\n{outcome.described(report.command)}")
@@ -101,7 +97,7 @@ def _run(options: argparse.Namespace) -> int:
     return 1 if report.failures else 0
 
 
-def _perturb(options: argparse.Namespace) -> Report:
+def _perturb(options: argparse.Namespace, progress: Progress) -> Report:
     return perturb(
         _load(options.controller),
         manifests=_read(options.manifest),
@@ -112,7 +108,7 @@ def _perturb(options: argparse.Namespace) -> Report:
         timeout=options.timeout,
         jobs=options.jobs,
         command=_command(options),
-        progress=_show_progress if sys.stderr.isatty() else None,
+        progress=progress.show,
     )
 
 
@@ -151,9 +147,3 @@ def _command(options: argparse.Namespace) -> str:
     if options.beside:
         words += ["--beside", options.beside]
     return f"{shlex.join(words)} --only ONLY"
-
-
-def _show_progress(done: int, total: int) -> None:
-    bar = "#" * (_BAR * done // total)
-    end = "\n" if done == total else ""
-    print(f"\r[{bar:{_BAR}}] {done}/{total}", end=end, file=sys.stderr, flush=True)

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import yaml
 
@@ -27,23 +27,20 @@ from clientgo.study.recording import Recording, RecordingError, load_recording
 from clientgo.study.server import PageServer
 from clientgo.study.session import Session
 from clientgo.study.target import Runner, Target, TargetError, foo_target, own_target
+from clientgo.text.terminal import CommandParser, ExitStatus, complain
 from clientgo.wait import stop_on_signals
 
-_EXAMPLES: Final = """\
-examples:
-  clientgo study
-  clientgo study --target my_project.testing:controller --manifest crd.yaml --manifest foo.yaml
-  clientgo study --replay study.jsonl
 
-The function takes a RestConfig and returns a context manager in which the controller runs, as for
-clientgo perturb. Save a recording on the page.
-"""
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Add the arguments; ``run`` is what an invocation calls."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
+    parser.show_examples(
+        "clientgo study",
+        "clientgo study --target my_project.testing:run --manifest crd.yaml --manifest foo.yaml",
+        "clientgo study --replay study.jsonl",
+        "",
+        "The function takes a RestConfig and returns a context manager in which the controller",
+        "runs, as for clientgo perturb. Save a recording on the page.",
+    )
     parser.add_argument("--port", type=int, default=0, help="of the page (default: a free one)")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--target", metavar="MODULE:FACTORY", help="study this controller")
@@ -73,8 +70,8 @@ def _run(options: argparse.Namespace) -> int:
             else:
                 study(_target(options), stop, port=options.port)
     except (TargetError, RecordingError, ServingError) as error:
-        print(f"clientgo study: {error}", file=sys.stderr)
-        return 2
+        complain("clientgo study", error)
+        return ExitStatus.USAGE
     return 0
 
 

@@ -24,25 +24,21 @@ from clientgo.informers import DynamicInformerFactory
 from clientgo.meta import StatusError, Unstructured
 from clientgo.meta.timestamps import parse_time
 from clientgo.rest import ConfigError, TransportError, load_config
+from clientgo.text.terminal import BOLD, CommandParser, ExitStatus, complain, paint
 from clientgo.wait import stop_on_signals
-
-_EXAMPLES: Final = """\
-examples:
-  clientgo watch pods -A
-  clientgo watch deployments -n shop -l app=web
-
-exit status: 0, stopped by Ctrl-C; 1, the API server refuses; 2, no such kind or a wrong option
-"""
 
 _REFRESH: Final = 0.2
 """Seconds between two pictures at least."""
 _CLEAR: Final = "\x1b[H\x1b[J"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
+def configure(parser: CommandParser) -> None:
     """Add the arguments; ``run`` is what an invocation calls."""
-    parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.epilog = _EXAMPLES
+    parser.show_examples(
+        "clientgo watch pods -A",
+        "clientgo watch deployments -n shop -l app=web",
+        statuses="0, stopped by Ctrl-C; 1, the API server refuses; 2, no such kind, wrong option",
+    )
     parser.add_argument("kind", metavar="KIND", help="a plural, a kind or a short name: po, foos")
     where = parser.add_mutually_exclusive_group()
     where.add_argument("-n", "--namespace", default="default", help="(default: default)")
@@ -61,11 +57,11 @@ def _run(options: argparse.Namespace) -> int:
         ):
             return watch(client, options, stop, sys.stdout)
     except (ConfigError, NoMatchError, ValueError) as error:
-        print(f"clientgo watch: {error}", file=sys.stderr)
-        return 2
+        complain("clientgo watch", error)
+        return ExitStatus.USAGE
     except (TransportError, StatusError) as error:
-        print(f"clientgo watch: {error}", file=sys.stderr)
-        return 1
+        complain("clientgo watch", error)
+        return ExitStatus.FAILED
 
 
 def watch(client: Client, options: argparse.Namespace, stop: threading.Event, out: TextIO) -> int:
@@ -152,7 +148,8 @@ class Picture:
             error = self._informer.last_error()
             why = f": {error}" if error else ""
             return f"reading {self._plural} ... {len(objects)} so far{why}\n"
-        head = f"{self._plural}: {len(objects)}; press Ctrl-C to stop\n"
+        head = paint(f"{self._plural}: {len(objects)}", BOLD, self._out)
+        head += "; press Ctrl-C to stop\n"
         return head + table(row(obj, now) for obj in objects)
 
 

@@ -74,7 +74,10 @@ def test_without_a_terminal_each_change_is_a_line(kube_client: Client) -> None:
     assert len(out.getvalue().splitlines()) == 3
 
 
-def test_on_a_terminal_the_table_is_drawn_again(kube_client: Client) -> None:
+def test_on_a_terminal_the_table_is_drawn_again(
+    kube_client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
     make(kube_client, "a")
     out = Output(terminal=True)
     with watching(kube_client, out):

@@ -4,8 +4,8 @@ It runs in a process of its own, so that what it does is not measured, and does 
 measured but send. An event is a line in an HTTP chunk of its own, as an API server sends it. The
 first segment of a request's path says what the server has to offer:
 
-    /live   an empty collection, in which EVENTS changes happen to OBJECTS Foos
-    /full   OBJECTS Foos, in pages or as a streamed list, to which nothing happens any more
+    /live   an empty collection, in which changes happen to Foos
+    /full   Foos, in pages or as a streamed list, to which nothing happens any more
     /brief  one Foo; every watch ends after one event, and its connection with it
 """
 
@@ -17,7 +17,6 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -31,11 +30,11 @@ _API_VERSION = "samplecontroller.k8s.io/v1alpha1"
 
 
 @contextmanager
-def recorded_server() -> Iterator[str]:
-    """The server's address, while the server runs."""
-    root = Path(__file__).parent.parent
-    command = [sys.executable, "-m", "benchmarks.recorded_server"]
-    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, text=True) as process:
+def recorded_server(objects: int = OBJECTS, events: int = EVENTS) -> Iterator[str]:
+    """Return the server's address, while the server runs in a process of its own."""
+    program = f"from {__name__} import main; main()"
+    command = [sys.executable, "-c", program, str(objects), str(events)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
@@ -104,12 +103,13 @@ def chunked(*bodies: bytes) -> bytes:
 class Recordings:
     """Every answer, rendered."""
 
-    def __init__(self) -> None:
-        self.initial = [foo(number, number + 1) for number in range(OBJECTS)]
+    def __init__(self, objects: int, events: int) -> None:
+        self._objects = objects
+        self.initial = [foo(number, number + 1) for number in range(objects)]
         added = b"".join(event("ADDED", obj) for obj in self.initial)
         modified = b"".join(
-            event("MODIFIED", foo(number % OBJECTS, number + 1))
-            for number in range(OBJECTS, EVENTS)
+            event("MODIFIED", foo(number % objects, number + 1))
+            for number in range(objects, events)
         )
         self.changes = chunked(bookmark(), added, modified)
         self.streamed_list = chunked(added, bookmark())
@@ -133,9 +133,9 @@ class Recordings:
         if offer != "full":
             return page(self.initial[:1] if offer == "brief" else [])
         if (start, limit) not in self.pages:
-            end = start + limit if limit else OBJECTS
+            end = start + limit if limit else self._objects
             self.pages[start, limit] = page(
-                self.initial[start:end], str(end) if end < OBJECTS else ""
+                self.initial[start:end], str(end) if end < self._objects else ""
             )
         return self.pages[start, limit]
 
@@ -157,14 +157,11 @@ def _serve(connection: socket.socket, recordings: Recordings) -> None:
 
 
 def main() -> None:
-    recordings = Recordings()
+    """Serve until the process is ended; the arguments are the objects and the events."""
+    recordings = Recordings(int(sys.argv[1]), int(sys.argv[2]))
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     while True:
         connection, _ = listener.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         threading.Thread(target=_serve, args=(connection, recordings), daemon=True).start()
-
-
-if __name__ == "__main__":
-    main()

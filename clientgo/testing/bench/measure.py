@@ -1,0 +1,62 @@
+"""Runs the sides of a comparison in turn, and finds their medians and ratios."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+LEAST_ROUNDS: Final = 3
+"""Rounds without which a median means nothing."""
+
+Side = Callable[[], float]
+"""Does the work of one side once; returns the seconds that count."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The seconds of each side, round by round."""
+
+    count: int
+    """Things (items, events, objects) that one round handles."""
+    seconds: Mapping[str, list[float]]
+
+    def rate(self, side: str) -> float:
+        """Return the median of a side's things a second."""
+        return self.count / statistics.median(self.seconds[side])
+
+    def ratio(self, side: str, peer: str) -> float:
+        """Return how often a side is as fast as a peer: the median of the rounds' ratios."""
+        return statistics.median(self.ratios(side, peer))
+
+    def ratios(self, side: str, peer: str) -> list[float]:
+        """Return the ratio of each round."""
+        pairs = zip(self.seconds[peer], self.seconds[side], strict=True)
+        return [theirs / ours for theirs, ours in pairs]
+
+
+def compare(
+    count: int,
+    sides: Mapping[str, Side],
+    *,
+    rounds: int,
+    budget: float,
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
+) -> Comparison:
+    """Run every side in each round; stop after ``rounds``, or when ``budget`` seconds are spent.
+
+    A budget leaves at least three rounds, if ``rounds`` allows that many.
+    """
+    seconds: dict[str, list[float]] = {name: [] for name in sides}
+    started = time.perf_counter()
+    for number in range(rounds):
+        if number >= LEAST_ROUNDS and time.perf_counter() - started > budget:
+            break
+        for name, side in sides.items():
+            gc.collect()
+            seconds[name].append(side())
+        progress(number + 1, rounds)
+    return Comparison(count, seconds)
