@@ -176,7 +176,7 @@ class ShardMember(Generic[K]):
         lost = held - ours
         if lost:
             # Given up by a write whose answer did not arrive, or changed by hand.
-            self.ownership.drop(lost)
+            self.ownership.lose(lost)
             self._on_released(lost)
         idle = self._drain(ours - should)
         kept = should & ours & held

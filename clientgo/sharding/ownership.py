@@ -163,6 +163,14 @@ class Ownership(Generic[K]):
             self._owned -= shards
             self._draining -= shards
 
+    def lose(self, shards: frozenset[int]) -> None:
+        """Another process has taken these, though they were not given up."""
+        with self._changed:
+            self._owned -= shards
+            self._draining -= shards
+            if self._lapsed_at is None and not shards.isdisjoint(self._running):
+                self._lapsed_at = min(self._safe_until, self._clock.monotonic())
+
     def held(self) -> frozenset[int]:
         """The shards that are owned or being given up."""
         with self._changed:

@@ -153,5 +153,5 @@ class GroupMachine(RuleBasedStateMachine):
             assert max(numbers) - min(numbers) <= 1
 
 
-GroupMachine.TestCase.settings = settings(max_examples=200, stateful_step_count=15, deadline=None)
+GroupMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=15, deadline=None)
 TestGroup = GroupMachine.TestCase

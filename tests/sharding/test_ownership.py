@@ -105,3 +105,15 @@ def test_the_text_of_a_key_decides_about_its_shard() -> None:
 def test_there_is_at_least_one_shard() -> None:
     with pytest.raises(ValueError, match="at least one shard, not 0"):
         Ownership(0)
+
+
+def test_work_in_a_shard_that_another_process_took_may_not_write(
+    ownership: Ownership[ObjectName],
+) -> None:
+    key = key_in(2, ownership)
+    assert ownership.begin(key)
+    ownership.lose(frozenset({2}))
+    with pytest.raises(ShardsLostError):
+        ownership.check()
+    ownership.end(key)
+    ownership.check()
