@@ -103,8 +103,9 @@ class ControlLoop:
         self._watched: dict[type[Resource], list[Keys]] = {}
         if shards and not lease:
             raise ValueError("shards need a lease, by which the processes find each other")
-        self.ownership: Ownership[ObjectName] | None = Ownership(shards) if shards else None
-        """Which keys are this process's own, if keys are shared."""
+        self.ownership: Ownership[ObjectName] = Ownership(shards) if shards else Ownership.alone()
+        """Which keys are this process's own."""
+        self._shared = shards > 0
 
     def watch(self, kind: type[R], keys: Keys | None = None) -> Lister[R]:
         """Queue keys when an object of a kind changes; return the reader of its cache.
@@ -118,7 +119,7 @@ class ControlLoop:
             if isinstance(obj, DeletedFinalStateUnknown):
                 obj = obj.obj
             for key in () if obj is None else keys(obj):
-                if self.ownership is None or self.ownership.owns(key):
+                if self.ownership.owns(key):
                     self.queue.add(key)
 
         def on_update(old: Any, new: Any) -> None:
@@ -151,7 +152,7 @@ class ControlLoop:
             run_workers(
                 stop,
                 self.queue,
-                handle if self.ownership is None else self.ownership.guarded(handle),
+                self.ownership.guarded(handle),
                 workers=workers,
                 name=self.name,
                 guard=guard,
@@ -161,31 +162,31 @@ class ControlLoop:
         with self.factory, self._serving():
             # A standby fills its caches too, so that it can work as soon as it leads.
             self.factory.start(stop)
-            if self.ownership is not None:
-                work_in_shards(self._member(self.ownership), work, stop)
+            if self._shared:
+                work_in_shards(self._member(), work, stop)
             elif not self._lease:
                 work(stop)
             elif self._lead(lambda term: work(term.stop, term.check), stop) is Ending.LOST:
                 raise LeadershipLostError(f"{self.name}: another process has taken {self._lease}")
 
-    def _member(self, ownership: Ownership[ObjectName]) -> ShardMember[ObjectName]:
+    def _member(self) -> ShardMember[ObjectName]:
         namespace, _, name = self._lease.rpartition("/")
         return shard_member(
             self._client.config,
             namespace or "default",
             name,
-            ownership,
-            on_acquired=partial(self._queue_all, ownership),
+            self.ownership,
+            on_acquired=self._queue_all,
             timing=self._timing,
         )
 
-    def _queue_all(self, ownership: Ownership[ObjectName], shards: frozenset[int]) -> None:
+    def _queue_all(self, shards: frozenset[int]) -> None:
         """Queue the keys of shards that are ours now: their events were dropped before."""
         for kind, all_keys in self._watched.items():
             for obj in self.factory.lister_for(kind).list():
                 for keys in all_keys:
                     for key in keys(obj):
-                        if ownership.shard_of(key) in shards:
+                        if self.ownership.shard_of(key) in shards:
                             self.queue.add(key)
 
     def _lead(self, work: Callable[[Leadership], object], stop: threading.Event) -> Ending:
@@ -234,7 +235,7 @@ class ControlLoop:
 
         def explain(key: str) -> Iterator[str]:
             name = ObjectName.parse(key) if key else None
-            if name and self.ownership is not None and not self.ownership.owns(name):
+            if name and not self.ownership.owns(name):
                 shard = self.ownership.shard_of(name)
                 yield f"{self.name}: shard {shard}, to which it belongs, is not this process's"
             if not self._at_work:

@@ -28,9 +28,18 @@ from clientgo.leaderelection import (
     unique_identity,
 )
 from clientgo.logs import setup_logging
+from clientgo.meta import ObjectName
 from clientgo.record import EventBroadcaster, EventRecorder, EventSink
 from clientgo.rest import ConfigError, load_config
 from clientgo.serving import ServingError
+from clientgo.sharding import (
+    Ownership,
+    process_number,
+    run_processes,
+    shard_member,
+    stop_with_parent,
+    work_in_shards,
+)
 from clientgo.trace import ChromeTracer, TextTracer, Tracer, tracing
 from clientgo.wait import setup_signal_handler
 from sample_controller.controller import NAME, Controller
@@ -47,8 +56,11 @@ class TraceFileError(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run until SIGINT or SIGTERM; return the exit code. A second signal exits immediately."""
     options = parse_options(arguments)
+    if options.processes > 1 and not process_number():
+        return run_processes(options.processes)
     setup_logging(logging.DEBUG if options.verbose else logging.INFO, json=options.log_json)
     stop = setup_signal_handler()
+    stop_with_parent(stop)
     if options.metrics_bind_address:
         count_metrics()
     try:
@@ -91,7 +103,10 @@ def run(client: Client, options: Options, stop: threading.Event) -> int:
         broadcaster.start_structured_logging()
         broadcaster.start_recording_to_sink(EventSink(client))
         recorder = broadcaster.new_recorder(NAME)
-        controller = Controller(client, factory, recorder)
+        ownership: Ownership[ObjectName] | None = None
+        if options.shards:
+            ownership = Ownership(options.shards)
+        controller = Controller(client, factory, recorder, ownership)
         health = LeaderHealth(tolerance=20.0)
 
         def work(stop: threading.Event) -> None:
@@ -104,6 +119,8 @@ def run(client: Client, options: Options, stop: threading.Event) -> int:
             if options.election is None:
                 work(stop)
                 return 0
+            if ownership is not None:
+                return work_together(work, client, options.election, controller, ownership, stop)
             return work_while_leading(work, client, options.election, recorder, health, stop)
 
 
@@ -143,6 +160,31 @@ def work_while_leading(
     if ending is Ending.LOST:
         log.error("leadership was lost; exiting, to be restarted")
         return 1
+    return 0
+
+
+def work_together(
+    work: Callable[[threading.Event], None],
+    client: Client,
+    meeting: Election,
+    controller: Controller,
+    ownership: Ownership[ObjectName],
+    stop: threading.Event,
+) -> int:
+    """Work on our share of the Foos until ``stop`` is set."""
+    member = shard_member(
+        client.config,
+        meeting.namespace,
+        meeting.name,
+        ownership,
+        on_acquired=controller.enqueue_shards,
+        timing=meeting.timing,
+    )
+    try:
+        work_in_shards(member, work, stop)
+    except WorkStillRunningError as error:
+        log.critical("%s", error)
+        os._exit(1)  # another process may start the same work
     return 0
 
 

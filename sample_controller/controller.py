@@ -43,6 +43,7 @@ from clientgo.meta import (
 from clientgo.meta.owner_references import get_controller_of, is_controlled_by, new_controller_ref
 from clientgo.process import SupervisedThread
 from clientgo.record import EventRecorder
+from clientgo.sharding import Ownership
 from clientgo.workqueue import (
     BucketRateLimiter,
     ItemExponentialFailureRateLimiter,
@@ -70,11 +71,16 @@ class Controller:
     """Reconciles Foos.
 
     Create it before the factory's informers are started: this registers the handlers. ``informers``
-    are those whose caches it reads.
+    are those whose caches it reads. ``ownership`` says which Foos are this process's own, if it
+    shares them with others.
     """
 
     def __init__(
-        self, client: Client, factory: SharedInformerFactory, recorder: EventRecorder
+        self,
+        client: Client,
+        factory: SharedInformerFactory,
+        recorder: EventRecorder,
+        ownership: Ownership[ObjectName] | None = None,
     ) -> None:
         # The clients of Foos are generated. Deployments come with the library.
         self._foo_client = Clientset(client).samplecontroller_v1alpha1
@@ -94,6 +100,8 @@ class Controller:
             name="foos",  # the name in metrics
         )
         self._workers: tuple[threading.Thread, ...] = ()
+        self._ownership = ownership or Ownership.alone()
+        self._process_if_ours = self._ownership.guarded(self._process)
 
         foos.add_event_handler(on_add=self._enqueue, on_update=lambda _, new: self._enqueue(new))
         deployments.add_event_handler(
@@ -106,8 +114,15 @@ class Controller:
 
     def _enqueue(self, foo: Foo) -> None:
         name = ObjectName.of(foo)
-        log.debug("enqueued", extra={"key": str(name)})
-        self._queue.add(name)
+        if self._ownership.owns(name):
+            log.debug("enqueued", extra={"key": str(name)})
+            self._queue.add(name)
+
+    def enqueue_shards(self, shards: frozenset[int]) -> None:
+        """Queue the Foos of shards that this process owns from now on."""
+        for foo in self._foos.list():
+            if self._ownership.shard_of(ObjectName.of(foo)) in shards:
+                self._enqueue(foo)
 
     def _enqueue_owner_of_changed(self, old: Deployment, new: Deployment) -> None:
         # A resync delivers every object again; an equal version means that nothing has changed.
@@ -183,6 +198,13 @@ class Controller:
         name, shutting_down = self._queue.get()
         if shutting_down:
             return False
+        try:
+            self._process_if_ours(name)
+        finally:
+            self._queue.done(name)
+        return True
+
+    def _process(self, name: ObjectName) -> None:
         # Every line that is logged in this block has the Foo's key.
         with log_context(controller=NAME, key=str(name)):
             log.debug("taken from the queue")
@@ -200,9 +222,7 @@ class Controller:
                 self._queue.forget(name)
                 log.info("synced")
             finally:
-                self._queue.done(name)
                 log.debug("done")
-        return True
 
     def _log_failure(self, error: Exception, *, first: bool) -> None:
         """Warn of a Foo's first failure, with its traceback; later ones are for DEBUG."""

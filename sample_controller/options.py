@@ -9,7 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from clientgo.leaderelection import USUAL_TIMING, Timing
+from clientgo.sharding import address_of_process
 from sample_controller.controller import NAME
+
+DEFAULT_SHARDS = 16
 
 _OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 """The file with the namespace of the pod."""
@@ -17,7 +20,7 @@ _OWN_NAMESPACE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Election:
-    """The Lease of the election, and its durations."""
+    """The Lease of the election, or of those who share the work, and its durations."""
 
     namespace: str
     name: str = NAME
@@ -26,7 +29,8 @@ class Election:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """The command line. Without an ``election`` this process works without a Lease."""
+    """The command line. Without an ``election`` this process works without a Lease; with ``shards``
+    the processes with the same Lease share the Foos, and all of them work."""
 
     kubeconfig: str | None = None
     master: str | None = None
@@ -36,6 +40,8 @@ class Options:
     workers: int = 2
     resync: float = 30.0
     election: Election | None = None
+    shards: int = 0
+    processes: int = 1
     health_probe_bind_address: str = ""
     metrics_bind_address: str = ""
     verbose: bool = False
@@ -58,8 +64,17 @@ def parse_options(arguments: Sequence[str] | None = None) -> Options:
         parser.error(
             "--metrics-bind-address needs prometheus-client: pip install 'clientgo[metrics]'"
         )
+    if args.processes < 1:
+        parser.error("--processes must be at least 1")
+    if args.shards < 0:
+        parser.error("--shards must not be negative")
+    shards = args.shards or (DEFAULT_SHARDS if args.processes > 1 else 0)
+    if shards and args.leader_elect:
+        parser.error("--shards and --processes go without --leader-elect: all processes work")
+    if args.processes > shards > 0:
+        parser.error(f"--processes {args.processes} needs at least as many --shards")
     try:
-        election = _election(args) if args.leader_elect else None
+        election = _election(args) if args.leader_elect or shards else None
     except ValueError as error:
         parser.error(f"--leader-elect: {error}")
     return Options(
@@ -71,8 +86,10 @@ def parse_options(arguments: Sequence[str] | None = None) -> Options:
         workers=args.workers,
         resync=args.resync,
         election=election,
-        health_probe_bind_address=args.health_probe_bind_address,
-        metrics_bind_address=args.metrics_bind_address,
+        shards=shards,
+        processes=args.processes,
+        health_probe_bind_address=address_of_process(args.health_probe_bind_address),
+        metrics_bind_address=address_of_process(args.metrics_bind_address),
         verbose=args.verbose,
         log_json=args.log_format == "json",
         trace=args.trace,
@@ -128,8 +145,13 @@ def _parser() -> argparse.ArgumentParser:
         help="serve /healthz and /readyz; without a host on all addresses")  # fmt: skip
     add("--metrics-bind-address", default="", metavar="HOST:PORT", help="serve /metrics")
 
-    add = parser.add_argument_group("leader election: only the leader works").add_argument
+    add = parser.add_argument_group("several processes: they meet at a Lease").add_argument
     add("--leader-elect", action="store_true", help="work only while holding the Lease")
+    add("--shards", type=int, default=0, metavar="N",
+        help="share the Foos, in so many parts, with the other processes: all work")  # fmt: skip
+    add("--processes", type=int, default=1, metavar="N",
+        help="start so many processes that share the Foos, for more than one core; each next "
+        f"serves one port higher (default: 1; --shards {DEFAULT_SHARDS})")  # fmt: skip
     add("--leader-elect-resource-name", default=NAME, metavar="NAME",
         help=f"the Lease (default: {NAME})")  # fmt: skip
     add("--leader-elect-resource-namespace", default="", metavar="NS",

@@ -23,6 +23,12 @@ from clientgo.sharding.member import (
     shard_member,
 )
 from clientgo.sharding.ownership import Ownership, ShardsLostError
+from clientgo.sharding.processes import (
+    address_of_process,
+    process_number,
+    run_processes,
+    stop_with_parent,
+)
 from clientgo.sharding.shard_leases import Group, Leases, ShardLeases
 from clientgo.sharding.sharing import work_in_shards
 
@@ -39,6 +45,11 @@ __all__ = [
     "Leases",
     "ShardLeases",
     "Group",
+    # several processes on one machine
+    "run_processes",
+    "process_number",
+    "stop_with_parent",
+    "address_of_process",
     # which shard, which member
     "shard_of",
     "plan",

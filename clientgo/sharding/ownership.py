@@ -51,11 +51,19 @@ class Ownership(Generic[K]):
             self, "a share of the work", "_changed", advice="let each process be a member"
         )
 
+    @classmethod
+    def alone(cls) -> Ownership[K]:
+        """Return one that owns every key for ever: for a process that shares with no other."""
+        ownership = cls(1)
+        ownership.renewed(float("inf"))
+        ownership.grant(frozenset({0}))
+        return ownership
+
     # What handlers and workers ask
 
     def shard_of(self, key: K) -> int:
         """Return the shard of a key."""
-        return shard_of(self._by(key), self.shards)
+        return shard_of(self._by(key), self.shards) if self.shards > 1 else 0
 
     def owns(self, key: K) -> bool:
         """Return True if events of this key should be queued here."""

@@ -207,7 +207,6 @@ def test_processes_share_the_keys(kube_client: Client) -> None:
         read_until(lambda last: last.keys() == set(names))
         with running(loops["two"], sync_as("two")):
             ours = loops["two"].ownership
-            assert ours is not None
             moved = read_until(lambda last: "two" in last.values())
             assert all(
                 ours.owns(ObjectName("default", n)) for n, me in moved.items() if me == "two"

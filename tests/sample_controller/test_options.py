@@ -85,6 +85,10 @@ def test_outside_of_a_pod_the_lease_is_in_the_default_namespace(
         ("--resync nan", "--resync must not be negative"),
         ("--log-format xml", "invalid choice: 'xml'"),
         ("--leader-elect --leader-elect-lease-duration 5", "lease_duration (5.0 s) must be"),
+        ("--processes 0", "--processes must be at least 1"),
+        ("--shards -1", "--shards must not be negative"),
+        ("--shards 4 --leader-elect", "--shards and --processes go without --leader-elect"),
+        ("--shards 2 --processes 3", "--processes 3 needs at least as many --shards"),
     ],
 )
 def test_a_mistake_is_said_in_one_line(
@@ -107,3 +111,13 @@ def test_metrics_without_their_package_are_a_mistake(
     with pytest.raises(SystemExit):
         parse_options(["--metrics-bind-address=:8080"])
     assert "pip install 'clientgo[metrics]'" in capsys.readouterr().err
+
+
+def test_processes_share_sixteen_shards_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert parse_options([]).shards == 0
+    assert parse_options(["--processes", "2"]).shards == 16
+    assert parse_options(["--processes", "2", "--shards", "4"]).shards == 4
+    monkeypatch.setenv("CLIENTGO_PROCESS", "3")
+    assert parse_options(["--metrics-bind-address=:8080"]).metrics_bind_address == ":8082"

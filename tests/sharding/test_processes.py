@@ -1,0 +1,129 @@
+"""Several processes of one program on one machine."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from clientgo.api.apiextensions_v1 import CustomResourceDefinition
+from clientgo.api.apps_v1 import Deployment
+from clientgo.api.coordination_v1 import Lease
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.client import Client
+from clientgo.codegen.crd import definitions_of
+from clientgo.meta import ObjectMeta
+from clientgo.sharding import address_of_process, process_number, stop_with_parent
+from clientgo.testing.observer import Observer
+from sample_controller.types import Foo, FooSpec
+from tests.examples.running import kubeconfig_of
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="passes signals on as POSIX does")
+
+PROGRAM = """
+import sys
+from clientgo.sharding import process_number, run_processes, stop_with_parent
+from clientgo.wait import setup_signal_handler
+
+if not process_number():
+    sys.exit(run_processes(2))
+stop = setup_signal_handler()
+stop_with_parent(stop)
+if "fail" in sys.argv and process_number() == 2:
+    sys.exit(3)
+print(f"process {process_number()} works", flush=True)
+stop.wait()
+print(f"process {process_number()} stops", flush=True)
+"""
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", PROGRAM, *arguments]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def test_signals_are_passed_on() -> None:
+    program = start()
+    assert program.stdout is not None
+    started = {program.stdout.readline() for _ in range(2)}
+    assert started == {"process 1 works\n", "process 2 works\n"}
+    program.send_signal(signal.SIGINT)
+    output, errors = program.communicate(timeout=60)
+    assert sorted(output.splitlines()) == ["process 1 stops", "process 2 stops"]
+    assert (program.returncode, errors) == (0, "")
+
+
+def test_when_one_ends_all_end() -> None:
+    program = start("fail")
+    program.communicate(timeout=60)
+    assert program.returncode == 3
+
+
+def test_processes_end_with_the_one_that_started_them() -> None:
+    program = start()
+    assert program.stdout is not None
+    for _ in range(2):
+        program.stdout.readline()
+    program.kill()
+    # The pipe ends when the last process that writes to it has ended.
+    output, _ = program.communicate(timeout=60)
+    assert sorted(output.splitlines()) == ["process 1 stops", "process 2 stops"]
+
+
+def test_a_program_that_runs_alone_has_no_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CLIENTGO_PROCESS", raising=False)
+    monkeypatch.delenv("CLIENTGO_PARENT_FD", raising=False)
+    before = threading.active_count()
+    stop_with_parent(threading.Event())
+    assert threading.active_count() == before
+    assert process_number() == 0
+    assert address_of_process(":8080") == ":8080"
+
+
+@pytest.mark.parametrize(
+    ("given", "third"),
+    [(":8080", ":8082"), ("127.0.0.1:80", "127.0.0.1:82"), (":0", ":0"), ("", ""), ("0", "0")],
+)
+def test_each_process_listens_at_a_port_of_its_own(
+    given: str, third: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLIENTGO_PROCESS", "3")
+    assert address_of_process(given) == third
+
+
+def test_two_processes_of_the_sample_share_the_foos(
+    kube_api_server: EmbeddedAPIServer, kube_client: Client
+) -> None:
+    for definition in definitions_of([Foo]):
+        kube_client.resource(CustomResourceDefinition).create(definition)
+    foos = kube_client.resource(Foo).namespace("default")
+    names = [f"foo-{number}" for number in range(8)]
+    for name in names:
+        spec = FooSpec(deployment_name=name, replicas=1)
+        foos.create(Foo(metadata=ObjectMeta(name=name), spec=spec))
+    command = [sys.executable, "-m", "sample_controller", "--processes", "2", "--shards", "4"]
+    with Observer(kube_client, Deployment, Lease) as seen:
+        program = subprocess.Popen(
+            command,
+            env={**os.environ, **kubeconfig_of(kube_api_server)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        try:
+            deployments, leases = seen.lister(Deployment), seen.lister(Lease)
+            assert seen.wait_until(
+                lambda: {d.metadata.name for d in deployments.list()} >= {*names}
+            )
+            # One for each process, and one that says which shards they hold.
+            assert seen.wait_until(lambda: len(leases.list()) == 3)
+        finally:
+            program.send_signal(signal.SIGTERM)
+            output, _ = program.communicate(timeout=60)
+    assert program.returncode == 0, output
+    assert "WARNING" not in output
+    assert "ERROR" not in output
