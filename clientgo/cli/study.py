@@ -21,6 +21,7 @@ from typing import Any
 
 import yaml
 
+from clientgo.cli import exercises
 from clientgo.serving import ServingError
 from clientgo.study.page import exported
 from clientgo.study.recording import Recording, RecordingError, load_recording
@@ -37,6 +38,7 @@ def configure(parser: CommandParser) -> None:
         "clientgo study",
         "clientgo study --target my_project.testing:run --manifest crd.yaml --manifest foo.yaml",
         "clientgo study --replay study.jsonl",
+        "clientgo study exercises",
         "",
         "The function takes a RestConfig and returns a context manager in which the controller",
         "runs, as for clientgo perturb. Save a recording on the page.",
@@ -58,6 +60,7 @@ def configure(parser: CommandParser) -> None:
     )
     parser.add_argument("-v", "--verbose", action="store_true", help="show the controller's log")
     parser.set_defaults(run=_run)
+    exercises.configure(parser)
 
 
 def _run(options: argparse.Namespace) -> int:
