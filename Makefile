@@ -15,7 +15,7 @@ KUBERNETES_newest := kubernetes<38
 MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test test-matrix lint format tables docs docs-serve bench bench-queue field-peers clean
+.PHONY: help install run study test test-matrix lint format tables docs docs-serve bench bench-queue field-peers clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -29,6 +29,9 @@ install: $(STAMP) ## create .venv and install clientgo with its development tool
 
 run: $(STAMP) ## run the sample controller on the embedded API server (ONCE=1: end by itself)
 	$(BIN)/python -m sample_controller.demo $(if $(ONCE),--once)
+
+study: $(STAMP) ## serve a page on which a key travels through a controller
+	$(BIN)/clientgo study
 
 # Many tests wait for time or for processes, so three of them at a time fill two cores.
 test: $(STAMP) ## run the whole test suite

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.pages import Page
 
+from clientgo.study.page import exported
+from clientgo.study.recording import load_recording
 from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of
 
 _PICTURE = re.compile(r"<p><img [^>]*assets/([\w-]+)\.svg[^>]*></p>")
@@ -55,6 +58,13 @@ def on_page_markdown(markdown: str, page: Page, **_: Any) -> str:
 def on_page_content(html: str, page: Page, **_: Any) -> str:
     """Put pictures into the page, so that their links work and they have its colours."""
     return _PICTURE.sub(lambda match: _inlined(match[1], page.file.src_uri), html)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Write the page of ``clientgo study`` that shows the recording."""
+    recording = load_recording(DOCS / "assets/study.jsonl")
+    page = Path(config.site_dir) / "assets/study.html"
+    page.write_text(exported(recording, "a recording"), encoding="utf-8")
 
 
 def _inlined(name: str, uri: str) -> str:

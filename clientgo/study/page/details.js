@@ -164,7 +164,11 @@ Study.details = ({ body, title, onJump }) => {
       return make("li", {}, make("button", {
         class: "hop", "aria-pressed": String(i === chosen),
         title: `${line.hop} at ${line.at.toFixed(3)} s in thread ${line.thread}`,
-        onclick: () => { chosen = chosen === i ? -1 : i; onJump(position); },
+        onclick: () => {
+          chosen = chosen === i ? -1 : i;
+          onJump(position);
+          body.scrollTop = 0;
+        },
       }, make("span", { class: "gap" }, gap), make("span", { class: "dot " + line.hop.split(".")[0] }),
         make("span", { class: "told" }, tell(line))));
     }));

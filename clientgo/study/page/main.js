@@ -17,7 +17,7 @@
     shown = state;
     picture.draw(state, moves, options);
     const line = state.last;
-    if (line && line.hop !== "study.source" && line.hop !== "study.released") by("caption").textContent = tell(line);
+    if (line && line.hop !== "study.source" && line.hop !== "study.released") by("caption").textContent = capital(tell(line));
     drawDetails();
     drawHeld(state);
   }
@@ -51,7 +51,8 @@
   function explain(kind, name) {
     const found = picture.explain(kind);
     if (!found) return;
-    explainAs(found[0] + (name && kind !== "worker" ? ` ${name}` : ""), found[1]);
+    const isPart = kind in Study.words.PARTS && kind !== "worker";
+    explainAs(found[0] + (isPart && name && name !== "work queue" ? ` (${name})` : ""), found[1]);
   }
 
   function explainAs(title, text) {
@@ -60,6 +61,9 @@
     by("explain").replaceChildren(head, text);
     by("explain").classList.add("filled");
   }
+
+  /* A sentence begins with a capital letter, the name of a key does not. */
+  const capital = (text) => (/^(the|an?|you|failure)\b/.test(text) ? text[0].toUpperCase() + text.slice(1) : text);
 
   /* The threads that wait, each a button that lets it pass one boundary. */
   function drawHeld(state) {
@@ -250,7 +254,8 @@
       : fetch("recording").then((answer) => answer.text());
     ready.then((text) => {
       player.add(text.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line)));
-      player.seek(setup.position === undefined ? 0 : setup.position);
+      // The state in which the user did the first thing.
+      player.seek(Math.max(player.lines.findIndex((line) => line.hop === "study.action"), 0));
     });
   }
   let width = 0;
