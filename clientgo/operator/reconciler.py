@@ -8,7 +8,7 @@ Source: controller-runtime pkg/reconcile; Java Operator SDK Reconciler, Cleaner,
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, Protocol, TypeVar
 
@@ -41,7 +41,8 @@ class Reconciler(Protocol[P_contra]):
     - ``setup(manager)``: called once when the controller is registered.
 
     The first three may be ``async def``, see ``clientgo.operator.aio``. An attribute ``finalizers``
-    adds more clean-ups, see ``Finalizers``.
+    adds more clean-ups, see ``Finalizers``; ``clientgo.operator.tasks`` has decorators for methods
+    that run beside the runs.
     """
 
     def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Result | None: ...
@@ -65,6 +66,9 @@ _ARGUMENTS: Final = {
 }
 """How many arguments each method is called with."""
 
+TASK_ATTRIBUTE: Final = "__clientgo_task__"
+"""What ``clientgo.operator.tasks`` puts on a method."""
+
 _ASYNC: Final = ("reconcile", "reconcile_key", "cleanup", "on_error")
 """The methods that may be coroutines; the others are called where nothing can wait."""
 
@@ -84,6 +88,8 @@ class Shape:
     finalizers: Finalizers[Any]
     is_async: bool = False
     """True if a method is a coroutine."""
+    tasks: tuple[Callable[..., Any], ...] = ()
+    """The methods that are declared as tasks."""
 
 
 def shape_of(reconciler: object, controller: str) -> Shape:
@@ -107,13 +113,21 @@ def shape_of(reconciler: object, controller: str) -> Shape:
             f"not {finalizers!r}"
         )
     is_async = finalizers.is_async or any(map(inspect.iscoroutinefunction, found.values()))
-    shape = Shape(**found, finalizers=finalizers, is_async=is_async)
+    shape = Shape(
+        **found, finalizers=finalizers, is_async=is_async, tasks=tuple(_tasks_of(reconciler))
+    )
     if (shape.reconcile is None) == (shape.reconcile_key is None):
         raise DeclarationError(
             f"controller {controller}: {type(reconciler).__name__} must have either "
             "reconcile(self, ctx, obj) or reconcile_key(self, ctx, key)"
         )
     return shape
+
+
+def _tasks_of(reconciler: object) -> Iterator[Callable[..., Any]]:
+    for name, member in inspect.getmembers_static(type(reconciler)):
+        if hasattr(member, TASK_ATTRIBUTE):
+            yield getattr(reconciler, name)
 
 
 def _method(

@@ -351,6 +351,10 @@ class Manager:
         shape = with_dependents(
             shape_of(reconciler, config.name), declaration, config.name, self._clock
         )
+        if shape.tasks:
+            from clientgo.operator.tasks import with_tasks
+
+            shape = with_tasks(shape, config)
         services = Services(
             client=self.client if config.needs_leadership else self._unguarded,
             cache=self.cache,

@@ -441,7 +441,8 @@ def test_nothing_of_it_is_imported_unless_it_is_used() -> None:
         "from clientgo.api.core_v1 import ConfigMap\n"
         "manager = clientgo.operator.Manager('http://127.0.0.1:9', metrics='0')\n"
         "manager.controller(ConfigMap).build(Plain())\n"
-        "print(*[name for name in ('asyncio', 'clientgo.operator.aio') if name in sys.modules])"
+        "print(*[name for name in ('asyncio', 'clientgo.operator.aio', "
+        "'clientgo.operator.tasks') if name in sys.modules])"
     )
     printed = subprocess.check_output([sys.executable, "-c", program], text=True)
     assert printed.strip() == ""
