@@ -30,7 +30,7 @@ REAL_SERVER_ERRORS = re.compile(
     "unknown \\$patch directive|is a list, not|can't merge lists whose items are of|"
     "so it can't be merged|lacks its merge key|has no merge key|failed to create typed new object|"
     "Object 'apiVersion' is missing|is impersonated without a user|content is not a list|"
-    "Timeout: Too large resource version|"
+    "Timeout: Too large resource version|the order of .* is not that of|"
     "failed calling webhook"
 )
 """What the recordings show a real server to answer with 500 or 504 to a client's mistake."""

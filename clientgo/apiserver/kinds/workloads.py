@@ -67,6 +67,16 @@ class StatefulSetStrategy(ScaledStrategy):
         """Return a status without pods."""
         return {**super().initial_status(obj), "availableReplicas": 0}
 
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of a negative number of revisions too, which keeps all."""
+        warnings = super().warnings(new, old)
+        if new["spec"].get("revisionHistoryLimit", 0) < 0:
+            warnings.append(
+                "spec.revisionHistoryLimit: a negative value retains all historical revisions; "
+                "a value >= 0 is recommended"
+            )
+        return warnings
+
 
 class ReplicaSetStrategy(ScaledStrategy):
     """Replica sets and replication controllers."""
