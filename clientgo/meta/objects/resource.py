@@ -15,7 +15,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Generic, TypeVar, dataclass_transform
+from typing import Any, ClassVar, Final, Generic, TypeVar, cast, dataclass_transform
 
 import msgspec
 from msgspec import Struct, StructMeta, field
@@ -23,7 +23,7 @@ from msgspec import Struct, StructMeta, field
 from clientgo.meta.decoding import convert_leniently, decoder, without_nulls
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.objects.class_annotations import pop_annotations
-from clientgo.meta.objects.copying import copy_value
+from clientgo.meta.objects.copying import copy_value, shallow_copy
 from clientgo.meta.objects.object_meta import ObjectMeta
 from clientgo.meta.objects.object_name import object_key
 from clientgo.meta.objects.overlay import overlay
@@ -336,21 +336,21 @@ def deep_copy(obj: T) -> T:
     """A copy of an object that may be changed; the original and all it holds stay untouched."""
     if not isinstance(obj, APIObject):
         return copy.deepcopy(obj)
-    duplicate = copy.copy(obj)
+    duplicate: Any = shallow_copy(obj)
     # The raw bytes are immutable and shared; an unused body is decoded again.
     duplicate.metadata = _copy_of_metadata(obj.metadata)
     if obj._body is not None:
         duplicate._body = copy_value(obj._body)
-    return duplicate
+    return cast("T", duplicate)
 
 
 def _copy_of_metadata(metadata: ObjectMeta) -> ObjectMeta:
     """A deep copy, hand-written because every reconcile begins with one."""
-    duplicate = copy.copy(metadata)
+    duplicate: ObjectMeta = shallow_copy(metadata)
     duplicate.labels = metadata.labels.copy()
     duplicate.annotations = metadata.annotations.copy()
     if metadata.owner_references:
-        duplicate.owner_references = tuple(map(copy.copy, metadata.owner_references))
+        duplicate.owner_references = tuple(map(shallow_copy, metadata.owner_references))
     return duplicate
 
 
