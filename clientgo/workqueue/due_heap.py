@@ -29,12 +29,14 @@ class DueHeap(Generic[T]):
 
     def put(self, item: T, due_ns: int) -> bool:
         """Set the instant of `item` unless it has an earlier one; tell whether it is first now."""
-        entry = self._entries.get(item)
+        entries, heap = self._entries, self._heap
+        entry = entries.get(item)
         if entry is not None and entry[0] <= due_ns:
             return False
-        entry = self._entries[item] = (due_ns, next(self._numbers), item)
-        heapq.heappush(self._heap, entry)
-        self._tidy()
+        entry = entries[item] = (due_ns, next(self._numbers), item)
+        heapq.heappush(heap, entry)
+        if len(heap) > 2 * len(entries):
+            self._drop_old()
         return self._heap[0] is entry
 
     def due_ns(self, item: T) -> int | None:
@@ -50,20 +52,29 @@ class DueHeap(Generic[T]):
 
     def pop(self) -> T:
         """Remove and return the item whose turn is first. Raises IndexError if there is none."""
-        self.first_due_ns()
-        item = heapq.heappop(self._heap)[2]
-        del self._entries[item]
-        self._tidy()
+        entries, heap = self._entries, self._heap
+        while True:
+            entry = heapq.heappop(heap)
+            item = entry[2]
+            if entries.get(item) is entry:
+                break
+        del entries[item]
+        if not entries:
+            self.clear()
         return item
 
     def discard(self, item: T) -> bool:
         """Forget `item`; tell whether it was here."""
-        found = self._entries.pop(item, None) is not None
-        if found:
-            self._tidy()
+        entries = self._entries
+        found = entries.pop(item, None) is not None
+        if found and not entries:
+            self.clear()
+        elif len(self._heap) > 2 * len(entries):
+            self._drop_old()
         return found
 
     def clear(self) -> None:
+        """Forget all items; an emptied dict would keep the table of its largest size."""
         self._entries.clear()
         self._heap.clear()
 
@@ -73,9 +84,7 @@ class DueHeap(Generic[T]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _tidy(self) -> None:
-        if not self._entries:
-            self.clear()  # an emptied dict keeps the table of its largest size
-        elif len(self._heap) > 2 * len(self._entries):
-            self._heap = list(self._entries.values())
-            heapq.heapify(self._heap)
+    def _drop_old(self) -> None:
+        """Drop the entries that were replaced, when they are the majority."""
+        self._heap = list(self._entries.values())
+        heapq.heapify(self._heap)

@@ -155,7 +155,9 @@ class PriorityQueue(RateLimitingQueue[T]):
     def _raise_priority_locked(self, item: T, priority: int) -> None:
         if self._shutting_down:
             return
-        if not self._knows_locked(item) or priority > self._by_priority.priority(item):
+        if not self._knows_locked(item):
+            self._by_priority.begin(item, priority)
+        elif priority > self._by_priority.priority(item):
             self._by_priority.set_priority(item, priority)
 
     def _knows_locked(self, item: T) -> bool:
@@ -175,12 +177,13 @@ class _PriorityOrdering(Ordering[T]):
 
     def push(self, item: T, /) -> None:
         arrival_ns = nanoseconds(self._clock.monotonic())
-        self._turns.put(item, arrival_ns - self.priority(item) * self._ageing_ns)
-        self.listed[self.priority(item)] += 1
+        priority = self._priorities.get(item, DEFAULT_PRIORITY)
+        self._turns.put(item, arrival_ns - priority * self._ageing_ns)
+        self.listed[priority] += 1
 
     def pop(self) -> T:
         item = self._turns.pop()
-        self._unlist(self.priority(item))
+        self._unlist(self._priorities.get(item, DEFAULT_PRIORITY))
         return item
 
     def touch(self, item: T, /) -> None:
@@ -199,6 +202,10 @@ class _PriorityOrdering(Ordering[T]):
             self._turns.put(item, turn_ns - (priority - self.priority(item)) * self._ageing_ns)
             self._unlist(self.priority(item))
             self.listed[priority] += 1
+        self.begin(item, priority)
+
+    def begin(self, item: T, priority: int) -> None:
+        """Give a priority to an item that is not listed."""
         if priority == DEFAULT_PRIORITY:
             self._priorities.pop(item, None)
         else:

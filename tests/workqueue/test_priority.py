@@ -210,6 +210,15 @@ def test_what_is_scheduled_for_now_is_ready() -> None:
     queue.shut_down()
 
 
+def test_what_is_scheduled_for_now_loses_the_priority_that_it_had_for_later() -> None:
+    queue, clock = make_queue()
+    queue.schedule("a", clock.monotonic() + 10.0, priority=5)
+
+    queue.schedule("a", clock.monotonic(), priority=0)
+
+    assert queue.depths() == {0: 1}
+
+
 def test_what_is_ready_needs_no_instant() -> None:
     """Nor does what was added while a worker has it."""
     queue, clock = make_queue()
