@@ -217,6 +217,7 @@ def test_what_is_scheduled_for_now_loses_the_priority_that_it_had_for_later() ->
     queue.schedule("a", clock.monotonic(), priority=0)
 
     assert queue.depths() == {0: 1}
+    queue.shut_down()
 
 
 def test_what_is_ready_needs_no_instant() -> None:
