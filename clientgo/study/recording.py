@@ -1,7 +1,8 @@
 """A recording: what happened, one JSON object a line, for a page now or a replay later.
 
 Promises: lines are kept in the order in which they were added, and each reader gets every line
-once. The oldest lines are dropped beyond ``limit``, so that a long session keeps its memory.
+once. The oldest lines are dropped beyond ``limit``, so that a long session keeps its memory; those
+that the page needs to understand the others are not.
 
 The lines are the tracer's hops, and those of the page itself, whose ``hop`` begins with ``study.``:
 
@@ -17,6 +18,7 @@ The lines are the tracer's hops, and those of the page itself, whose ``hop`` beg
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -36,9 +38,9 @@ class RecordingError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some lines of a recording, from the position ``first`` on."""
+    """Some lines of a recording, and the position after them."""
 
-    first: int
+    end: int
     lines: list[bytes]
 
 
@@ -48,13 +50,16 @@ class Recording:
     def __init__(self, lines: Iterable[bytes] = (), *, limit: int = LIMIT) -> None:
         self._changed = threading.Condition()
         self._lines = deque(lines, maxlen=limit)
+        self._kept: list[bytes] = []
         self._added = len(self._lines)
         self._closed = False
 
-    def add(self, encoded: bytes) -> None:
-        """Add a line of JSON."""
+    def add(self, encoded: bytes, *, keep: bool = False) -> None:
+        """Add a line of JSON; one to ``keep`` is needed to understand the others."""
         with self._changed:
             self._lines.append(encoded)
+            if keep:
+                self._kept.append(encoded)
             self._added += 1
             self._changed.notify_all()
 
@@ -71,19 +76,20 @@ class Recording:
     def read(self, position: int, timeout: float) -> Part:
         """Return the lines from a position on; wait at most ``timeout`` seconds for the first.
 
-        The part is empty after a timeout. It begins later than asked if older lines were dropped.
+        The part is empty after a timeout. If lines were dropped, it begins later than asked, and
+        with those that are kept.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._closed or self._added > position, timeout)
             oldest = self._added - len(self._lines)
             first = max(position, oldest)
-            lines = [self._lines[i] for i in range(first - oldest, len(self._lines))]
-        return Part(first, lines)
+            lines = list(itertools.islice(self._lines, first - oldest, None))
+            kept = self._kept if first > position else ()
+        return Part(first + len(lines), [*kept, *lines])
 
     def lines(self) -> list[bytes]:
-        """Return all lines."""
-        with self._changed:
-            return list(self._lines)
+        """Return all lines that there are."""
+        return self.read(0, 0).lines
 
     def text(self) -> bytes:
         """Return the recording as a file."""

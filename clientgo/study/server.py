@@ -117,17 +117,12 @@ class PageServer:
         try:
             while True:
                 part = self._recording.read(position, _HEARTBEAT)
-                position = part.first + len(part.lines)
+                position = part.end
                 if not part.lines and self._recording.closed:
                     yield b"event: end\ndata:\n\n"
                     return
-                yield (
-                    b"".join(
-                        b"id: %d\ndata: %s\n\n" % (part.first + i + 1, line)
-                        for i, line in enumerate(part.lines)
-                    )
-                    or b":\n\n"
-                )
+                lines = enumerate(part.lines, position - len(part.lines) + 1)
+                yield b"".join(b"id: %d\ndata: %s\n\n" % line for line in lines) or b":\n\n"
         finally:
             if session is not None:
                 session.left()

@@ -35,6 +35,8 @@ SLOW: Final = 0.7
 
 _NODES: Final = 1
 
+_KEPT: Final = frozenset({"study.target", "study.source"})
+
 _log = logging.getLogger("clientgo.study")
 
 
@@ -57,7 +59,7 @@ class _StudyTracer(Tracer):
             return  # of this package, or a request of no component
         if hop.hop == "request.sent":
             self._history.requested(hop.details["path"])
-        self._recording.add(hop.to_json().encode())
+        self._recording.add(hop.to_json().encode(), keep=hop.hop in _KEPT)
 
     def before(self, boundary: str, of: str, key: str) -> None:
         if not _is_own(of, threading.current_thread().name):

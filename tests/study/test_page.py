@@ -258,7 +258,7 @@ def assert_goes_on(session: Session) -> None:
     while session.pacing.mode != "running":
         part = session.recording.read(position, 30)
         assert part.lines, "nothing was let go after the page was closed"
-        position = part.first + len(part.lines)
+        position = part.end
 
 
 def test_each_button_does_what_it_says(browser: Any, live: Session) -> None:

@@ -30,10 +30,10 @@ def test_a_reader_gets_each_line_once_in_order() -> None:
 
     part = made.read(0, 0)
     made.add(line("c", 3))
-    rest = made.read(part.first + len(part.lines), 0)
+    rest = made.read(part.end, 0)
 
     assert hops(part.lines) == ["a", "b"]
-    assert (rest.first, hops(rest.lines)) == (2, ["c"])
+    assert (rest.end, hops(rest.lines)) == (3, ["c"])
 
 
 def test_a_read_without_a_new_line_is_empty_after_its_timeout() -> None:
@@ -45,8 +45,18 @@ def test_the_oldest_lines_are_dropped_beyond_the_limit() -> None:
 
     part = made.read(0, 0)
 
-    assert (part.first, hops(part.lines)) == (2, ["c", "d"])
+    assert (part.end, hops(part.lines)) == (4, ["c", "d"])
     assert hops(made.lines()) == ["c", "d"]
+
+
+def test_lines_that_the_others_need_are_not_dropped() -> None:
+    made = Recording(limit=2)
+    made.add(line("study.source", 0), keep=True)
+    for number, hop in enumerate("abc"):
+        made.add(line(hop, number))
+
+    assert hops(made.lines()) == ["study.source", "b", "c"]
+    assert hops(made.read(3, 0).lines) == ["c"]
 
 
 def test_a_closed_recording_ends_the_wait_of_its_readers() -> None:

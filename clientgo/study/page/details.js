@@ -3,7 +3,7 @@
 
 var Study = globalThis.Study || (globalThis.Study = {});
 
-Study.details = ({ body, title, onJump }) => {
+Study.details = ({ body, title, sources, onJump }) => {
   const { tell, seconds } = Study.words;
   const TIMELINE = 60;
   let key = "", chosen = -1, resource = "", drawn = "";
@@ -122,23 +122,20 @@ Study.details = ({ body, title, onJump }) => {
     return "";
   }
 
-  function sourcesOf(lines, position, line) {
-    const found = new Map();
-    for (let i = 0; i < lines.length; i += 1) {
-      if (lines[i].hop === "study.source") found.set(`${lines[i].whose} ${lines[i].of}`, lines[i]);
-    }
+  function sourcesOf(lines, line) {
+    const found = new Map(sources.map((source) => [`${source.whose} ${source.of}`, source]));
     const own = found.get("own " + ownCode(lines, line));
     const library = found.get("library " + line.hop);
     return [own, library].filter(Boolean);
   }
 
-  function codePart(lines, position) {
+  function codePart(lines) {
     const line = lines[chosen];
     if (!line) return null;
-    const sources = sourcesOf(lines, position, line);
+    const shown = sourcesOf(lines, line);
     const section = make("section", {}, make("h3", {}, "The code behind this hop"),
       make("p", {}, tell(line) + "."));
-    for (const source of sources) {
+    for (const source of shown) {
       section.append(make("p", { class: "muted where" },
         (source.whose === "own" ? "your controller: " : "the library: "),
         make("code", {}, `${source.file}:${source.line}`)));
@@ -146,7 +143,7 @@ Study.details = ({ body, title, onJump }) => {
         make("span", { class: source.first + i === source.line ? "here" : "" },
           `${String(source.first + i).padStart(4)}  ${row}\n`))));
     }
-    if (!sources.length) section.append(make("p", { class: "muted" }, "This recording has no code for it."));
+    if (!shown.length) section.append(make("p", { class: "muted" }, "This recording has no code for it."));
     return section;
   }
 
@@ -188,7 +185,7 @@ Study.details = ({ body, title, onJump }) => {
       title.append(chip, make("button", { class: "quiet", onclick: () => onJump(-1),
         title: "show all keys (Esc)" }, "all keys"));
     } else title.append(make("h2", {}, "What happens"));
-    const parts = [codePart(lines, position), key ? objectPart(lines, position) : null,
+    const parts = [codePart(lines), key ? objectPart(lines, position) : null,
       timelinePart(lines, position)];
     const scrolled = body.scrollTop;
     body.replaceChildren(...parts.filter(Boolean));

@@ -23,8 +23,8 @@ Study.layout = (() => {
   }
 
   function workersIn(outer, threads, places) {
-    threads.forEach((thread, i) => {
-      places.set("worker:" + thread,
+    threads.forEach((id, i) => {
+      places.set("worker:" + id,
         box(outer.x + 8, outer.y + TITLE + 4 + i * 50, outer.w - 16, 45));
     });
   }

@@ -8,8 +8,9 @@
   let shown = null, busy = false, gone = "";
 
   const picture = Study.picture(by("picture"), { onExplain: explain, onSelect: select });
-  const details = Study.details({ body: by("details"), title: by("details-title"), onJump: jump });
   const player = Study.player({ live: setup.live, onShow: show, onChange: refresh });
+  const details = Study.details({ body: by("details"), title: by("details-title"),
+    sources: player.sources, onJump: jump });
 
   /* -- what is shown -------------------------------------------------------------------------- */
 

@@ -42,13 +42,16 @@ Study.model = (() => {
     return found;
   }
 
-  function worker(state, thread, queueName) {
-    let found = state.workers.get(thread);
+  /* A worker is a thread for a queue: threads of two queues may have the same name. */
+  const workerId = (line) => `${line.thread}@${line.of}`;
+
+  function worker(state, line) {
+    const id = workerId(line);
+    let found = state.workers.get(id);
     if (!found) {
-      found = { thread, queue: queueName, key: "", state: "idle", since: 0, error: "", synced: 0 };
-      state.workers.set(thread, found);
+      found = { id, thread: line.thread, queue: line.of, key: "", state: "idle", since: 0, error: "" };
+      state.workers.set(id, found);
     }
-    if (queueName) found.queue = queueName;
     return found;
   }
 
@@ -71,11 +74,11 @@ Study.model = (() => {
     if (waiting && line.at >= waiting.due - 0.005) q.delayed.delete(line.key);
   }
 
-  /* Where a request of a thread comes from. */
-  function placeOf(state, thread) {
-    if (state.workers.has(thread)) return "worker:" + thread;
-    if (state.readers.has(thread)) return "reflector:" + state.readers.get(thread);
-    return state.threads.get(thread) || "";
+  /* Where a request or an event comes from. */
+  function placeOf(state, line) {
+    if (state.workers.has(workerId(line))) return "worker:" + workerId(line);
+    if (state.readers.has(line.thread)) return "reflector:" + state.readers.get(line.thread);
+    return state.threads.get(line.thread) || "";
   }
 
   const isCollection = (path) => /\/[a-z0-9.-]+\?|\/[a-z0-9.-]+$/.test(path || "");
@@ -90,12 +93,12 @@ Study.model = (() => {
     "request.sent"(state, line) {
       state.server.requests += 1;
       const one = state.informers.get(plain(line.of));
-      if (one && !state.workers.has(line.thread)) {
+      if (one && !state.workers.has(workerId(line))) {
         reads(state, line);
         // A streamed list is a watch that begins with all objects.
         if (/sendInitialEvents=true/.test(line.path) || !/watch=true/.test(line.path)) one.state = "listing";
       }
-      const from = placeOf(state, line.thread);
+      const from = placeOf(state, line);
       return from ? [{ from, to: "server", kind: "request", key: line.key,
         label: Study.words.request(line) }] : [];
     },
@@ -105,7 +108,7 @@ Study.model = (() => {
         state.server.failed += 1;
         state.server.lastFailure = String(line.status);
       }
-      const to = placeOf(state, line.thread);
+      const to = placeOf(state, line);
       const label = String(line.status);
       const kind = failed ? "refusal" : "answer";
       return to ? [{ from: "server", to, kind, key: line.key, label }] : [];
@@ -206,11 +209,11 @@ Study.model = (() => {
       q.ready = without(q.ready, line.key);
       q.delayed.delete(line.key);
       q.processing.set(line.key, line.thread);
-      const w = worker(state, line.thread, q.name);
+      const w = worker(state, line);
       w.key = line.key;
       w.state = "took it";
       w.since = line.at;
-      return [{ from: "queue:" + q.name, to: "worker:" + line.thread, key: line.key,
+      return [{ from: "queue:" + q.name, to: "worker:" + w.id, key: line.key,
         kind: "resident" }];
     },
     "queue.done"(state, line) {
@@ -218,13 +221,13 @@ Study.model = (() => {
       q.processing.delete(line.key);
       q.dirty.delete(line.key);
       if (line.again) makeReady(q, line.key);
-      const w = worker(state, line.thread, q.name);
+      const w = worker(state, line);
       w.key = "";
       w.state = "idle";
       return [];
     },
     "sync.start"(state, line) {
-      const w = worker(state, line.thread, line.of);
+      const w = worker(state, line);
       w.key = line.key || w.key;
       w.state = "syncing";
       w.since = line.at;
@@ -232,14 +235,13 @@ Study.model = (() => {
       return [];
     },
     "sync.end"(state, line) {
-      const w = worker(state, line.thread, line.of);
+      const w = worker(state, line);
       w.state = line.error ? "sync failed" : "synced";
       w.error = line.error || "";
-      w.synced += 1;
       return [];
     },
     "event.recorded"(state, line) {
-      const from = placeOf(state, line.thread);
+      const from = placeOf(state, line);
       return from ? [{ from, to: "server", kind: "request", label: "event" }] : [];
     },
     "study.target"(state, line) {
@@ -264,8 +266,8 @@ Study.model = (() => {
       if (line.boundary === "watch.read") reads(state, line);
       else if (line.boundary === "queue.take") {
         queue(state, line.of);
-        worker(state, line.thread, line.of);
-      } else if (line.boundary === "sync") worker(state, line.thread, line.of);
+        worker(state, line);
+      } else if (line.boundary === "sync") worker(state, line);
       return [];
     },
     "study.released"(state, line) {
@@ -300,7 +302,7 @@ Study.model = (() => {
     if (STATION[line.hop]) {
       state.threads.set(line.thread, STATION[line.hop] + ":" + plain(line.of));
     } else if (line.hop === "queue.get" || line.hop === "sync.start") {
-      state.threads.set(line.thread, "worker:" + line.thread);
+      state.threads.set(line.thread, "worker:" + workerId(line));
     }
     return moves;
   }

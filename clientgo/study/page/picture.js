@@ -143,10 +143,10 @@ Study.picture = (svg, { onExplain, onSelect }) => {
           `${SECTIONS[section][0]}: ${held || "none"}`);
       }
     }
-    const heldBy = new Map([...state.held.values()].map((held) => [held.thread, held]));
+    const heldBy = new Map([...state.held.values()].map((held) => [`${held.thread}@${held.of}`, held]));
     for (const w of state.workers.values()) {
-      const held = heldBy.get(w.thread);
-      const place = "worker:" + w.thread, station = stations.get(place);
+      const held = heldBy.get(w.id);
+      const place = "worker:" + w.id, station = stations.get(place);
       const text = held ? "held" : w.state;
       const dot = held ? "held" : w.state === "sync failed" ? "bad" : w.state === "syncing" ? "busy" : "";
       label(place, text);
@@ -180,7 +180,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
     const where = new Map();
     for (const held of state.held.values()) {
       const place = { "watch.read": `reflector:${held.of}`, "fifo.take": `fifo:${held.of}` }[held.boundary]
-        || `worker:${held.thread}`;
+        || `worker:${held.thread}@${held.of}`;
       where.set(place, held);
     }
     for (const [place, station] of stations) {
@@ -232,11 +232,11 @@ Study.picture = (svg, { onExplain, onSelect }) => {
           more: `${entry.count} failures in a row, last back-off ${seconds(entry.delay)}` })), inner, "failure");
     }
     for (const w of state.workers.values()) {
-      const area = layout.places.get("worker:" + w.thread);
+      const area = layout.places.get("worker:" + w.id);
       if (!area || !w.key) continue;
       const slot = { x: area.x + 6, y: area.y + 22, w: Math.min(area.w - 12, 150), h: 19 };
-      found.push({ id: `w ${w.thread} ${w.key}`, key: w.key, text: short(w.key), slot, style: "solid",
-        more: `${w.thread} ${w.state}`, place: "worker:" + w.thread });
+      found.push({ id: `w ${w.id} ${w.key}`, key: w.key, text: short(w.key), slot, style: "solid",
+        more: `${w.thread} ${w.state}`, place: "worker:" + w.id });
     }
     return found;
   }

@@ -6,7 +6,8 @@ var Study = globalThis.Study || (globalThis.Study = {});
 Study.player = ({ live, onShow, onChange }) => {
   const { initial, apply } = Study.model;
   const EVERY = 250; // lines between two kept states
-  const lines = [];
+  const MOST = 40000; // lines; when there are more, the older half is dropped
+  const lines = [], sources = [];
   let kept = [initial()]; // kept[i]: the state before line i * EVERY
   let state = initial();
   let position = 0; // how many lines are applied
@@ -18,9 +19,18 @@ Study.player = ({ live, onShow, onChange }) => {
     for (const line of more) {
       lines.push(line);
       if (line.hop === "study.pace") latest.pace = line.mode;
+      if (line.hop === "study.source") sources.push(line);
     }
+    if (lines.length > MOST && position > MOST / 2) forget(MOST / 2);
     onChange();
     schedule();
+  }
+
+  /* Drop the oldest lines; a multiple of EVERY, so that the state before the rest is kept. */
+  function forget(count) {
+    lines.splice(0, count);
+    kept = kept.slice(count / EVERY);
+    position -= count;
   }
 
   function forward() {
@@ -56,7 +66,9 @@ Study.player = ({ live, onShow, onChange }) => {
     const wait = interval();
     let moves = forward();
     // A page that is far behind, or hidden, applies several lines for each picture.
-    const many = document.hidden ? lines.length : Math.ceil(12 / Math.max(wait, 1));
+    const behind = lines.length - position;
+    const many = document.hidden ? lines.length
+      : Math.max(Math.ceil(12 / Math.max(wait, 1)), Math.floor(behind / 50));
     for (let i = 1; i < many && position < lines.length; i += 1) moves = forward();
     onShow(state, moves, { quick: document.hidden, duration: Math.min(Math.max(wait * 5, 260), 800) });
     if (position >= lines.length && playing && !following) playing = false;
@@ -85,7 +97,7 @@ Study.player = ({ live, onShow, onChange }) => {
   }
 
   return {
-    add, lines, latest,
+    add, lines, sources, latest,
     get state() { return state; },
     get position() { return position; },
     get following() { return following; },
