@@ -24,7 +24,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.process import SupervisedThread
+from clientgo.process import SupervisedThread, renew_in_child
 from clientgo.trace.hops import Hop
 from clientgo.trace.tracer import Tracer
 
@@ -71,12 +71,14 @@ class Trace:
         self._loses = False
         self._closed = False
         self._failures: dict[Tracer, int] = {}
+        self._failures_lock = threading.Lock()
         self._began_at = 0.0
         self._last_at = 0.0
         self._count = 0
         self._thread = SupervisedThread(
             self._deliver, name="clientgo-trace", then="nothing is traced any more"
         )
+        renew_in_child(self, "_failures_lock", renew=Trace._close)  # its thread is not there
 
     # For components
 
@@ -134,7 +136,8 @@ class Trace:
     @property
     def failures(self) -> int:
         """How many calls of tracers have failed."""
-        return sum(self._failures.values())
+        with self._failures_lock:
+            return sum(self._failures.values())
 
     def begin(self) -> None:
         self._began_at = self.now()
@@ -147,20 +150,25 @@ class Trace:
 
         Return False after `timeout` seconds. Must not be called by a tracer's `hop`.
         """
+        if self._closed:
+            return True
         seen = threading.Event()
         self._notes.put(seen)
         return seen.wait(timeout)
 
     def end(self) -> None:
         """Take no more notes, tell the tracers the rest, and end the thread."""
-        self._closed = True
-        self._put = _ignore
+        self._close()
         self._notes.put(None)
         self._thread.join()
         for tracer in self._tracers:
             self._call(tracer, tracer.ended)
 
     # Inside
+
+    def _close(self) -> None:
+        self._closed = True
+        self._put = _ignore
 
     def _lose(self) -> None:
         if not self._loses:
@@ -208,7 +216,7 @@ class Trace:
         for tracer in self._tracers:
             try:
                 tracer.hop(hop)
-            except Exception as error:  # noqa: BLE001 - the next hop must be delivered
+            except BaseException as error:  # noqa: BLE001 - the next hop must be delivered
                 self._failed(tracer, error)
 
     def _call(self, tracer: Tracer, method: Callable[..., object], *arguments: Any) -> None:
@@ -217,9 +225,10 @@ class Trace:
         except Exception as error:  # noqa: BLE001 - a tracer must not break what it traces
             self._failed(tracer, error)
 
-    def _failed(self, tracer: Tracer, error: Exception) -> None:
-        is_first = tracer not in self._failures
-        self._failures[tracer] = self._failures.get(tracer, 0) + 1
+    def _failed(self, tracer: Tracer, error: BaseException) -> None:
+        with self._failures_lock:
+            is_first = tracer not in self._failures
+            self._failures[tracer] = self._failures.get(tracer, 0) + 1
         if is_first:
             _log.error(
                 "the tracer %s failed: %s; it is called again, and further failures are counted",

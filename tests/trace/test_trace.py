@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import logging
+import os
 import threading
 
 import pytest
 
 from clientgo.testing import FakeClock
-from clientgo.trace import HOPS, Hop, Recorder, Tracer, active_trace, hop_from_json, tracing
+from clientgo.trace import (
+    HOPS,
+    Hop,
+    Recorder,
+    Tracer,
+    active_trace,
+    hop_from_json,
+    set_tracer,
+    tracing,
+)
 from clientgo.trace import trace as module
 from clientgo.workqueue import Queue
+from tests.process.forking import in_child
 
 
 def test_nothing_is_traced_without_a_tracer() -> None:
@@ -114,6 +125,40 @@ def test_a_tracer_that_raises_loses_nothing_and_is_logged_once(
     assert failures == 9, "six hops and three boundaries"
     assert len(caplog.records) == 1
     assert "_Failing" in caplog.text
+
+
+def test_not_even_an_exit_in_a_tracer_ends_the_trace() -> None:
+    class Exiting(Tracer):
+        def hop(self, hop: Hop) -> None:
+            raise SystemExit
+
+    recorder = Recorder()
+    with tracing(Exiting(), recorder):
+        queue: Queue[str] = Queue(name="foos")
+        queue.add("a")
+        queue.add("b")
+
+    assert [hop.key for hop in recorder.hops()] == ["a", "b"]
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+def test_a_forked_child_is_not_traced_and_does_not_wait_for_the_trace() -> None:
+    """The thread of the trace is not in the child, so nothing is kept for it."""
+    recorder = Recorder()
+
+    def child() -> object:
+        queue: Queue[str] = Queue(name="in the child")
+        queue.add("a")
+        seen = trace.flush(30.0)
+        set_tracer()
+        return seen, queue.get()[0], trace._notes.qsize()
+
+    with tracing(recorder) as trace:
+        assert in_child(child) == "(True, 'a', 1)", "the note is the one that ends a thread"
+        queue: Queue[str] = Queue(name="in the parent")
+        queue.add("a")
+
+    assert [hop.of for hop in recorder.hops()] == ["in the parent"]
 
 
 def test_a_key_that_cannot_be_written_as_text_is_still_a_hop() -> None:
