@@ -249,11 +249,14 @@ def _text(key: object) -> str:
         return f"<{type(key).__name__}: {error}>"
 
 
-def _version(obj: object) -> str:
+def _version(obj: Any) -> str:
     """Return the resource version of an object of any type, or a version itself."""
     if isinstance(obj, str):
         return obj
-    return getattr(getattr(obj, "metadata", None), "resource_version", None) or ""
+    try:
+        return obj.metadata.resource_version or ""
+    except AttributeError:
+        return ""
 
 
 # The trace of this process

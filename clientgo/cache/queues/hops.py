@@ -14,9 +14,9 @@ def appended(changes: Iterable[tuple[str, Delta]]) -> Iterator[Described]:
     """Changes were added to the queue."""
     for key, delta in changes:
         details: dict[str, Any] = {"delta": delta.type}
-        if isinstance(delta.object, DeletedFinalStateUnknown):
+        if type(delta.object) is DeletedFinalStateUnknown:
             details["tombstone"] = True
-        yield "fifo.append", key or None, versioned(delta.object), details
+        yield "fifo.append", key, versioned(delta.object), details
 
 
 def popped(batch: Sequence[Deltas], key_of: Callable[[Deltas], str]) -> Iterator[Described]:
@@ -29,6 +29,6 @@ def popped(batch: Sequence[Deltas], key_of: Callable[[Deltas], str]) -> Iterator
 
 def versioned(obj: object) -> object:
     """Return what has the resource version of a delta's object."""
-    if isinstance(obj, DeletedFinalStateUnknown):
+    if type(obj) is DeletedFinalStateUnknown:
         return obj.obj
-    return obj.resource_version if isinstance(obj, Replacement) else obj
+    return obj.resource_version if type(obj) is Replacement else obj
