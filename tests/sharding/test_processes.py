@@ -25,6 +25,7 @@ from tests.examples.running import kubeconfig_of
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="passes signals on as POSIX does")
 
 PROGRAM = """
+import os
 import sys
 from clientgo.sharding import process_number, run_processes, stop_with_parent
 from clientgo.wait import setup_signal_handler
@@ -35,9 +36,9 @@ stop = setup_signal_handler()
 stop_with_parent(stop)
 if "fail" in sys.argv and process_number() == 2:
     sys.exit(3)
-print(f"process {process_number()} works", flush=True)
+os.write(1, f"process {process_number()} works\\n".encode())
 stop.wait()
-print(f"process {process_number()} stops", flush=True)
+os.write(1, f"process {process_number()} stops\\n".encode())
 """
 
 
