@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
@@ -141,6 +142,7 @@ class Controller(Generic[P]):
                 rate_limit=config.rate_limit,
             ),
             stopping=stopping,
+            ownership=services.ownership,
             on_crash=services.crashed,
             metrics=queue_metrics(self.name, services.metrics),
             clock=services.clock,
@@ -257,6 +259,10 @@ class Controller(Generic[P]):
         """Run a primary, whatever its predicates say."""
         self.queue.trigger(key, priority)
 
+    def replay(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Treat the primaries that a condition holds for as at the start."""
+        self._sources.replay(condition)
+
     def pause(self) -> None:
         """Begin no run from now on; triggers are kept."""
         self.queue.pause()
@@ -278,7 +284,8 @@ class Controller(Generic[P]):
 
         key = ObjectName.parse(key) if isinstance(key, str) else key
         standby = self.services.standby() if self.config.needs_leadership else ""
-        return explain(self.parts, self._sources, self.queue.explain(key), key, standby)
+        ownership = self.services.ownership
+        return explain(self.parts, self._sources, self.queue.explain(key), key, standby, ownership)
 
     def health(self) -> ControllerHealth:
         timeout = self.config.reconcile_timeout

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.operator.cache.scope import EVERYWHERE
@@ -19,6 +19,9 @@ from clientgo.operator.controller.sources import ControllerSources
 from clientgo.operator.predicates import DEFAULT_FILTER
 from clientgo.operator.runs import SELF_WAKES_WITHOUT_WAIT, TimerKind
 from clientgo.operator.runs.explanation import RunExplanation
+
+if TYPE_CHECKING:
+    from clientgo.sharding import Ownership
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +75,14 @@ def explain(
     queue: RunExplanation,
     key: ObjectName,
     standby: str,
+    ownership: Ownership[ObjectName] | None,
 ) -> Explanation:
     """See :meth:`Controller.explain`. ``standby`` says why this process does not lead."""
     obj = parts.cache.get(key)
     reasons = [*_of_cache(parts, sources, key, obj), *_of_process(queue, standby), *_of_run(queue)]
+    if ownership is not None and not ownership.owns(key):
+        shard = ownership.shard_of(key)
+        reasons.append(Reason("shard", f"its shard, {shard}, is not owned by this process"))
     if obj is not None:
         reasons += _of_object(parts, sources, obj, queue)
     return Explanation(parts.controller, key, tuple(reasons))

@@ -23,8 +23,10 @@ from clientgo.operator.status_report import StatusNotes
 from clientgo.record import SeriesRecorder
 
 if TYPE_CHECKING:
+    from clientgo.meta import ObjectName
     from clientgo.operator.aio import EventLoop
     from clientgo.operator.changes import StateKeeper
+    from clientgo.sharding import Ownership
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,4 +77,5 @@ class Services:
     metrics_per_namespace: bool = False
     sink: MetricsSink | None = None
     standby: Callable[[], str] = lambda: ""
+    ownership: Ownership[ObjectName] | None = None
     event_loop: Callable[[], EventLoop] = no_event_loop

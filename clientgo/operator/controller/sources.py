@@ -197,6 +197,14 @@ class ControllerSources:
         for source in self.all():
             source.change_namespaces(namespaces)
 
+    def replay(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Route the primaries that a condition holds for, as at the start."""
+        primary, router = self._sources[PRIMARY]
+        if isinstance(primary, KindSource) and primary.cache is not None:
+            for obj in primary.cache.select():
+                if condition(ObjectName.of(obj)) and primary.selects(obj):
+                    router.emit(CreateEvent(obj, initial=True))
+
     def health(self) -> tuple[SourceHealth, ...]:
         return tuple(map(self._health_of, self.all()))
 

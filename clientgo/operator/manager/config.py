@@ -35,6 +35,9 @@ class LeaderElection:
 
     ``id`` names the Lease, in ``namespace`` or that of the pod. ``release_on_cancel`` releases it
     at a stop, once everything that needs it has ended, so that the next process need not wait.
+
+    With a number of ``shards`` all processes reconcile: they share the objects of controllers that
+    need leadership; see :mod:`clientgo.sharding`.
     """
 
     id: str
@@ -44,11 +47,14 @@ class LeaderElection:
     renew: Duration = 10.0
     retry: Duration = 2.0
     release_on_cancel: bool = True
+    shards: int = 0
 
     def checked(self) -> LeaderElection:
         """Return the same, complete. Raises ``ConfigError``."""
         if not self.id:
             raise ConfigError("leader election needs an id, which all replicas share")
+        if self.shards < 0:
+            raise ConfigError(f"shards must not be negative, but {self.shards} is")
         self.timing()
         return replace(self, namespace=self.namespace or own_namespace())
 

@@ -51,6 +51,7 @@ from clientgo.serving import Handler
 
 if TYPE_CHECKING:
     from clientgo.operator.aio import EventLoop
+    from clientgo.operator.manager.sharing import SharedWork
 
 P = TypeVar("P")
 
@@ -110,6 +111,7 @@ class Manager:
         self._refreshed = BeforeScrape(self.metrics_provider, self._refresh_metrics)
         self.events = EventPublisher(self.base, clock)
         self._leader = self._new_leader()
+        self._sharing = self._new_sharing()
         self._unguarded = CachedClient(
             self.base, self.cache, ClientOptions(field_manager=self.config.name)
         )
@@ -117,6 +119,8 @@ class Manager:
         """Reads from the caches, and writes; raises after leadership was lost."""
         if self._leader is not None:
             self.client = self._unguarded.guarded(self._leader.check)
+        if self._sharing is not None:
+            self.client = self._unguarded.guarded(self._sharing.ownership.check)
         self._event_loop: EventLoop | None = None
         self._stages = Stages(
             config=self.config,
@@ -126,6 +130,7 @@ class Manager:
             servers=self._servers,
             events=self.events,
             leader=self._leader,
+            sharing=self._sharing,
             metrics=self._refreshed,
             ending=self._life.ending,
             fail=self._life.fail,
@@ -190,6 +195,11 @@ class Manager:
         Raises ``ManagerStoppedError``.
         """
         run = run_function(runnable)
+        if needs_leadership and self._sharing is not None:
+            raise DeclarationError(
+                f"{name or runnable}: with shards all processes work and none leads; pass "
+                "needs_leadership=False, or run it in a manager without shards"
+            )
         self._life.check_not_stopped()
         group = self._stages.leading if needs_leadership else self._stages.always
         group.add(name or getattr(run, "__qualname__", "runnable"), run)
@@ -307,6 +317,14 @@ class Manager:
             DEBUG_PATH,
         )
 
+    def _new_sharing(self) -> SharedWork | None:
+        settings = self.config.leader_election
+        if settings is None or not settings.shards:
+            return None
+        from clientgo.operator.manager.sharing import SharedWork  # for those who share
+
+        return SharedWork(settings, self.base.config, lambda: self._stages.led(), self._clock)
+
     def _standby(self) -> str:
         """Return why this process does not do what needs leadership; empty if it does."""
         if self._leader is None or self.elected.is_set():
@@ -319,7 +337,7 @@ class Manager:
 
     def _new_leader(self) -> Leader | None:
         settings = self.config.leader_election
-        if settings is None:
+        if settings is None or settings.shards:
             return None
         recorder = self.events.recorder(self.config.name)
         return Leader(
@@ -355,6 +373,9 @@ class Manager:
             from clientgo.operator.tasks import with_tasks
 
             shape = with_tasks(shape, config)
+        ownership = None
+        if self._sharing is not None and config.needs_leadership:
+            ownership = self._sharing.ownership
         services = Services(
             client=self.client if config.needs_leadership else self._unguarded,
             cache=self.cache,
@@ -367,8 +388,15 @@ class Manager:
             metrics_per_namespace=self.config.metrics_per_namespace,
             sink=self._sink,
             standby=self._standby,
+            ownership=self._sharing.ownership
+            if self._sharing and config.needs_leadership
+            else None,
             event_loop=self._new_event_loop,
         )
+        if ownership is not None:
+            from clientgo.operator.manager.sharing import check_shared
+
+            check_shared(shape, config.name)
         with self._life.lock:
             self._life.check_not_stopped()
             self._registry.check_new(config.name, allow_duplicate=config.allow_duplicate_name)

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.client import Client
 from clientgo.operator.cache.object_cache import ObjectCache
@@ -27,6 +27,9 @@ from clientgo.operator.manager.life_cycle import RunnableGroup, within
 from clientgo.operator.manager.registry import ControllerRegistry, ManagerHealth
 from clientgo.operator.manager.servers import Servers
 from clientgo.operator.metrics import BeforeScrape
+
+if TYPE_CHECKING:
+    from clientgo.operator.manager.sharing import SharedWork
 
 _CLOSING_TIME: Final = 5.0
 """Seconds that caches, servers and events have for their stop, whatever the work before took."""
@@ -48,6 +51,7 @@ class Stages:
     servers: Servers
     events: EventPublisher
     leader: Leader | None
+    sharing: SharedWork | None
     metrics: BeforeScrape
     ending: threading.Event
     fail: Callable[[BaseException], object]
@@ -80,6 +84,8 @@ class Stages:
         for controller in controllers:
             if self.leader is None or not controller.config.needs_leadership:
                 controller.start_workers()
+        if self.sharing is not None:
+            self.sharing.start(self.fail)
         if self.leader is None:
             self.leading.start()
             self.elected.set()
@@ -104,6 +110,7 @@ class Stages:
         alive = self.always.stop(_left(deadline))
         leader = [] if self.leader is None else self.leader.stop(_left(deadline))
         work = self._stop_leading(_left(deadline)) + _stop_workers(controllers, _left(deadline))
+        alive += [] if self.sharing is None else self.sharing.stop(_left(deadline))
         # A leader waits for its work: it is not what has to be found.
         alive += work or leader
         if deadline is not None and grace:
@@ -136,7 +143,8 @@ class Stages:
     def _leads(self) -> bool:
         return self.leader is None or self.elected.is_set()
 
-    def _led(self) -> list[Controller[Any]]:
+    def led(self) -> list[Controller[Any]]:
+        """Return the controllers that need leadership."""
         return [c for c in self.registry.all() if c.config.needs_leadership]
 
     def _lead(self, stop: threading.Event) -> None:
@@ -144,7 +152,7 @@ class Stages:
 
         It returns when nothing of it is left: before that the lease must not be given up.
         """
-        led = self._led()
+        led = self.led()
         try:
             _start_sources([each for each in led if not each.config.warmup], stop)
         except CancelledError:
@@ -169,7 +177,7 @@ class Stages:
 
     def _stop_leading(self, timeout: float | None) -> list[str]:
         self.leading.stop_event.set()
-        return _stop_workers(self._led(), timeout) + self.leading.stop(timeout)
+        return _stop_workers(self.led(), timeout) + self.leading.stop(timeout)
 
 
 def _start_sources(controllers: Iterable[Controller[Any]], stop: threading.Event) -> None:

@@ -33,6 +33,7 @@ from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
 
 if TYPE_CHECKING:
     from clientgo.operator.runs.explanation import RunExplanation
+    from clientgo.sharding import Ownership
 
 _AGEING: Final = 0.6
 """Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
@@ -71,6 +72,7 @@ class RunQueue:
         settings: RunSettings,
         *,
         stopping: threading.Event | None = None,
+        ownership: Ownership[ObjectName] | None = None,
         on_crash: Callable[[BaseException], object] | None = None,
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
@@ -82,6 +84,7 @@ class RunQueue:
         self._work = work
         self._on_crash = on_crash
         self._clock = clock
+        self._ownership = ownership
         self._lock = threading.Lock()
         """Taken before that of the queue below."""
         self._states: dict[ObjectName, ObjectState] = {}
@@ -103,8 +106,11 @@ class RunQueue:
     def trigger(self, key: ObjectName, priority: int = 0, *, after: float = 0.0) -> None:
         """Ask for a run, now or after so many seconds. Never blocks.
 
-        A delayed trigger replaces the object's timer unless that is due before.
+        A delayed trigger replaces the object's timer unless that is due before. An object that
+        another process owns is left to that.
         """
+        if self._ownership is not None and not self._ownership.owns(key):
+            return
         now = self._clock.monotonic()
         with self._lock:
             state = self._state_locked(key)
@@ -137,6 +143,8 @@ class RunQueue:
 
     def deleted(self, key: ObjectName, last_known: Any) -> None:
         """The object is gone; ask for a run that is given its last state."""
+        if self._ownership is not None and not self._ownership.owns(key):
+            return
         now = self._clock.monotonic()
         with self._lock:
             state = self._state_locked(key)
@@ -353,6 +361,9 @@ class RunQueue:
                 # It was ready for an object that has been forgotten since.
                 self._schedule_locked(key, state, now)
                 return None
+            if self._ownership is not None and not self._ownership.begin(key):
+                self._forget_locked(key)
+                return None
             priority = state.begin(now)
             sync = self._queue.syncing(key)
             if self._places is not None:
@@ -383,6 +394,13 @@ class RunQueue:
         if failure is not None:
             sync.failed(failure)
         sync.__exit__(*sys.exc_info())
+        try:
+            self._end_state(key, state)
+        finally:
+            if self._ownership is not None:
+                self._ownership.end(key)
+
+    def _end_state(self, key: ObjectName, state: ObjectState) -> None:
         with self._lock:
             state.ended()
             if self._places is not None:

@@ -14,6 +14,7 @@ from clientgo.operator import RateLimit, retry
 from clientgo.operator.errors import AlreadyStartedError, ConfigError
 from clientgo.operator.runs import FailedRun, Run, RunQueue, RunSettings
 from clientgo.operator.runs.object_state import EVENT_FAILURES_WITHOUT_WAIT
+from clientgo.sharding import Ownership
 from clientgo.testing import FakeClock
 
 START = 100.0
@@ -325,3 +326,38 @@ def test_a_limit_that_makes_no_sense_is_refused(limit: RateLimit) -> None:
     """OP-RL-01"""
     with pytest.raises(ConfigError):
         limit.checked()
+
+
+def test_objects_of_other_processes_do_not_run() -> None:
+    clock, ran = FakeClock(start=START), []
+    ownership: Ownership[ObjectName] = Ownership(8, clock=clock)
+    ownership.renewed(START + 100)
+    ours, theirs = ObjectName("default", "a"), ObjectName("default", "b")
+    shards = {key: ownership.shard_of(key) for key in (ours, theirs)}
+    assert shards[ours] != shards[theirs]
+    ownership.grant(frozenset({shards[ours]}))
+    busy: list[frozenset[int]] = []
+
+    def work(run: Run) -> None:
+        ran.append(run.key)
+        busy.append(ownership.busy())
+        run.succeeded()
+
+    settings = RunSettings(retry=retry.generic())
+    queue = RunQueue("test", work, settings, ownership=ownership, clock=clock)
+    queue.trigger(theirs)
+    queue.deleted(theirs, None)
+    assert queue.statistics().known == 0
+    queue.trigger(ours)
+    queue.start(1)
+    clock.wait_for(lambda: bool(ran) and not ownership.busy())
+    assert ran == [ours]
+    assert busy == [{shards[ours]}]
+    # A trigger from before the shard was given up does not run either.
+    queue.pause()
+    queue.trigger(ours)
+    ownership.drop(frozenset({shards[ours]}))
+    queue.resume()
+    clock.wait_for(lambda: queue.statistics().known == 0)
+    queue.stop()
+    assert ran == [ours]

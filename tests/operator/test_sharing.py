@@ -1,0 +1,172 @@
+"""Replicas that all work: each on the objects of its own shards."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from clientgo.client import Client
+from clientgo.operator import Context, LeaderElection, Manager, controller
+from clientgo.operator.errors import ConfigError, DeclarationError
+from clientgo.operator.tasks import timer
+from clientgo.rest import RestConfig
+from clientgo.sharding import ShardsLostError
+from tests.operator.world import PATIENCE, Gadget, World, gadget
+
+SHARED = LeaderElection(
+    id="replicas", namespace="default", lease=2.0, renew=1.4, retry=0.1, shards=8
+)
+NAMES = [f"g{number}" for number in range(16)]
+
+
+class Ledger:
+    """Which replica has reconciled each object last."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.last: dict[str, str] = {}
+        self.running: set[str] = set()
+        self.overlaps: list[str] = []
+
+    def wait_for(self, condition: Callable[[dict[str, str]], object]) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: condition(self.last), PATIENCE), self.last
+
+    def reconciler(self, me: str) -> Any:
+        ledger = self
+
+        @controller(Gadget, name="gadgets")
+        class Gadgets:
+            def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+                name = obj.metadata.name
+                with ledger.changed:
+                    if name in ledger.running:
+                        ledger.overlaps.append(name)
+                    ledger.running.add(name)
+                with ledger.changed:
+                    ledger.running.discard(name)
+                    ledger.last[name] = me
+                    ledger.changed.notify_all()
+
+        return Gadgets()
+
+
+@pytest.fixture
+def world(make_world: Callable[..., World]) -> World:
+    return make_world(*(gadget(name) for name in NAMES), real_time=True)
+
+
+@pytest.fixture
+def replica(world: World) -> Iterator[Callable[..., Manager]]:
+    """Makes managers that share the work, and stops them."""
+    made: list[Manager] = []
+
+    def make(**settings: Any) -> Manager:
+        config = RestConfig(server=world.server.url, qps=-1)
+        manager = Manager(Client(config), **{"metrics": "0", "leader_election": SHARED, **settings})
+        made.append(manager)
+        return manager
+
+    yield make
+    for manager in made:
+        manager.stop()
+
+
+def test_replicas_share_the_objects(replica: Callable[..., Manager]) -> None:
+    ledger = Ledger()
+    one, two = replica(), replica()
+    first = one.register(ledger.reconciler("one"))
+    two.register(ledger.reconciler("two"))
+    one.start()
+    ledger.wait_for(lambda last: last.keys() == {*NAMES})
+    two.start()
+    ledger.wait_for(lambda last: "two" in last.values())
+    with ledger.changed:
+        theirs = next(name for name, who in ledger.last.items() if who == "two")
+    codes = [reason.code for reason in first.explain(f"default/{theirs}").reasons]
+    assert "shard" in codes
+    two.stop()
+    ledger.wait_for(lambda last: set(last.values()) == {"one"})
+    assert ledger.overlaps == []
+
+
+def test_the_queue_of_a_replica_forgets_what_others_own(replica: Callable[..., Manager]) -> None:
+    ledger = Ledger()
+    one, two = replica(), replica()
+    first, second = (m.register(ledger.reconciler(n)) for m, n in ((one, "one"), (two, "two")))
+    one.start()
+    ledger.wait_for(lambda last: last.keys() == {*NAMES})
+    two.start()
+    ledger.wait_for(lambda last: "two" in last.values())
+    known = first.queue.statistics().known + second.queue.statistics().known
+    assert known <= len(NAMES)
+
+
+def test_nothing_is_written_once_the_lease_has_ended(replica: Callable[..., Manager]) -> None:
+    manager = replica()
+    with pytest.raises(ShardsLostError):
+        manager.client.create(gadget("another"))
+
+
+def test_what_needs_a_leader_is_refused(replica: Callable[..., Manager]) -> None:
+    manager = replica()
+    with pytest.raises(DeclarationError, match="none leads; pass needs_leadership=False"):
+        manager.add_runnable(lambda _stop: None, name="report")
+    manager.add_runnable(lambda _stop: None, name="report", needs_leadership=False)
+
+
+def test_tasks_are_refused(replica: Callable[..., Manager]) -> None:
+    @controller(Gadget)
+    class WithTimer:
+        @timer(interval=1)
+        def look(self, ctx: Any, obj: Gadget) -> None: ...
+
+        def reconcile(self, ctx: Any, obj: Gadget) -> None: ...
+
+    with pytest.raises(DeclarationError, match="tasks live as long as an object"):
+        replica().register(WithTimer())
+
+
+def test_a_controller_that_needs_no_leader_runs_everywhere(
+    replica: Callable[..., Manager],
+) -> None:
+    one, two, ledgers = replica(), replica(), (Ledger(), Ledger())
+    for manager, ledger in zip((one, two), ledgers, strict=True):
+        manager.register(ledger.reconciler("me"), needs_leadership=False)
+        manager.start()
+    for ledger in ledgers:
+        ledger.wait_for(lambda last: last.keys() == {*NAMES})
+
+
+def test_another_number_of_shards_is_said(
+    replica: Callable[..., Manager], caplog: pytest.LogCaptureFixture
+) -> None:
+    ledger = Ledger()
+    one, two = replica(), replica(leader_election=replace(SHARED, shards=4))
+    one.register(ledger.reconciler("one"))
+    one.start()
+    ledger.wait_for(lambda last: last.keys() == {*NAMES})
+    said = threading.Event()
+
+    class Said(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "the group has 8 shards, not 4" in record.getMessage():
+                said.set()
+
+    handler = Said()
+    logging.getLogger("clientgo.sharding").addHandler(handler)
+    try:
+        two.start()
+        assert said.wait(PATIENCE)
+    finally:
+        logging.getLogger("clientgo.sharding").removeHandler(handler)
+
+
+def test_shards_are_a_number() -> None:
+    with pytest.raises(ConfigError, match="shards must not be negative, but -1 is"):
+        Manager("http://127.0.0.1:1", metrics="0", leader_election=replace(SHARED, shards=-1))
