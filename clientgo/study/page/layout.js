@@ -33,7 +33,8 @@ Study.layout = (() => {
 
   function wide(names, queues, threads) {
     const places = new Map(), lanes = [], arrows = [];
-    const W = 900, api = 136, x0 = 182, stationW = 158, gap = 22, laneH = 136, laneGap = 12;
+    const W = 900, api = 136, x0 = 182, stationW = 158, gap = 22, laneGap = 12;
+    const compact = names.length > 2, laneH = compact ? 114 : 136;
     let y = 0;
     for (const name of names) {
       lanes.push({ name, ...box(x0 - 12, y, W - x0 + 12, laneH) });
@@ -79,12 +80,12 @@ Study.layout = (() => {
     const write = workers.y + workers.h - 22;
     arrows.push({ points: [[workers.x, write], [api, write]], label: "writes",
       at: [(api + workers.x) / 2, write - 6] });
-    return { W, H, places, lanes, arrows, narrow: false };
+    return { W, H, places, lanes, arrows, compact, narrow: false };
   }
 
-  function narrow(names, queues, threads) {
+  function narrow(names, queues, threads, resources) {
     const places = new Map(), lanes = [], arrows = [];
-    const W = 348, gap = 10, apiH = 140;
+    const W = 348, gap = 10, apiH = 64 + Math.max(Math.ceil(resources / 2), 1) * (resources > 2 ? 68 : 76);
     places.set("server", box(0, 0, W, apiH));
     const columns = names.length === 1 ? 1 : 2, laneW = (W - gap * (columns - 1)) / columns;
     const parts = [["reflector", 76], ["fifo", 88], ["index", 88], ["handlers", 62]];
@@ -124,14 +125,19 @@ Study.layout = (() => {
     arrows.push({ points: [[0, y + 20], [-9, y + 20], [-9, 40], [0, 40]] });
     places.set("workers", workers);
     workersIn(workers, threads, places);
-    return { W, H: y + workers.h, places, lanes, arrows, narrow: true };
+    return { W, H: y + workers.h, places, lanes, arrows, compact: true, narrow: true };
+  }
+
+  /* The kinds of objects that the server is known to have. */
+  function resourcesOf(state) {
+    return [...new Set([...state.server.objects.values()].map((one) => one.resource))];
   }
 
   function of(state, isNarrow) {
     const names = [...state.informers.keys()];
     const queues = state.queues.size ? [...state.queues.keys()] : ["work queue"];
     const threads = state.workers.size ? [...state.workers.keys()].sort() : [];
-    return (isNarrow ? narrow : wide)(names, queues, threads);
+    return (isNarrow ? narrow : wide)(names, queues, threads, resourcesOf(state).length);
   }
 
   /* The places of pills in a box, in rows; undefined for those that have no room. */
@@ -149,5 +155,5 @@ Study.layout = (() => {
     }));
   }
 
-  return { of, slots, SECTIONS, TITLE };
+  return { of, slots, resourcesOf, SECTIONS, TITLE };
 })();

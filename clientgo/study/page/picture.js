@@ -52,7 +52,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
       make("rect", { x: lane.x, y: lane.y, width: lane.w, height: lane.h, rx: 12 }, layers.lanes);
       const label = make("text", { x: lane.x + 12, y: lane.y + 16 }, layers.lanes);
       make("tspan", {}, label, "informer ");
-      make("tspan", { class: "name" }, label, fit(lane.name, lane.w - 82, "600 12px"));
+      make("tspan", { class: "name" }, label, fit(lane.name.replace(/^informer-/, ""), lane.w - 82, "600 12px"));
     }
     for (const arrow of layout.arrows) drawArrow(arrow);
     for (const [place, area] of layout.places) {
@@ -120,7 +120,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
         { text: one.version ? "at version " + one.version : "no version yet", y: 55 },
         { text: one.state === "watch ended" && one.reason ? one.reason
           : one.events + (one.events === 1 ? " event" : " events"), y: layout.narrow ? 70 : 72 },
-      ]);
+      ].slice(0, layout.compact && !layout.narrow ? 2 : 3));
       const many = (map) => (map.size ? map.size + (map.size === 1 ? " object" : " objects") : "empty");
       label("fifo:" + one.name, one.fifo.size ? String(one.fifo.size) : "");
       label("index:" + one.name, one.cache.size ? String(one.cache.size) : "");
@@ -130,7 +130,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
         `DeltaFIFO ${one.name}: ${many(one.fifo)}`);
       const sum = { add: 0, update: 0, delete: 0 };
       for (const calls of one.handlers.values()) for (const name in sum) sum[name] += calls[name];
-      write("handlers:" + one.name, layout.narrow
+      write("handlers:" + one.name, layout.compact
         ? [{ text: `${sum.add} add, ${sum.update} upd, ${sum.delete} del`, y: 40 }]
         : [{ text: `${sum.add} × add`, y: 38 }, { text: `${sum.update} × update`, y: 55 },
           { text: `${sum.delete} × delete`, y: 72 }]);
@@ -249,13 +249,13 @@ Study.picture = (svg, { onExplain, onSelect }) => {
       groups.get(one.resource).push(one);
     }
     const names = [...groups.keys()];
-    const top = layout.narrow ? 54 : 74, columns = layout.narrow ? Math.max(names.length, 1) : 1;
+    const top = layout.narrow ? 54 : 74, columns = layout.narrow ? Math.min(names.length, 2) : 1;
     let y = area.y + top;
-    const share = (area.h - top) / Math.max(names.length, 1);
-    names.forEach((name, column) => {
+    const share = (area.h - top) / Math.max(Math.ceil(names.length / columns), 1);
+    names.forEach((name, i) => {
       const items = groups.get(name);
-      const x = area.x + (layout.narrow ? (column * area.w) / columns : 0);
-      const w = area.w / columns, h = layout.narrow ? area.h - top : share;
+      const x = area.x + ((i % columns) * area.w) / columns;
+      const w = area.w / columns, h = share - (layout.narrow && names.length > 2 ? 12 : 0);
       const places = Study.layout.slots({ x, y, w, h }, items.length, { top: 8, pill: 200 });
       found.push({ id: "group " + name, style: "group", text: name,
         slot: { x: x + 9, y: y - 10, w: w - 12, h: 14 } });
@@ -266,7 +266,8 @@ Study.picture = (svg, { onExplain, onSelect }) => {
           badge: "v" + one.version, style: "stored", more: `${name}, version ${one.version}`,
           place: "server" });
       });
-      if (!layout.narrow) y += Math.min(share, 18 + 24 * Math.min(places.length, items.length));
+      if (layout.narrow) y += i % columns === columns - 1 ? share : 0;
+      else y += Math.min(share, 18 + 24 * Math.min(places.length, items.length));
     });
   }
 
@@ -424,7 +425,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
   /* Draw a state. `quick`: it is not the next one, so nothing moves. */
   function draw(state, moves = [], { quick = false, duration = 700 } = {}) {
     const next = JSON.stringify([isNarrow(), [...state.informers.keys()], [...state.queues.keys()],
-      [...state.workers.keys()].sort()]);
+      [...state.workers.keys()].sort(), isNarrow() ? Study.layout.resourcesOf(state) : []]);
     if (next !== signature) {
       signature = next;
       layout = Study.layout.of(state, isNarrow());

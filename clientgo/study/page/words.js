@@ -49,7 +49,9 @@ Study.words = (() => {
     if (!(value >= 0)) return "";
     if (value < 0.00095) return Math.round(value * 1e6) + " µs";
     if (value < 0.0995) return Math.round(value * 1000) + " ms";
-    return value < 9.95 ? value.toFixed(1) + " s" : Math.round(value) + " s";
+    if (value < 9.95) return value.toFixed(1) + " s";
+    if (value < 120) return Math.round(value) + " s";
+    return value < 7200 ? Math.round(value / 60) + " min" : Math.round(value / 3600) + " h";
   };
 
   const short = (key) => (key || "").replace(/^default\//, "");
