@@ -104,6 +104,33 @@ def test_arrows_follow_a_key_from_its_add_to_its_end(events: list[dict[str, Any]
     assert set(good[1:-1]) == {"t"}
 
 
+def test_the_arrow_of_an_event_ends_where_its_handler_adds_a_key() -> None:
+    """There the arrow of that key begins, which may be another one."""
+    stream = io.StringIO()
+    tracer = ChromeTracer(stream)
+    tracer.began(0.0)
+    for n, (thread, hop, of, key) in enumerate(
+        [
+            ("reflector", "watch.event", "Deployment", "ns/d"),
+            ("handler", "handler.call", "Deployment", "ns/d"),
+            ("handler", "queue.add", "foos", "ns/x"),
+            ("worker", "queue.get", "foos", "ns/x"),
+        ],
+        start=1,
+    ):
+        tracer.hop(Hop(n, n / 10, thread, hop, of, key))
+    tracer.ended()
+
+    arrows = [event for event in json.loads(stream.getvalue()) if event["ph"] in "stf"]
+    assert [(arrow["ph"], arrow["id"], round(arrow["ts"])) for arrow in arrows] == [
+        ("s", 1, 100_000),
+        ("t", 1, 200_000),
+        ("f", 1, 300_000),
+        ("s", 2, 300_000),
+        ("t", 2, 400_000),
+    ]
+
+
 def test_a_text_tracer_writes_each_hop_as_it_happens() -> None:
     stream = io.StringIO()
     with tracing(TextTracer(stream)):
