@@ -22,7 +22,7 @@
 
 Here are the nouns. What they are made with is in modules of its own: ``sources``,
 ``change_events``, ``predicates``, ``mappers``, ``retry``, ``client``, ``cache``, ``changes``,
-``finalizers``, ``status``, ``status_report``, ``dependents``, ``webhooks``, ``errors``.
+``finalizers``, ``status``, ``status_report``, ``dependents``, ``tasks``, ``webhooks``, ``errors``.
 """
 
 from clientgo.operator import retry

@@ -92,6 +92,25 @@ from tests.examples.running import ROOT, Running, kubeconfig_of, printed_by
             ],
         ),
         (
+            "site_checks",
+            [
+                "200 sites answer, each while all others wait",
+                "and that took less than 60 threads",
+                "they fail, and their statuses say so",
+            ],
+        ),
+        (
+            "sensors",
+            [
+                "the sensor is asked, and its reading is in the status",
+                "it is asked again and again",
+                "it moves, and is listened to there",
+                "listening to ['house/2']",
+                "the object is gone",
+                "listening to []",
+            ],
+        ),
+        (
             "schema_poller",
             [
                 "the schema is there",

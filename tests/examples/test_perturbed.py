@@ -20,6 +20,7 @@ from examples.cronjob.reconciler import CronJobReconciler
 from examples.field_changes import Database as UpgradedDatabase
 from examples.foo_operator.reconciler import FooReconciler
 from examples.schema_poller import Database, Schema, new_manager
+from examples.site_checks import Site, SiteReconciler
 from examples.webpage import WebPage, WebPageReconciler
 from examples.webpage_dependents import DescribedPageReconciler
 from sample_controller.demo import artifact, run_controller, running, scale
@@ -132,6 +133,28 @@ def test_the_cronjob_starts_a_missed_job_once() -> None:
     )
 
     assert any(write.resource == "jobs" for write in report.writes)
+
+
+def test_the_site_checks() -> None:
+    """A reconciler that is a coroutine is cancelled by a crash, and begins again."""
+
+    async def check(url: str) -> str:
+        return f"{url} is there"
+
+    site = {
+        "apiVersion": "example.com/v1",
+        "kind": "Site",
+        "metadata": {"name": "shop", "namespace": "default"},
+        "spec": {"url": "http://shop"},
+    }
+
+    report = disturbed(
+        operator(SiteReconciler(check)),
+        [*definitions_of([Site]), site],
+        perturbations=["crash-before", "crash-after", "lost-answer"],
+    )
+
+    assert [str(write) for write in report.writes] == ["patch sites/status default/shop"]
 
 
 def test_the_schema_poller_keeps_the_database_in_step(tmp_path: Path) -> None:
