@@ -32,12 +32,17 @@ class Rig:
         self.queue: DelayingQueue[str] = DelayingQueue(
             name="foos", metrics=self.metrics, clock=self.clock
         )
-        self.clock.wait_for_waiters(1)
+        self._wait_for_refresher()
 
     def tick(self, seconds: float) -> None:
         """Step, and wait for the refresh that is due."""
         self.clock.step(seconds)
+        self._wait_for_refresher()
+
+    def _wait_for_refresher(self) -> None:
+        """Wait until it waits without the lock; an add would leave its work to it until then."""
         self.clock.wait_for_waiters(1)
+        self.queue.statistics()
 
     def value(self, metric: names.Metric) -> float:
         return self.metrics[metric].value
@@ -225,6 +230,7 @@ def test_a_queue_can_report_to_prometheus() -> None:
 
     with Queue[str](name="foos", metrics=PrometheusProvider(registry)) as queue:
         queue.add("a")
+        assert queue.statistics().ready == 1  # with the lock, which the refresher may have had
         assert registry.get_sample_value("workqueue_depth", {"name": "foos"}) == 1
         queue.done(queue.get()[0])
         assert registry.get_sample_value("workqueue_adds_total", {"name": "foos"}) == 1
