@@ -93,3 +93,12 @@ def test_a_team_has_a_namespace_until_it_is_deleted(
                 lambda: "team-blue" not in {x.metadata.name for x in namespaces.list()}
             )
         running.stop()
+
+
+def test_processes_share_the_work(kube_api_server: EmbeddedAPIServer) -> None:
+    with Running("shared_work.py", "2", "0.5", env=kubeconfig_of(kube_api_server)) as running:
+        output = running.finish()
+    shares = sorted(line for line in output if line.endswith("of 16 shards"))
+    assert shares == ["process 1 has 8 of 16 shards", "process 2 has 8 of 16 shards"]
+    rates = sorted(line.split(":")[0] for line in output if line.endswith("syncs a second"))
+    assert rates == ["process 1", "process 2"]
