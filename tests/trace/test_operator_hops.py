@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from clientgo.operator import Context
 from clientgo.trace import Recorder, tracing
 from tests.operator.world import Gadget, Recording, World, gadget, part
@@ -14,12 +16,12 @@ KEY = "default/a"
 
 
 @contextmanager
-def traced(answer: Any) -> Iterator[tuple[World, Recorder]]:
-    """A running manager with one controller; it is over with what has happened until then."""
+def traced(reconcile: Any) -> Iterator[tuple[World, Recorder]]:
+    """Run a manager with one controller, until the end of the block."""
     recorder = Recorder()
     with tracing(recorder):
         world = World(gadget())
-        world.register(Recording(answer))
+        world.register(reconcile)
         try:
             with world.running():
                 yield world, recorder
@@ -27,11 +29,19 @@ def traced(answer: Any) -> Iterator[tuple[World, Recorder]]:
             world.close()
 
 
-def test_a_run_is_a_sync_with_its_requests() -> None:
-    def reconcile(ctx: Context[Any], _obj: Gadget) -> None:
-        ctx.client.create(part())
+def create_part(ctx: Context[Any], _obj: Gadget) -> None:
+    ctx.client.create(part())
 
-    with traced(reconcile) as (_, recorder):
+
+class Coroutine:
+    async def reconcile(self, ctx: Context[Any], _obj: Gadget) -> None:
+        await ctx.aclient.create(part())
+
+
+@pytest.mark.parametrize("reconciler", [Recording(create_part), Coroutine()])
+def test_a_run_is_a_sync_with_its_requests(reconciler: Any) -> None:
+    """Also if it is a coroutine, whose requests are sent by other threads."""
+    with traced(reconciler) as (_, recorder):
         recorder.wait_for(lambda hop: hop.hop == "queue.done")
 
     add = recorder.hops("queue.add", key=KEY)[0]
@@ -62,7 +72,7 @@ def test_a_run_that_fails_says_why_and_when_it_is_tried_again() -> None:
     def reconcile(_ctx: Context[Any], _obj: Gadget) -> None:
         raise ValueError("no")
 
-    with traced(reconcile) as (world, recorder):
+    with traced(Recording(reconcile)) as (world, recorder):
         first = recorder.wait_for(lambda hop: hop.hop == "sync.end")
         world.wait_for_timer()
         world.clock.step(3600.0)
