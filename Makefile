@@ -5,6 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 PYTEST_ARGS ?=
 ONCE   ?=
+LAYERS ?=
 ROWS   ?=
 
 # The bounds of the kubernetes package in pyproject.toml, and the packages whose tests meet it. The
@@ -15,7 +16,7 @@ KUBERNETES_newest := kubernetes<38
 MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e
 
 .DEFAULT_GOAL := help
-.PHONY: help install run study test test-matrix lint format tables docs docs-serve bench bench-queue field-peers clean
+.PHONY: help install run study test test-matrix lint format tables docs docs-serve bench bench-full bench-parts field-peers clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -69,11 +70,14 @@ docs: tables ## build the documentation into site/
 docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, and follow its changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
-bench: $(STAMP) ## run the benchmarks and print the ratios
-	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)
+bench: $(STAMP) ## measure the grid beside its peers in under 3 minutes (LAYERS=queue: a part)
+	$(BIN)/python -m benchmarks $(LAYERS)
 
-bench-queue: $(STAMP) ## run the benchmarks of the work queue only
-	$(BIN)/python -m pytest benchmarks/test_bench_workqueue.py --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)
+bench-full: $(STAMP) ## measure the whole grid in under 20 minutes, write the result and the plots
+	$(BIN)/python -m benchmarks --scale full --out benchmarks/results/full.json --plots docs/assets/benchmarks $(LAYERS)
+
+bench-parts: $(STAMP) ## measure the API server, the operator layer and single stages
+	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)
 
 field-peers: $(STAMP) ## run the field cases against this informer and the official client's
 	$(BIN)/python -m tests.field.peers $(ROWS)

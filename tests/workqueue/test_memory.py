@@ -1,6 +1,6 @@
 """What the queue's memory costs, and that it is given back.
 
-`benchmarks/test_bench_workqueue.py` does the same with a million keys.
+`make bench-full` measures a million keys.
 """
 
 from __future__ import annotations

@@ -7,16 +7,23 @@ first segment of a request's path says what the server has to offer:
     /live   an empty collection, in which changes happen to Foos
     /full   Foos, in pages or as a streamed list, to which nothing happens any more
     /brief  one Foo; every watch ends after one event, and its connection with it
+    /paced-RATE  an empty collection, in which RATE changes happen each second; the label ``sent``
+                 has the nanoseconds of the machine's monotonic clock
+
+Clients that ask which resources there are get an answer that has Foos.
 """
 
 from __future__ import annotations
 
+import itertools
 import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
@@ -30,10 +37,10 @@ _API_VERSION = "samplecontroller.k8s.io/v1alpha1"
 
 
 @contextmanager
-def recorded_server(objects: int = OBJECTS, events: int = EVENTS) -> Iterator[str]:
+def recorded_server(objects: int = OBJECTS, events: int = EVENTS, note: int = 500) -> Iterator[str]:
     """Return the server's address, while the server runs in a process of its own."""
     program = f"from {__name__} import main; main()"
-    command = [sys.executable, "-c", program, str(objects), str(events)]
+    command = [sys.executable, "-c", program, str(objects), str(events), str(note)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -42,8 +49,8 @@ def recorded_server(objects: int = OBJECTS, events: int = EVENTS) -> Iterator[st
             process.terminate()
 
 
-def foo(number: int, version: int) -> dict[str, object]:
-    """A Foo of about a kilobyte."""
+def foo(number: int, version: int, note: int = 500) -> dict[str, object]:
+    """Return a Foo of about a kilobyte; a longer note makes it larger."""
     return {
         "apiVersion": _API_VERSION,
         "kind": "Foo",
@@ -55,7 +62,7 @@ def foo(number: int, version: int) -> dict[str, object]:
             "creationTimestamp": "2026-01-01T00:00:00Z",
             "labels": {"app": f"web-{number % 50}", "tier": "backend"},
         },
-        "spec": {"deploymentName": f"foo-{number}", "replicas": 3, "note": "x" * 500},
+        "spec": {"deploymentName": f"foo-{number}", "replicas": 3, "note": "x" * note},
         "status": {"availableReplicas": 3},
     }
 
@@ -91,8 +98,7 @@ def page_body(objs: Sequence[object], token: str = "") -> bytes:
 
 def page(objs: Sequence[object], token: str = "") -> bytes:
     """A whole answer with a list."""
-    body = page_body(objs, token)
-    return _HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+    return _plain(page_body(objs, token))
 
 
 def chunked(*bodies: bytes) -> bytes:
@@ -103,12 +109,12 @@ def chunked(*bodies: bytes) -> bytes:
 class Recordings:
     """Every answer, rendered."""
 
-    def __init__(self, objects: int, events: int) -> None:
+    def __init__(self, objects: int, events: int, note: int) -> None:
         self._objects = objects
-        self.initial = [foo(number, number + 1) for number in range(objects)]
+        self.initial = [foo(number, number + 1, note) for number in range(objects)]
         added = b"".join(event("ADDED", obj) for obj in self.initial)
         modified = b"".join(
-            event("MODIFIED", foo(number % objects, number + 1))
+            event("MODIFIED", foo(number % objects, number + 1, note))
             for number in range(objects, events)
         )
         self.changes = chunked(bookmark(), added, modified)
@@ -140,14 +146,73 @@ class Recordings:
         return self.pages[start, limit]
 
 
+_FOOS = {"name": "foos", "singularName": "foo", "namespaced": True, "kind": "Foo"}
+_DISCOVERY = {
+    "": {"kind": "APIVersions", "versions": ["v1"]},
+    "/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": []},
+    "s": {
+        "kind": "APIGroupList",
+        "apiVersion": "v1",
+        "groups": [
+            {
+                "name": _API_VERSION.partition("/")[0],
+                "versions": [{"groupVersion": _API_VERSION, "version": "v1alpha1"}],
+                "preferredVersion": {"groupVersion": _API_VERSION, "version": "v1alpha1"},
+            }
+        ],
+    },
+    f"s/{_API_VERSION}": {
+        "kind": "APIResourceList",
+        "groupVersion": _API_VERSION,
+        "resources": [{**_FOOS, "verbs": ["get", "list", "watch", "create", "patch", "delete"]}],
+    },
+}
+"""What discovery answers, by what follows ``/api`` in the path."""
+
+
+def _discovery(path: str) -> object:
+    """Return the answer to a question about what there is; None if it is none."""
+    path = path.rstrip("/")
+    if path.endswith("/version"):
+        return {"major": "1", "minor": "34", "gitVersion": "v1.34.0"}
+    _, separator, rest = path.partition("/api")
+    return _DISCOVERY.get(rest) if separator else None
+
+
+def _plain(body: bytes) -> bytes:
+    return _HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body)
+
+
+def _send_paced(connection: socket.socket, rate: int) -> None:
+    """Send events at a steady rate until the client goes."""
+    began = time.monotonic()
+    try:
+        connection.sendall(chunked(bookmark()))
+        for number in itertools.count():
+            time.sleep(max(began + number / rate - time.monotonic(), 0.0))
+            obj: Any = foo(number % 1000, number + 2)
+            obj["metadata"]["labels"]["sent"] = str(time.monotonic_ns())
+            connection.sendall(event("MODIFIED", obj))
+    except OSError:
+        return
+
+
 def _serve(connection: socket.socket, recordings: Recordings) -> None:
-    with connection, connection.makefile("rb") as requests:
+    # A client that ends may leave its connections as they are.
+    with suppress(ConnectionError), connection, connection.makefile("rb") as requests:
         while request_line := requests.readline():
             while requests.readline() not in (b"\r\n", b""):
                 pass
             target = urlsplit(request_line.split()[1].decode())
+            if (known := _discovery(target.path)) is not None:
+                connection.sendall(_plain(msgspec.json.encode(known)))
+                continue
             query = {name: values[0] for name, values in parse_qs(target.query).items()}
-            answer, stays_open = recordings.answer(target.path.split("/")[1], query)
+            offer = target.path.split("/")[1]
+            if offer.startswith("paced-") and "watch" in query:
+                _send_paced(connection, int(offer.removeprefix("paced-")))
+                return
+            answer, stays_open = recordings.answer(offer, query)
             try:
                 connection.sendall(answer)
             except OSError:
@@ -157,8 +222,8 @@ def _serve(connection: socket.socket, recordings: Recordings) -> None:
 
 
 def main() -> None:
-    """Serve until the process is ended; the arguments are the objects and the events."""
-    recordings = Recordings(int(sys.argv[1]), int(sys.argv[2]))
+    """Serve until the process is ended; the arguments are objects, events and length of a note."""
+    recordings = Recordings(*map(int, sys.argv[1:4]))
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     while True:

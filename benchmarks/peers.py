@@ -1,0 +1,153 @@
+"""Watch Foos with one client until so many events were handled: ``peers NAME URL COUNT``.
+
+Runs in a process of its own and prints seconds (from before anything is connected, when all modules
+are loaded), seconds of processor time and the most memory, as JSON. What each client does is said
+beside it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import resource
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+GROUP, VERSION, PLURAL = "samplecontroller.k8s.io", "v1alpha1", "foos"
+
+
+Run = Callable[[], object]
+
+
+def clientgo(url: str, count: int) -> Run:
+    """Return an informer with two indexes and a handler."""
+    from clientgo.testing.bench import sync_informer
+
+    return lambda: sync_informer(url, count)
+
+
+def kubernetes(url: str, count: int) -> Run:
+    """Return the official client's informer: a cache, handlers, no index."""
+    from kubernetes import client
+    from kubernetes.informer import SharedInformer
+
+    configuration = client.Configuration()
+    configuration.host = url
+    api = client.CustomObjectsApi(client.ApiClient(configuration))
+
+    def list_foos(**options: Any) -> Any:
+        answer = api.list_cluster_custom_object(GROUP, VERSION, PLURAL, **options)
+        if options.get("watch"):
+            return answer
+        # The informer reads attributes, and a list of custom objects is a dict.
+        version = SimpleNamespace(resource_version=answer["metadata"]["resourceVersion"])
+        return SimpleNamespace(items=answer["items"], metadata=version)
+
+    list_foos.__doc__ = api.list_cluster_custom_object.__doc__
+    done, handle = _countdown(count)
+    informer = SharedInformer(list_func=list_foos)
+    for event in ("ADDED", "MODIFIED"):
+        informer.add_event_handler(event, handle)
+
+    def run() -> None:
+        informer.start()
+        done.wait()
+
+    return run
+
+
+def lightkube(url: str, count: int) -> Run:
+    """Return a watch in a loop: there is no cache."""
+    import lightkube as library
+    from lightkube.config.kubeconfig import KubeConfig
+    from lightkube.generic_resource import create_namespaced_resource
+
+    foo = create_namespaced_resource(GROUP, VERSION, "Foo", PLURAL)
+    config = {
+        "clusters": [{"name": "c", "cluster": {"server": url}}],
+        "users": [{"name": "u", "user": {}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "c",
+    }
+    client = library.Client(config=KubeConfig.from_dict(config))
+
+    def run() -> None:
+        left = count
+        for _ in client.watch(foo, namespace="*"):
+            left -= 1
+            if not left:
+                return
+
+    return run
+
+
+def kr8s(url: str, count: int) -> Run:
+    """Return a watch in a loop: there is no cache."""
+    import kr8s as library
+    from kr8s.asyncio.objects import new_class
+
+    async def follow(left: int) -> None:
+        api = await library.asyncio.api(url=url)
+        foo = new_class("Foo", f"{GROUP}/{VERSION}", namespaced=True, plural=PLURAL)
+        async for _ in api.async_watch(foo, namespace=library.ALL):
+            left -= 1
+            if not left:
+                return
+
+    return lambda: asyncio.run(follow(count))
+
+
+def cloudcoil(url: str, count: int) -> Run:
+    """Return an informer with a cache and handlers."""
+    raise SystemExit("it is not among the development dependencies: pip install cloudcoil")
+
+
+PEERS: dict[str, Callable[[str, int], Run]] = {
+    "clientgo": clientgo,
+    "kubernetes": kubernetes,
+    "lightkube": lightkube,
+    "kr8s": kr8s,
+    "cloudcoil": cloudcoil,
+}
+
+
+def _countdown(count: int) -> tuple[threading.Event, Callable[..., None]]:
+    done, left = threading.Event(), count
+
+    def handle(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            done.set()
+
+    return done, handle
+
+
+def main(name: str, url: str, count: str) -> None:
+    """Run one client."""
+    run = PEERS[name](url, int(count))
+    started = time.perf_counter()
+    run()
+    seconds = time.perf_counter() - started
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    cpu = usage.ru_utime + usage.ru_stime
+    found = {"seconds": seconds, "cpu": cpu, "megabytes": _most_memory()}
+    print(json.dumps(found), flush=True)
+
+
+def _most_memory() -> float:
+    """Return the most megabytes that this process had; getrusage counts those of its parent too."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    [line] = (each for each in status.read_text().splitlines() if each.startswith("VmHWM"))
+    return int(line.split()[1]) / 1024
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:4])

@@ -1,0 +1,72 @@
+"""The grid of benchmarks runs, with sizes at which nothing is worth timing."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.__main__ import LAYERS
+from benchmarks.grid import Figure, Grid, Scale, slower
+from benchmarks.plots import draw
+
+FIGURE = Figure("queue", "add, get, done", 20, "", "Queue", "items/s", 100.0, 90.0, 110.0)
+
+
+def result(*figures: Figure, machine: str = "this") -> dict[str, Any]:
+    return {
+        "machine": machine,
+        "commit": "abc",
+        "figures": json.loads(json.dumps([asdict(each) for each in figures])),
+    }
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_cell_of_a_layer_can_be_measured(layer: str) -> None:
+    grid = Grid(Scale.TINY)
+
+    LAYERS[layer](grid)
+
+    cells = [(each.cell, each.unit) for each in grid.figures]
+    assert cells
+    assert len(set(cells)) == len(cells)
+    assert {each.layer for each in grid.figures} == {layer}
+    assert set(grid.result()) >= {"machine", "versions", "commit", "figures"}
+
+
+def test_what_became_slower_by_more_than_a_quarter_is_said_in_one_line() -> None:
+    old = result(replace(FIGURE, ratios={"queue.Queue": 4.0}))
+
+    assert slower(result(replace(FIGURE, ratios={"queue.Queue": 3.0})), old) == (
+        "slower than at abc: queue, add, get, done, 20, Queue (1.3 times)"
+    )
+    assert slower(result(replace(FIGURE, ratios={"queue.Queue": 3.5})), old).startswith("nothing")
+
+
+def test_a_figure_without_a_peer_is_compared_by_its_value() -> None:
+    milliseconds = replace(FIGURE, unit="ms", smaller_is_better=True)
+
+    assert "1.5 times" in slower(result(replace(milliseconds, value=150.0)), result(milliseconds))
+    assert slower(result(replace(milliseconds, value=50.0)), result(milliseconds)).startswith("not")
+
+
+def test_another_machine_and_a_slower_peer_are_not_reported() -> None:
+    worse = replace(FIGURE, value=1.0)
+
+    assert slower(result(worse, machine="other"), result(FIGURE)).startswith("no comparison")
+    peer = replace(worse, is_peer=True)
+    assert slower(result(peer), result(FIGURE)).startswith("nothing")
+
+
+def test_a_plot_has_a_bar_for_each_implementation(tmp_path: Path) -> None:
+    peer = replace(FIGURE, implementation="queue.Queue", value=25.0, is_peer=True)
+
+    draw(result(FIGURE, peer), tmp_path)
+
+    root = ET.parse(tmp_path / "queue-one-thread.svg").getroot()
+    names = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"Queue", "queue.Queue", "100", "25"} <= set(names)
