@@ -51,7 +51,9 @@ def run_processes(count: int, command: Sequence[str] = ()) -> int:
                 process.send_signal(number)
 
     def wait(process: subprocess.Popen[bytes]) -> None:
-        codes.append(process.wait())
+        code = process.wait()
+        # One that was ending already may not handle the signal any more.
+        codes.append(0 if told.is_set() and code in (-signal.SIGTERM, -signal.SIGINT) else code)
         if not told.is_set():  # a second signal would end the others immediately
             stop(signal.SIGTERM)
 

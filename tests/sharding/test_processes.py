@@ -64,6 +64,19 @@ def test_when_one_ends_all_end() -> None:
     assert program.returncode == 3
 
 
+def test_one_that_does_not_handle_the_signal_was_stopped_all_the_same() -> None:
+    code = """
+import signal, sys, threading
+from clientgo.sharding import process_number, run_processes
+if not process_number():
+    sys.exit(run_processes(2))
+signal.signal(signal.SIGTERM, signal.SIG_DFL)
+if process_number() == 2:
+    threading.Event().wait()
+"""
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
 def test_processes_end_with_the_one_that_started_them() -> None:
     program = start()
     assert program.stdout is not None
