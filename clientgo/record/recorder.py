@@ -101,9 +101,10 @@ class EventRecorder:
         try:
             text = message % args if args else message
             about = get_reference(obj)
-            self._publish(self._event(about, annotations, event_type, reason, text))
+            event = self._event(about, annotations, event_type, reason, text)
             if self._trace is not None:
                 note_event(self._trace, self._source.component or "", about, reason, text)
+            self._publish(event)
         except Exception as error:  # noqa: BLE001 - an event is never worth its caller's failure
             self._log.error(
                 "Event dropped: %s", error, extra={"reason": reason, "event_message": message}

@@ -77,9 +77,9 @@ class SeriesRecorder:
                 note=text,
                 type=event_type,
             )
-            self._publish(event)
             if self._trace is not None:
                 note_event(self._trace, self._controller, about, reason, text)
+            self._publish(event)
         except Exception as error:  # noqa: BLE001 - an event is never worth its caller's failure
             _log.error("Event dropped: %s", error, extra={"reason": reason, "event_message": note})
 
