@@ -244,9 +244,10 @@ class Context(Generic[P]):
         if self.cancelled.is_set():
             raise CancelledError(f"the run of {self.key} was cancelled")
 
-    def for_task(self, run: Run, cancelled: threading.Event) -> Context[P]:
-        """Return a context for a task of the object, which goes on after this run."""
-        return Context(self._scope, run, cancelled=cancelled)
+    def for_tasks(self) -> Callable[[Run, threading.Event], Context[P]]:
+        """Return what makes contexts for the tasks of the object, which go on after this run."""
+        scope = self._scope
+        return lambda run, cancelled: Context(scope, run, cancelled=cancelled)
 
     def run_in_thread(self, function: Callable[..., T], *args: Any) -> Future[T]:
         """Run something beside this run, with the same fields in its log records."""

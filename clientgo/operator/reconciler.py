@@ -8,9 +8,9 @@ Source: controller-runtime pkg/reconcile; Java Operator SDK Reconciler, Cleaner,
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from clientgo.operator.context import Context
 from clientgo.operator.errors import DeclarationError
@@ -20,6 +20,10 @@ from clientgo.operator.result import Result
 
 P = TypeVar("P")
 P_contra = TypeVar("P_contra", contravariant=True)
+
+
+Answer: TypeAlias = Result | Coroutine[Any, Any, Result | None] | None
+"""What a method of a reconciler returns; an ``async def`` returns a coroutine."""
 
 
 class Reconciler(Protocol[P_contra]):
@@ -45,13 +49,13 @@ class Reconciler(Protocol[P_contra]):
     that run beside the runs.
     """
 
-    def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Result | None: ...
+    def reconcile(self, ctx: Context[Any], obj: P_contra, /) -> Answer: ...
 
 
 class KeyReconciler(Protocol):
     """A reconciler that is given the name only, also when there is no such object any more."""
 
-    def reconcile_key(self, ctx: Context[Any], key: Key, /) -> Result | None: ...
+    def reconcile_key(self, ctx: Context[Any], key: Key, /) -> Answer: ...
 
 
 _ARGUMENTS: Final = {

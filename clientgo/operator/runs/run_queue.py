@@ -94,9 +94,9 @@ class RunQueue:
         self._threads: list[SupervisedThread] = []
         self._places: threading.Semaphore | None = None
         """One for each run at a time, where there are fewer threads."""
-        self._elsewhere: dict[ObjectName, Syncing] = {}
-        """Objects that run, where a run may go on without its thread."""
-        self._nothing_elsewhere = threading.Condition(self._lock)
+        self._syncs: dict[ObjectName, Syncing] = {}
+        """Of the objects that run, where a run may go on without its thread."""
+        self._all_ended = threading.Condition(self._lock)
         self._paused = False
         self._parked: dict[ObjectName, None] = {}
         """Objects whose turn came during a pause, in that order."""
@@ -227,9 +227,9 @@ class RunQueue:
         for thread in self._threads:
             thread.join(_left(deadline))
         with self._lock:
-            self._nothing_elsewhere.wait_for(lambda: not self._elsewhere, _left(deadline))
-            elsewhere = [f"{self.name} {key}" for key in sorted(self._elsewhere)[:_MOST_NAMED]]
-        return [thread.name for thread in self._threads if thread.is_alive()] + elsewhere
+            self._all_ended.wait_for(lambda: not self._syncs, _left(deadline))
+            running = [f"{self.name} {key}" for key in sorted(self._syncs)[:_MOST_NAMED]]
+        return [thread.name for thread in self._threads if thread.is_alive()] + running
 
     def threads_alive(self) -> bool:
         """Return True if all workers that were started still work."""
@@ -367,7 +367,7 @@ class RunQueue:
             priority = state.begin(now)
             sync = self._queue.syncing(key)
             if self._places is not None:
-                self._elsewhere[key] = sync
+                self._syncs[key] = sync
         later: object = None
         sync.__enter__()
         try:
@@ -381,7 +381,9 @@ class RunQueue:
 
     def _over(self, key: ObjectName, state: ObjectState, failure: BaseException | None) -> None:
         """End a run that went on elsewhere."""
-        self._end(key, state, self._elsewhere[key])
+        with self._lock:
+            sync = self._syncs[key]
+        self._end(key, state, sync)
         try:
             if failure is not None and not self._crashed(failure):
                 raise failure
@@ -404,9 +406,9 @@ class RunQueue:
         with self._lock:
             state.ended()
             if self._places is not None:
-                del self._elsewhere[key]
-                if not self._elsewhere:
-                    self._nothing_elsewhere.notify_all()
+                del self._syncs[key]
+                if not self._syncs:
+                    self._all_ended.notify_all()
             if self._states.get(key) is not state:
                 return
             if state.gone and not state.pending:

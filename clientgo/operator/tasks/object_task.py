@@ -41,7 +41,7 @@ class Life:
     """The task of one object, from its first run until it was stopped and has ended."""
 
     def __init__(self, ctx: Context[Any], obj: Any) -> None:
-        self.ctx = ctx
+        self.new_context = ctx.for_tasks()
         self.uid = metadata_of(obj).uid
         self.generation = metadata_of(obj).generation
         self.stop = StopEvent()
@@ -196,7 +196,7 @@ class ObjectTask:
                 run.gone()
                 return None
             self._running[run.key] = life
-        ctx = life.ctx.for_task(run, life.stop)
+        ctx = life.new_context(run, life.stop)
         ctx.obj = deep_copy(obj)
         ctx.retry = run.identify(life.uid)
         fields = RunFields(self.name, ctx.primary, run.key, lambda: ctx.reconcile_id, obj=ctx.obj)

@@ -9,9 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from prometheus_client import CollectorRegistry
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.meta import NotFoundError, ObjectName
+from clientgo.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, LeaderElection, TerminalError
 from clientgo.operator.errors import (
     ConfigError,
@@ -301,6 +303,31 @@ def test_what_a_task_writes_wakes_the_reconciler(world: World) -> None:
     world.register(writing)
     with world.running():
         world.clock.wait_for(lambda: "sees 7" in writing.notes)
+
+
+def test_a_task_has_the_metrics_of_a_queue(make_world: Callable[..., World]) -> None:
+    """Its retries among them; the label is the name of the task."""
+
+    class Failing(Base):
+        @timer(interval=10)
+        def measure(self, ctx: Context[Gadget], obj: Gadget) -> None:
+            self.note("called")
+            raise ValueError
+
+    failing, provider = Failing(), PrometheusProvider(registry := CollectorRegistry())
+    world = make_world(gadget(), metrics_provider=provider)
+    world.register(failing)
+    with world.running():
+        failing.wait_for("called")
+        world.clock.wait_for(
+            lambda: (
+                registry.get_sample_value(
+                    "workqueue_work_duration_seconds_count",
+                    {"name": "gadget-measure", "controller": "gadget-measure"},
+                )
+                == 1.0
+            )
+        )
 
 
 def test_tasks_need_few_threads_unless_they_are_daemons_in_threads(
