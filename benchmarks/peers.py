@@ -103,8 +103,34 @@ def kr8s(url: str, count: int) -> Run:
 
 
 def cloudcoil(url: str, count: int) -> Run:
-    """Return an informer with a cache and handlers."""
-    raise SystemExit("it is not among the development dependencies: pip install cloudcoil")
+    """Return an informer with a cache, two indexes and handlers, on an event loop."""
+    from cloudcoil import client as library
+    from cloudcoil.caching import Cache
+    from cloudcoil.resources import Resource
+
+    class Foo(Resource):
+        api_version: str = f"{GROUP}/{VERSION}"
+        kind: str = "Foo"
+        spec: dict[str, Any] = {}
+        status: dict[str, Any] = {}
+
+    async def follow() -> None:
+        done, handle = _countdown(count)
+        ended = asyncio.Event()
+
+        def handle_one(*objects: Any) -> None:
+            handle()
+            if done.is_set():
+                ended.set()
+
+        config = library.Config(server=url).with_cache(Cache(enabled=True))
+        async with config:
+            informer: Any = config.cache.get_informer(Foo)
+            informer.on_add(handle_one)
+            informer.on_update(handle_one)
+            await ended.wait()
+
+    return lambda: asyncio.run(follow())
 
 
 PEERS: dict[str, Callable[[str, int], Run]] = {

@@ -147,6 +147,7 @@ class Recordings:
 
 
 _FOOS = {"name": "foos", "singularName": "foo", "namespaced": True, "kind": "Foo"}
+_AGGREGATED = {"resource": "foos", "responseKind": {"kind": "Foo"}, "scope": "Namespaced"}
 _DISCOVERY = {
     "": {"kind": "APIVersions", "versions": ["v1"]},
     "/v1": {"kind": "APIResourceList", "groupVersion": "v1", "resources": []},
@@ -158,6 +159,13 @@ _DISCOVERY = {
                 "name": _API_VERSION.partition("/")[0],
                 "versions": [{"groupVersion": _API_VERSION, "version": "v1alpha1"}],
                 "preferredVersion": {"groupVersion": _API_VERSION, "version": "v1alpha1"},
+            }
+        ],
+        # Aggregated discovery, which some clients take without a look at the answer's type.
+        "items": [
+            {
+                "metadata": {"name": _API_VERSION.partition("/")[0]},
+                "versions": [{"version": "v1alpha1", "resources": [_AGGREGATED]}],
             }
         ],
     },
