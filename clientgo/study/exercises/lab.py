@@ -17,7 +17,7 @@ from clientgo.trace import Hop, Recorder, tracing
 from clientgo.wait import Backoff, BackoffManager
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue
 
-TIMEOUT: Final = 10.0
+TIMEOUT: Final = 30.0
 """Seconds that the lab waits for a hop before it says that it did not happen."""
 
 MOST_SYNCS: Final = 20
