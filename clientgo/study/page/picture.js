@@ -9,7 +9,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
   const still = matchMedia("(prefers-reduced-motion: reduce)");
   const ruler = document.createElement("canvas").getContext("2d");
   const family = getComputedStyle(document.body).fontFamily;
-  let layout = null, signature = "", selected = "";
+  let layout = null, drawn = null, signature = "", selected = "";
   const stations = new Map(); // place -> {group, lines, tag}
   const tokens = new Map(); // id -> {group, pill, spec}
   const layers = {};
@@ -198,7 +198,9 @@ Study.picture = (svg, { onExplain, onSelect }) => {
     const put = (place, items, options, style) => {
       const area = layout.places.get(place);
       if (!area || !items.length) return;
-      Study.layout.slots(area, items.length, options).forEach((slot, i) => {
+      const places = Study.layout.slots(area, items.length, options);
+      items = withChosenFirst(items, places);
+      places.forEach((slot, i) => {
         if (slot.more) found.push({ id: "more " + place, slot, style: "more", text: `+${slot.more} more` });
         else found.push({ place, slot, style, ...items[i] });
       });
@@ -241,6 +243,13 @@ Study.picture = (svg, { onExplain, onSelect }) => {
     return found;
   }
 
+  /* If there is no room for all, the chosen key has a place. */
+  function withChosenFirst(items, places) {
+    const chosen = items.find((item) => item.key === selected);
+    if (!chosen || items.length <= places.length) return items;
+    return [chosen, ...items.filter((item) => item !== chosen)];
+  }
+
   function serverPills(state, found) {
     const area = layout.places.get("server");
     const groups = new Map();
@@ -253,10 +262,11 @@ Study.picture = (svg, { onExplain, onSelect }) => {
     let y = area.y + top;
     const share = (area.h - top) / Math.max(Math.ceil(names.length / columns), 1);
     names.forEach((name, i) => {
-      const items = groups.get(name);
       const x = area.x + ((i % columns) * area.w) / columns;
       const w = area.w / columns, h = share - (layout.narrow && names.length > 2 ? 12 : 0);
-      const places = Study.layout.slots({ x, y, w, h }, items.length, { top: 8, pill: 200 });
+      const places = Study.layout.slots({ x, y, w, h }, groups.get(name).length,
+        { top: 8, pill: 200 });
+      const items = withChosenFirst(groups.get(name), places);
       found.push({ id: "group " + name, style: "group", text: name,
         slot: { x: x + 9, y: y - 10, w: w - 12, h: 14 } });
       places.forEach((slot, i) => {
@@ -424,6 +434,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
 
   /* Draw a state. `quick`: it is not the next one, so nothing moves. */
   function draw(state, moves = [], { quick = false, duration = 700 } = {}) {
+    drawn = state;
     const next = JSON.stringify([isNarrow(), [...state.informers.keys()], [...state.queues.keys()],
       [...state.workers.keys()].sort(), isNarrow() ? Study.layout.resourcesOf(state) : []]);
     if (next !== signature) {
@@ -451,6 +462,7 @@ Study.picture = (svg, { onExplain, onSelect }) => {
 
   function select(key) {
     selected = key;
+    if (drawn) draw(drawn, [], { quick: true });
     for (const { group, spec } of tokens.values()) {
       group.classList.toggle("selected", Boolean(key) && spec.key === key);
     }

@@ -54,6 +54,7 @@ Study.words = (() => {
     return value < 7200 ? Math.round(value / 60) + " min" : Math.round(value / 3600) + " h";
   };
 
+  const cut = (text) => (text.length > 150 ? text.slice(0, 150) + "…" : text);
   const short = (key) => (key || "").replace(/^default\//, "");
 
   const DELTAS = { Added: "added", Updated: "updated", Deleted: "deleted", Replaced: "replaced",
@@ -80,7 +81,7 @@ Study.words = (() => {
     "watch.event": (l) => l.key
       ? `the watch sends ${l.type} ${short(l.key)}, version ${l.version}`
       : `the watch of ${l.of} sends ${l.type}` + (l.version ? `, version ${l.version}` : ""),
-    "watch.ended": (l) => `the watch of ${l.of} ends` + (l.reason ? `: ${l.reason}` : ""),
+    "watch.ended": (l) => `the watch of ${l.of} ends` + (l.reason ? `: ${cut(l.reason)}` : ""),
     "fifo.append": (l) => `DeltaFIFO gets ${DELTAS[l.delta] || l.delta} ${short(l.key)}`,
     "fifo.pop": (l) => {
       const many = Array.isArray(l.deltas) ? l.deltas.length : l.deltas;
@@ -103,7 +104,7 @@ Study.words = (() => {
     "queue.done": (l) => `${short(l.key)} is done` + (l.again ? ", and ready again: it was dirty" : ""),
     "sync.start": (l) => `${l.thread} syncs ${short(l.key)}`,
     "sync.end": (l) => l.error
-      ? `the sync of ${short(l.key)} fails: ${l.error}`
+      ? `the sync of ${short(l.key)} fails: ${cut(l.error)}`
       : `${short(l.key)} is synced` + (l.seconds ? ` in ${seconds(l.seconds)}` : ""),
     "event.recorded": (l) => `an event is recorded: ${l.reason}`,
     "study.object": (l) => `${short(l.key)} (${l.resource}) is ${(l.type || "").toLowerCase()} on the`
