@@ -25,7 +25,7 @@ from clientgo.study.actions import AGENT, Done, NotPossibleError, objects_of
 from clientgo.study.history import OWN, ObjectHistory
 from clientgo.study.pacing import Held, Pacing
 from clientgo.study.recording import Recording
-from clientgo.study.sources import library_sources, own_sources
+from clientgo.study.sources import calling_source, library_sources, own_sources
 from clientgo.study.target import Target, create_definitions
 from clientgo.trace import Hop, Trace, Tracer, tracing
 from clientgo.workloads import simulate
@@ -47,8 +47,15 @@ class ActionError(Exception):
 class _StudyTracer(Tracer):
     """Writes hops into the recording, and holds threads where the pacing says so."""
 
-    def __init__(self, recording: Recording, pacing: Pacing, history: ObjectHistory) -> None:
+    def __init__(
+        self,
+        recording: Recording,
+        pacing: Pacing,
+        history: ObjectHistory,
+        on_boundary: Callable[[str], object],
+    ) -> None:
         self._recording = recording
+        self._on_boundary = on_boundary
         self._pacing = pacing
         self._history = history
 
@@ -63,6 +70,7 @@ class _StudyTracer(Tracer):
 
     def before(self, boundary: str, of: str, key: str) -> None:
         if not _is_own(of, threading.current_thread().name):
+            self._on_boundary(boundary)
             self._pacing.before(boundary, of, key)
 
     def ended(self) -> None:
@@ -107,6 +115,7 @@ class Session:
         self._acting = threading.Lock()
         self._waiting: dict[str, tuple[Fault, int]] = {}
         """Faults that end when they strike, and how often they had struck before."""
+        self._knows_sync = "sync" in target.code
         self._viewers = 0
         self._counting = threading.Lock()
 
@@ -119,7 +128,8 @@ class Session:
             enter(self._beside(self.server))
             history = ObjectHistory(self.client, self._version)
             self._stack.callback(history.stop)
-            self._trace = enter(tracing(_StudyTracer(self.recording, self.pacing, history)))
+            tracer = _StudyTracer(self.recording, self.pacing, history, self._reached)
+            self._trace = enter(tracing(tracer))
             history.start()
             self.server.observe(lambda _: self._note_strikes())
             self._note("study.target", informers=self.target.informers)
@@ -203,6 +213,14 @@ class Session:
             self.pace("running")
 
     # Notes
+
+    def _reached(self, boundary: str) -> None:
+        """Note the code of the controller that leads to a sync, if it is not known."""
+        if boundary == "sync" and not self._knows_sync:
+            self._knows_sync = True
+            source = calling_source(boundary)
+            if source is not None:
+                self._note("study.source", source.pop("of"), **source)
 
     def _held(self, held: Held, begins: bool) -> None:
         hop = "study.held" if begins else "study.released"

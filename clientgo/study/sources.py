@@ -6,8 +6,10 @@ stays right when the file changes.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import textwrap
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -43,6 +45,7 @@ PLACES: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Where each hop happens, in the package ``clientgo``."""
 
+_STANDARD: Final = frozenset({threading.__file__, contextlib.__file__})
 _PACKAGE: Final = Path(clientgo.__file__).parent
 
 
@@ -68,6 +71,22 @@ def own_sources(code: Mapping[str, Callable[..., object]]) -> Iterator[dict[str,
             continue  # compiled, or typed in
         lines = [line.rstrip() for line in text[:_LONGEST]]
         yield _source(hop, "own", _shown(inspect.getfile(function)), first, first, lines)
+
+
+def calling_source(hop: str) -> dict[str, Any] | None:
+    """Return the line outside of this package by which this thread came here, if there is one."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file not in _STANDARD and not Path(file).is_relative_to(_PACKAGE):
+            try:
+                text, first = inspect.getsourcelines(frame.f_code)
+            except OSError:
+                return None
+            lines = [line.rstrip() for line in text[:_LONGEST]]
+            return _source(hop, "own", _shown(file), frame.f_lineno, first, lines)
+        frame = frame.f_back
+    return None
 
 
 def _source(

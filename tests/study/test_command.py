@@ -6,7 +6,7 @@ import re
 import threading
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,9 +15,12 @@ from clientgo.__main__ import main
 from clientgo.cli.study import study
 from clientgo.client import Client
 from clientgo.rest import RestConfig
+from clientgo.study.recording import Recording
+from clientgo.study.session import Session
 from clientgo.study.target import Target, TargetError, foo_target, own_target
 from sample_controller.demo import artifact, run_controller, running
 from tests.background import Background
+from tests.study.reading import Reader
 
 
 @contextmanager
@@ -49,6 +52,14 @@ def test_one_command_starts_everything_and_says_where_to_look(
     running_study.result()
     assert "Ten edits at once" in page
     assert "Restart the server" in page
+
+
+def test_the_code_of_another_controller_is_found_where_it_comes_to_a_sync() -> None:
+    with Session(sample_target(), Recording(), beside=lambda _: nullcontext()) as session:
+        line = Reader(session.recording).wait_for_hop("study.source", of="sync", whose="own")
+
+    assert line["file"] == "sample_controller/controller.py"
+    assert "syncing(" in line["text"][line["line"] - line["first"]]
 
 
 def test_a_target_needs_an_object_to_work_on() -> None:
