@@ -95,6 +95,18 @@ def test_a_runtime_class_that_does_not_exist_is_refused(api: Api) -> None:
     assert refusal.endswith('pod rejected: RuntimeClass "none" not found')
 
 
+@pytest.mark.parametrize("runtime_class", [{}, {"runtimeClassName": "plain"}])
+def test_overhead_that_no_runtime_class_says_is_refused(
+    api: Api, runtime_class: dict[str, Any]
+) -> None:
+    api.create(RUNTIMES, named("plain", handler="plain"))
+
+    refused = post_pod(api, overhead={"cpu": "1"}, **runtime_class)
+
+    assert refused.status == 403
+    assert "Overhead set without corresponding RuntimeClass" in message(refused)
+
+
 # -- volumes
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

@@ -130,7 +130,10 @@ class RuntimeClasses(Plugin):
         """Set overhead, node selector and tolerations of a new pod with a runtime class."""
         spec = obj["spec"]
         name = spec.get("runtimeClassName")
-        if not name or review.operation is not Operation.CREATE:
+        if review.operation is not Operation.CREATE:
+            return
+        if not name:
+            _refuse_overhead(review, spec)
             return
         stored = self._classes.get(name)
         if stored is None:
@@ -139,7 +142,9 @@ class RuntimeClasses(Plugin):
             )
         found = stored.decode()
         overhead = found.get("overhead", {}).get("podFixed")
-        if overhead and spec.setdefault("overhead", overhead) != overhead:
+        if not overhead:
+            _refuse_overhead(review, spec)
+        elif spec.setdefault("overhead", overhead) != overhead:
             raise _rejected(review, "Pod's Overhead doesn't match RuntimeClass's defined Overhead")
         scheduling = found.get("scheduling", {})
         selector = scheduling.get("nodeSelector", {})
@@ -153,6 +158,12 @@ class RuntimeClasses(Plugin):
         tolerations = spec.get("tolerations", [])
         if added := [i for i in scheduling.get("tolerations", ()) if i not in tolerations]:
             spec["tolerations"] = [*tolerations, *added]
+
+
+def _refuse_overhead(review: Review, spec: Object) -> None:
+    if spec.get("overhead"):
+        why = "Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise _rejected(review, why)
 
 
 def _rejected(review: Review, why: str) -> RequestError:
