@@ -107,6 +107,76 @@ def test_overhead_that_no_runtime_class_says_is_refused(
     assert "Overhead set without corresponding RuntimeClass" in message(refused)
 
 
+# -- limit ranges
+
+LIMITS = "/api/v1/namespaces/default/limitranges"
+OF_CONTAINER = {
+    "type": "Container",
+    "default": {"cpu": "500m"},
+    "defaultRequest": {"cpu": "100m", "memory": "1Mi"},
+    "min": {"cpu": "50m"},
+    "max": {"cpu": "1"},
+    "maxLimitRequestRatio": {"cpu": "5"},
+}
+OF_POD = {"type": "Pod", "max": {"cpu": "1500m"}}
+OF_CLAIM = {
+    "type": "PersistentVolumeClaim",
+    "min": {"storage": "1Gi"},
+    "max": {"storage": "2Gi"},
+}
+
+
+def test_a_limit_range_gives_the_containers_of_a_new_pod_its_defaults(api: Api) -> None:
+    api.create(LIMITS, named("limits", spec={"limits": [OF_CONTAINER]}))
+    first = [{"name": "f", "image": "i", "resources": {"requests": {"cpu": "200m"}}}]
+
+    pod = post_pod(api, initContainers=first).body
+
+    expected = {"requests": {"cpu": "100m", "memory": "1Mi"}, "limits": {"cpu": "500m"}}
+    assert pod["spec"]["containers"][0]["resources"] == expected
+    assert pod["status"]["qosClass"] == "Burstable"
+    assert pod["metadata"]["annotations"]["kubernetes.io/limit-ranger"] == (
+        "LimitRanger plugin set: cpu, memory request for container c; cpu limit for container c; "
+        "memory request for init container f; cpu limit for init container f"
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "resources", "expected"),
+    [
+        (
+            OF_CONTAINER,
+            {"limits": {"cpu": "2"}},
+            "maximum cpu usage per Container is 1, but limit is 2",
+        ),
+        (
+            OF_CONTAINER,
+            {"requests": {"cpu": "10m"}},
+            "[minimum cpu usage per Container is 50m, but request is 10m, "
+            "cpu max limit to request ratio per Container is 5, but provided ratio is 50.000000]",
+        ),
+        (OF_POD, {"limits": {"cpu": "2"}}, "maximum cpu usage per Pod is 1500m, but limit is 2"),
+        (OF_POD, {}, "maximum cpu usage per Pod is 1500m.  No limit is specified"),
+    ],
+)
+def test_a_pod_outside_of_a_limit_range_is_refused(
+    api: Api, item: dict[str, Any], resources: dict[str, Any], expected: str
+) -> None:
+    api.create(LIMITS, named("limits", spec={"limits": [item]}))
+
+    refused = post_pod(api, containers=[{"name": "c", "image": "i", "resources": resources}])
+
+    assert message(refused) == f'pods "a" is forbidden: {expected}'
+
+
+@pytest.mark.parametrize(("size", "status"), [("1Mi", 403), ("1Gi", 201), ("3Gi", 403)])
+def test_a_claim_outside_of_a_limit_range_is_refused(api: Api, size: str, status: int) -> None:
+    api.create(LIMITS, named("limits", spec={"limits": [OF_CLAIM]}))
+    claim = {**CLAIM, "resources": {"requests": {"storage": size}}}
+
+    assert api.call("POST", CLAIMS, named("a", spec=claim)).status == status
+
+
 # -- volumes
 
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}

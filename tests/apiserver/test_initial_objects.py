@@ -64,6 +64,10 @@ def test_what_a_client_changed_stays_after_a_restart(server: EmbeddedAPIServer, 
     assert api.get(path)["metadata"]["resourceVersion"] == version
 
 
+_LOOPBACK = "may not be in the loopback range"
+"""What a client may not write: a real server is reached at another address."""
+
+
 @pytest.mark.parametrize(
     ("path", "plural"),
     [
@@ -79,7 +83,7 @@ def test_what_a_client_changed_stays_after_a_restart(server: EmbeddedAPIServer, 
 def test_an_initial_object_is_written_as_a_client_would_write_it(
     api: Api, path: str, plural: str
 ) -> None:
-    """Reading it by its type, with its defaults, changes nothing."""
+    """Reading it by its type, with its defaults, changes nothing; only its address is special."""
     strategy: Strategy
     strategy, resource = next(
         (item.strategy, item) for item in builtin_resources() if item.plural == plural
@@ -92,7 +96,8 @@ def test_an_initial_object_is_written_as_a_client_would_write_it(
         decoded = strategy.decode(resource, obj)
         assert decoded.obj == obj
         assert decoded.unknown_fields == ()
-        assert strategy.validate(obj) == []
+        errors = strategy.validate(obj)
+        assert [error for error in errors if error.detail != _LOOPBACK] == []
 
 
 def test_each_built_in_version_has_an_api_service(api: Api) -> None:

@@ -77,11 +77,12 @@ class AdmissionChain:
         self._plugins.allocate(review)
 
     async def validate(self, review: Review) -> None:
-        """Let validating policies and webhooks refuse the write.
+        """Let plugins, validating policies and webhooks refuse the write.
 
         Raises:
             RequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
+        self._plugins.validate(review)
         await self._policies.validate(review)
         await self._webhooks.validate(review)
 

@@ -162,11 +162,15 @@ class ObjectWriter:
         return WriteResult(stored, created=True, warnings=warnings)
 
     async def _mutate(self, review: Review, obj: Object) -> Object:
-        """Return the object after mutating admission, read again if that changed it."""
+        """Return the object after mutating admission; a changed one is read and prepared again."""
         await self._admission.mutate(review)
         if review.obj is None or review.obj is obj:
             return obj
         review.obj, _ = read_object(review.resource, review.obj)
+        if review.old is None:
+            review.resource.strategy.prepare_for_create(review.obj)
+        else:
+            _prepare_update(review.resource, review.obj, review.old, review.subresource)
         return review.obj
 
     def _allocate(self, review: Review, since: int = -1) -> int:

@@ -12,6 +12,7 @@ from clientgo.apiserver.admission.plugins.cluster import (
     NotReadyTaint,
     VolumeProtection,
 )
+from clientgo.apiserver.admission.plugins.limits import LimitBounds, LimitDefaults, LimitRanges
 from clientgo.apiserver.admission.plugins.plugin import CollectionKey, Plugin
 from clientgo.apiserver.admission.plugins.pods import (
     NodeFailureTolerations,
@@ -29,7 +30,9 @@ class Plugins:
 
     def __init__(self, storage: Storage, *, service_accounts: bool) -> None:
         accounts = [ServiceAccounts(storage)] if service_accounts else []
+        limits = LimitRanges(storage)
         self._before_webhooks = _by_resource(
+            LimitDefaults(limits),
             *accounts,
             Priority(storage),
             NodeFailureTolerations(),
@@ -41,6 +44,7 @@ class Plugins:
             CertificateRequester(),
         )
         self._after_webhooks = _by_resource(ServiceAllocation(storage))
+        self._of_valid = _by_resource(LimitBounds(limits))
 
     def admit(self, review: Review) -> None:
         """Change the new state of an object, as the webhooks and validation see it.
@@ -57,6 +61,14 @@ class Plugins:
             RequestError: there is no such thing left, or another object has it.
         """
         _admit(self._after_webhooks, review)
+
+    def validate(self, review: Review) -> None:
+        """Decide on the valid object as it will be stored.
+
+        Raises:
+            RequestError: a plugin refuses the write.
+        """
+        _admit(self._of_valid, review)
 
 
 _Table = dict[CollectionKey, list[Plugin]]
