@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.apiserver.crds.custom_resources import CustomStrategy, resources_of
 from clientgo.schema.field_errors import FieldErrorReason
-from tests.apiserver.http_api import CRDS, MERGE_PATCH, Api
+from tests.apiserver.http_api import CRDS, MERGE_PATCH, WIDGETS, Api, widget, widget_crd
 
 
 def causes(metadata: Any) -> list[tuple[str, FieldErrorReason]]:
@@ -125,3 +125,16 @@ def test_a_definition_keeps_its_versions(widgets: Api) -> None:
     assert answer.status == 422
     fields = [cause["field"] for cause in answer.body["details"]["causes"]]
     assert fields == ["spec.versions", "status.storedVersions[0]"]
+
+
+def test_a_definition_without_a_served_version_takes_its_objects_along(widgets: Api) -> None:
+    path = f"{CRDS}/widgets.example.com"
+    widgets.create(WIDGETS, widget("a"))
+    versions = [{**item, "served": False} for item in widget_crd()["spec"]["versions"]]
+    watch = widgets.watch(CRDS)
+    widgets.patch(path, {"spec": {"versions": versions}})
+    widgets.delete(path)
+
+    deleted = (event for event in watch if event["type"] == "DELETED")
+    assert next(deleted)["object"]["metadata"]["name"] == "widgets.example.com"
+    watch.close()

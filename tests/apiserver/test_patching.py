@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from tests.apiserver.fuzzing import REAL_SERVER_ERRORS
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 JSON_PATCH = "application/json-patch+json"
@@ -31,3 +34,26 @@ def test_too_many_operations_are_refused(api: Api, target: str) -> None:
 
     assert within.status == 200
     assert (beyond.status, beyond.body["reason"]) == (413, "RequestEntityTooLarge")
+
+
+@pytest.mark.parametrize(
+    ("patch", "status"),
+    [
+        ({"secrets": [{"name": "a", "$patch": "merge"}]}, 500),
+        ({"secrets": [{"name": "a"}], "$setElementOrder/secrets": [{"name": "b"}]}, 500),
+        ({"secrets": [{"name": "a"}], "$setElementOrder/secrets": ["a"]}, 500),
+        ({"secrets": [{"name": "a"}], "$setElementOrder/secrets": "a"}, 500),
+        ({"secrets": [{"name": "a"}], "$retainKeys": "a"}, 400),
+    ],
+)
+def test_only_known_mistakes_of_strategic_patches_blame_the_client(
+    api: Api, patch: Any, status: int
+) -> None:
+    path = "/api/v1/namespaces/default/serviceaccounts"
+    api.create(path, {"metadata": {"name": "a"}, "secrets": [{"name": "z"}]})
+
+    answer = api.call("PATCH", f"{path}/a", patch, "application/strategic-merge-patch+json")
+
+    assert answer.status == status, answer.body
+    if status == 500:
+        assert REAL_SERVER_ERRORS.search(answer.body["message"])

@@ -212,16 +212,30 @@ class DefinitionController:
             self._storage.put(self.collection, name, crd, stored.fields)
             return
         collection = self._storage.collection((group, plural))
-        served = self._registry.of_collection((group, plural))
+        resource = self._resource_to_delete(crd)
         for item in list(collection.scan()):
             namespace, _, object_name = item.key.rpartition("/")
-            target = Target(served[0], namespace, object_name)
+            target = Target(resource, namespace, object_name)
             try:
                 await self._writer.delete(target, DeleteOptions())
             except RequestError as error:
                 LOG.info("%s keeps %s: %s", name, item.key, error)
         if len(collection) == 0:
             self._finish(name, group, plural)
+
+    def _resource_to_delete(self, crd: Object) -> Resource:
+        """Return a resource of the objects; they are deleted even if no version is served."""
+        spec = crd["spec"]
+        served = self._registry.of_collection((spec["group"], spec["names"]["plural"]))
+        if served:
+            return served[0]
+        stored = [{**item, "served": True} for item in spec["versions"] if item["storage"]]
+        only = {
+            "spec": {**spec, "versions": stored, "conversion": {"strategy": "None"}},
+            "status": {"acceptedNames": spec["names"]},
+        }
+        [resource] = resources_of(only, self._storage.version)
+        return resource
 
     def _finish(self, name: str, group: str, plural: str) -> None:
         stored = self.collection.get(name)

@@ -188,7 +188,7 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
     """Read a request completely; None if the client disconnects before its end.
 
     Raises:
-        RequestError: 413, the body is larger than BODY_LIMIT; 400, the path or query can't be read.
+        RequestError: 413, the body is larger than BODY_LIMIT; 400, the query can't be read.
     """
     chunks: list[bytes] = []
     size = 0
@@ -203,8 +203,6 @@ async def read_request(scope: Mapping[str, Any], receive: Receive) -> Request | 
         chunks.append(chunk)
         if not message.get("more_body"):
             break
-    if "\0" in scope["path"]:
-        raise bad_request("the path holds a NUL")
     return Request(
         scope["method"],
         scope["path"],
