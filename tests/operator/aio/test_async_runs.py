@@ -24,6 +24,7 @@ from clientgo.operator.errors import (
     ShutdownTimeoutError,
 )
 from clientgo.operator.finalizers import Finalizers
+from clientgo.wait import call_when_set
 from tests.background import Background
 from tests.operator.world import Gadget, GadgetStatus, Part, World, gadget, part
 
@@ -382,38 +383,43 @@ def test_a_read_from_a_cache_needs_no_thread(world: World) -> None:
     assert seen == [True]
 
 
-@pytest.mark.parametrize("how", ["stop", "own timeout"])
-def test_a_request_ends_with_the_coroutine_that_waits_for_it(
+@pytest.mark.parametrize("how", ["stop", "own"])
+def test_a_request_ends_before_the_coroutine_that_waited_for_it_goes_on(
     make_world: Callable[..., World], how: str
 ) -> None:
-    """And it has ended before the coroutine goes on."""
+    """Whether its run is cancelled, or the coroutine itself gives up."""
     world = make_world(gadget(), graceful_shutdown=20.0)
-    asked, ended = threading.Event(), threading.Event()
-    raised: list[BaseException] = []
+    asked, cancelled, ended = threading.Event(), threading.Event(), threading.Event()
+    seen: list[tuple[type[BaseException], bool]] = []
 
     def hold(action: Any) -> None:
         if action.verb == "create" and not asked.is_set():
             asked.set()
-            threading.Event().wait(0.05)
+            assert cancelled.wait(30)
             ended.set()
 
     async def reconcile(ctx: Context[Any], _obj: Gadget) -> None:
+        registration = call_when_set(ctx.cancelled, cancelled.set)
+        creating = asyncio.create_task(ctx.aclient.create(gadget("b")))
+        if how == "own":
+            await asyncio.to_thread(asked.wait, 30)
+            creating.cancel()
+            asyncio.get_running_loop().call_soon(cancelled.set)
         try:
-            async with asyncio.timeout(0.02 if how == "own timeout" else None):
-                await ctx.aclient.create(gadget("b"))
+            await creating
         except BaseException as error:
-            raised.append(error)
-            assert ended.is_set()
+            seen.append((type(error), ended.is_set()))
             raise
+        finally:
+            registration.cancel()
 
     world.asked.before = hold
     world.register(of(reconcile=reconcile))
     with world.running():
         assert asked.wait(30)
-        if how == "own timeout":
-            world.clock.wait_for(lambda: bool(raised))
-    expected = TimeoutError if how == "own timeout" else asyncio.CancelledError
-    assert [type(error) for error in raised][:1] == [expected]
+        if how == "own":
+            world.clock.wait_for(lambda: bool(seen))
+    assert seen == [(asyncio.CancelledError, True)]
 
 
 def test_a_write_of_a_coroutine_does_not_run_its_object_again(world: World) -> None:

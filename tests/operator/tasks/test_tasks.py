@@ -23,7 +23,7 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.tasks import daemon, timer
 from tests.background import Background
-from tests.operator.world import Gadget, World, gadget
+from tests.operator.world import Gadget, Part, World, gadget, part
 
 A = ObjectName("default", "a")
 
@@ -291,18 +291,24 @@ def test_what_a_task_writes_wakes_the_reconciler(world: World) -> None:
     """It is not an echo of a run."""
 
     class Writing(Base):
+        def __init__(self) -> None:
+            super().__init__()
+            self.reconciled = threading.Event()
+
         @daemon()
         async def follow(self, ctx: Context[Gadget], obj: Gadget) -> None:
-            await ctx.aclient.patch(obj, {"spec": {"size": 7}})
+            await asyncio.to_thread(self.reconciled.wait, 30)
+            await ctx.aclient.create(ctx.own(part("made")))
 
         def reconcile(self, ctx: Context[Any], obj: Gadget) -> None:
-            self.note(f"sees {obj.spec.size}")
+            self.note(f"sees {len(ctx.secondaries(Part))}")
+            self.reconciled.set()
 
     writing = Writing()
     world.create(gadget())
-    world.register(writing)
+    world.manager.controller(Gadget).owns(Part).build(writing)
     with world.running():
-        world.clock.wait_for(lambda: "sees 7" in writing.notes)
+        writing.wait_for("sees 0", "sees 1")
 
 
 def test_a_task_has_the_metrics_of_a_queue(make_world: Callable[..., World]) -> None:
