@@ -19,7 +19,8 @@ from functools import partial
 from typing import Final
 
 from clientgo.testing import bench
-from clientgo.text.terminal import CommandParser, Progress
+from clientgo.text.terminal import CommandParser, ExitStatus, Progress
+from clientgo.wait import stop_on_signals
 
 _ROUNDS: Final = 21
 
@@ -45,7 +46,20 @@ def configure(parser: CommandParser) -> None:
             "--seconds", metavar="S", type=float, default=2.0,
             help="time for each line; three rounds at least (default: 2)",
         )  # fmt: skip
-        part.set_defaults(run=run)
+        part.set_defaults(run=partial(_until_interrupted, run))
+
+
+def _until_interrupted(
+    run: Callable[[argparse.Namespace], None], options: argparse.Namespace
+) -> int:
+    """Run a part; Ctrl-C ends it after the round that runs.
+
+    An exception from a signal's handler can be lost in what the garbage collector calls.
+    """
+    with stop_on_signals() as stop:
+        options.stop = stop
+        run(options)
+    return ExitStatus.INTERRUPTED if stop.is_set() else ExitStatus.OK
 
 
 def _positive(text: str) -> int:
@@ -54,7 +68,7 @@ def _positive(text: str) -> int:
     return int(text)
 
 
-def _queue(options: argparse.Namespace) -> int:
+def _queue(options: argparse.Namespace) -> None:
     items = bench.keys(options.size)
     loads: list[tuple[str, Callable[[object], float]]] = [
         ("one thread: add, get, done", partial(bench.load_one_by_one, items=items))
@@ -73,14 +87,13 @@ def _queue(options: argparse.Namespace) -> int:
             for queue in ("Queue", "queue.Queue", "queue.SimpleQueue")
         }
         _line(name, options, sides, options.size)
-    return 0
 
 
 def _fresh(load: Callable[[object], float], queue: str) -> float:
     return load(bench.new_queue(queue))
 
 
-def _informer(options: argparse.Namespace) -> int:
+def _informer(options: argparse.Namespace) -> None:
     count = options.size
     with bench.recorded_server(count, 2 * count) as url:
         _head("objects/s", "bare loop")
@@ -115,7 +128,6 @@ def _informer(options: argparse.Namespace) -> int:
             ),
         ):
             _line(name, options, {"informer": ours, "bare loop": bare}, size)
-    return 0
 
 
 def _head(unit: str, *peers: str) -> None:
@@ -129,7 +141,14 @@ def _line(
     ours, *peers = sides
     with Progress(name, _ROUNDS) as progress:
         compared = bench.compare(
-            count, sides, rounds=_ROUNDS, budget=options.seconds, progress=progress.show
+            count,
+            sides,
+            rounds=_ROUNDS,
+            budget=options.seconds,
+            progress=progress.show,
+            stop=options.stop.is_set,
         )
+    if options.stop.is_set():
+        return
     ratios = "".join(f"{compared.ratio(ours, peer):>16.2f}" for peer in peers)
     print(f"{name:28}{compared.rate(ours):>12,.0f}{ratios}", flush=True)

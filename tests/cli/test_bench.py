@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
+
 import pytest
 
 from clientgo.__main__ import main
@@ -17,6 +21,7 @@ from clientgo.testing.bench import (
     names_of_queues,
     new_queue,
 )
+from clientgo.text.terminal import ExitStatus
 
 
 def lines(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[list[str]]:
@@ -65,3 +70,14 @@ def test_a_ratio_is_the_median_of_the_rounds() -> None:
 
     assert found.ratio("ours", "theirs") == 2.0
     assert found.rate("ours") == 10.0
+
+
+def test_ctrl_c_ends_the_measurement_after_a_round_with_130() -> None:
+    program = [sys.executable, "-m", "clientgo", "bench", "queue", "--seconds", "600"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+
+        assert process.wait(60) == ExitStatus.INTERRUPTED

@@ -45,17 +45,23 @@ def compare(
     rounds: int,
     budget: float,
     progress: Callable[[int, int], object] = lambda _done, _total: None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> Comparison:
     """Run every side in each round; stop after ``rounds``, or when ``budget`` seconds are spent.
 
-    A budget leaves at least three rounds, if ``rounds`` allows that many.
+    A budget leaves at least three rounds, if ``rounds`` allows that many. ``stop`` is asked before
+    each side and ends everything; then the result has no meaning.
     """
     seconds: dict[str, list[float]] = {name: [] for name in sides}
     started = time.perf_counter()
     for number in range(rounds):
+        if stop():
+            break
         if number >= LEAST_ROUNDS and time.perf_counter() - started > budget:
             break
         for name, side in sides.items():
+            if stop():
+                break
             gc.collect()
             seconds[name].append(side())
         progress(number + 1, rounds)
