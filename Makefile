@@ -65,7 +65,7 @@ tables: $(STAMP) ## write the documents that are made from tests and code
 
 docs: tables ## build the documentation into site/
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
-	@echo "open site/index.html, or run make docs-serve"
+	@echo "to read it: $(PYTHON) -m http.server --directory site, or make docs-serve"
 
 docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, and follow its changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
