@@ -341,6 +341,30 @@ def test_atomic_lists_and_maps_are_not_changed_by_an_apply_configuration(api: Ap
     assert "may not mutate atomic arrays, maps or structs: .spec.selector" in message_of(answer)
 
 
+@pytest.mark.parametrize("write", ["create", "update"])
+def test_a_policy_does_not_set_a_status_with_the_main_resource(api: Api, write: str) -> None:
+    budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+    budget = {"metadata": {"name": "b"}, "spec": {"minAvailable": 1}}
+    if write == "update":
+        api.create(budgets, budget)
+    expression = """
+        Object{
+          metadata: Object.metadata{labels: {'seen': 'yes'}},
+          status: Object.status{disruptionsAllowed: 7}
+        }
+    """
+    matched = constraints("poddisruptionbudgets", "policy")
+    install(api, MUTATING, mutating(apply=expression, matchConstraints=matched))
+
+    if write == "create":
+        result = api.create(budgets, budget)
+    else:
+        result = api.call("PATCH", f"{budgets}/b", {"spec": {"minAvailable": 2}}, MERGE_PATCH).body
+
+    assert result["metadata"]["labels"] == {"seen": "yes"}
+    assert result["status"]["disruptionsAllowed"] == 0
+
+
 def test_a_validating_policy_sees_what_a_mutating_one_made(api: Api) -> None:
     expression = "Object{metadata: Object.metadata{labels: {'made': 'yes'}}}"
     install(api, MUTATING, mutating(apply=expression))
