@@ -60,7 +60,7 @@ def main() -> int:
     if options.plots:
         draw(result, options.plots)
     committed = RESULTS / f"{options.scale}.json"
-    if committed.exists() and committed != options.out:
+    if committed.exists() and not (options.out and committed.samefile(options.out)):
         print(slower(result, load(committed)))
     return 0
 
