@@ -19,7 +19,11 @@ from clientgo.apiserver.controllers.initial_objects import create_initial
 from clientgo.apiserver.controllers.namespaces import NamespaceController
 from clientgo.apiserver.controllers.role_aggregation import RoleAggregationController
 from clientgo.apiserver.controllers.service_accounts import ServiceAccountController
-from clientgo.apiserver.kinds.builtin_resources import builtin_resources, builtin_versions
+from clientgo.apiserver.kinds.builtin_resources import (
+    body_kinds,
+    builtin_resources,
+    builtin_versions,
+)
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter
 from clientgo.apiserver.resources.registry import ResourceRegistry
@@ -46,7 +50,7 @@ class Cluster:
         Raises:
             DataDirectoryError: what was kept is damaged.
         """
-        registry = ResourceRegistry(builtin_resources())
+        registry = ResourceRegistry(builtin_resources(), body_kinds())
         namespaces = _builtin(registry, "", "v1", "namespaces")
         definitions = _builtin(registry, "apiextensions.k8s.io", "v1", "customresourcedefinitions")
         api_services = _builtin(registry, "apiregistration.k8s.io", "v1", "apiservices")

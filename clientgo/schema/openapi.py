@@ -180,13 +180,17 @@ def builtin_type(api_version: str, kind: str) -> OpenAPIType | None:
 
 
 def builtin_definition(api_version: str, kind: str) -> tuple[Definitions, str] | None:
-    """Return the definitions that contain a built-in kind, and its name in them."""
+    """Return the definitions that contain a built-in kind, and its name in them.
+
+    The document of the core group has the kinds that only subresources have: Scale, Eviction ...
+    """
     group, _slash, version = api_version.rpartition("/")
-    document = openapi_documents().get(f"{'apis' if group else 'api'}/{api_version}")
-    if document is None:
-        return None
-    name = document.definition_of(group, version, kind)
-    return None if name is None else (document.definitions, name)
+    for path in (f"{'apis' if group else 'api'}/{api_version}", "api/v1"):
+        document = openapi_documents().get(path)
+        name = document and document.definition_of(group, version, kind)
+        if document and name:
+            return document.definitions, name
+    return None
 
 
 def referenced_name(node: Node) -> str | None:

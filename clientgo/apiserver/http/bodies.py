@@ -13,9 +13,7 @@ import contextlib
 import functools
 import json
 import re
-from typing import Any, TypeVar
-
-import msgspec
+from typing import Any
 
 from clientgo.apiserver.http.messages import Request
 from clientgo.apiserver.http.numbers import parse_float, parse_int
@@ -31,10 +29,7 @@ from clientgo.apiserver.resources.errors import (
     bad_request,
     unsupported_media_type,
 )
-from clientgo.meta.decoding import convert
 from clientgo.meta.json_values import WholeFloat
-
-T = TypeVar("T")
 
 JSON_TYPE = "application/json"
 YAML_TYPE = "application/yaml"
@@ -90,18 +85,6 @@ def decode_object(request: Request, kind: str) -> tuple[dict[str, Any], tuple[st
     if not isinstance(value, dict):
         raise bad_request(f"{problem}the body is not an object")
     return value, duplicates
-
-
-def read_as(body: dict[str, Any], type_: type[T], kind: str) -> T:
-    """Return the fields of a body that a struct declares.
-
-    Raises:
-        RequestError: 400, a field has another type.
-    """
-    try:
-        return convert(body, type_)
-    except msgspec.ValidationError as error:
-        raise bad_request(f"the {kind} can't be read: {error}") from error
 
 
 def decode_options(request: Request) -> dict[str, Any]:

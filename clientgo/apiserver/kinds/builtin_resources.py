@@ -24,7 +24,11 @@ from clientgo.apiserver.kinds.builtin_strategies import (
 )
 from clientgo.apiserver.kinds.cluster.certificates import CertificateRequestStrategy
 from clientgo.apiserver.kinds.cluster.leases import LeaseStrategy
-from clientgo.apiserver.kinds.cluster.limits import DisruptionBudgetStrategy, LimitRangeStrategy
+from clientgo.apiserver.kinds.cluster.limits import (
+    DisruptionBudgetStrategy,
+    EvictionStrategy,
+    LimitRangeStrategy,
+)
 from clientgo.apiserver.kinds.cluster.nodes import NodeStrategy
 from clientgo.apiserver.kinds.columns.table import columns_for
 from clientgo.apiserver.kinds.conversions.autoscalers import (
@@ -97,6 +101,7 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("discovery.k8s.io", "EndpointSlice"): EndpointSliceStrategy,
     ("events.k8s.io", "Event"): EventStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
+    ("policy", "Eviction"): EvictionStrategy,
     ("policy", "PodDisruptionBudget"): DisruptionBudgetStrategy,
     (_RBAC, "ClusterRole"): RoleStrategy,
     (_RBAC, "ClusterRoleBinding"): RoleBindingStrategy,
@@ -243,6 +248,16 @@ def builtin_resources() -> Iterator[Resource]:
     for version in builtin_versions():
         for row in version.rows:
             yield _resource(version.name, row)
+
+
+def body_kinds() -> Iterator[Resource]:
+    """Yield the kinds that clients send to subresources, and that no resource has."""
+    for api_version, kind in (
+        ("authentication.k8s.io/v1", "TokenRequest"),
+        ("autoscaling/v1", "Scale"),
+        ("policy/v1", "Eviction"),
+    ):
+        yield _resource(api_version, Row(f"{kind.lower()}s", kind))
 
 
 def _resource(api_version: str, row: Row) -> Resource:

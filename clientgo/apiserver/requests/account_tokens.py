@@ -11,13 +11,14 @@ from collections.abc import Mapping
 import msgspec
 
 from clientgo.apiserver.auth.authentication.service_accounts import ISSUER, Reference
-from clientgo.apiserver.http.bodies import decode_object, read_as
 from clientgo.apiserver.http.messages import AnyResponse, json_response
-from clientgo.apiserver.requests.verbs import VerbCall, existing
+from clientgo.apiserver.requests.options import write_options
+from clientgo.apiserver.requests.verbs import VerbCall, existing, read_body_as
 from clientgo.apiserver.resources.errors import bad_request, conflict, invalid, not_found
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.storage.storage import StoredObject, object_key
+from clientgo.meta.decoding import convert
 from clientgo.schema.field_errors import FieldError
 
 _TYPE = ResourceType("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
@@ -55,8 +56,9 @@ class _TokenRequest(msgspec.Struct):
 
 async def create_token(call: VerbCall) -> AnyResponse:
     """Answer a token of a service account."""
-    body, _ = await call.read_body(lambda: decode_object(call.request, _TYPE.kind))
-    review = read_as(body, _TokenRequest, _TYPE.kind)
+    options = write_options(call.request, "CreateOptions")
+    body = await read_body_as(call, call.state.registry.bodies[_TYPE.kind], options)
+    review = convert(body, _TokenRequest)
     spec = review.spec or _Spec()
     _check_names(call, review.metadata or _Account())
     account = await existing(call)

@@ -11,15 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import msgspec
 from msgspec.structs import replace
 
-from clientgo.apiserver.http.bodies import decode_object, read_as
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions
 from clientgo.apiserver.objects.writer import Target
 from clientgo.apiserver.requests.options import read_delete_options, write_options
-from clientgo.apiserver.requests.verbs import VerbCall, existing
+from clientgo.apiserver.requests.verbs import VerbCall, existing, read_body_as
 from clientgo.apiserver.resources.errors import RequestError, bad_request, forbidden, internal
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.resource_type import ResourceType
@@ -40,26 +38,18 @@ _BUDGET = ResourceType("policy", "v1", "PodDisruptionBudget", "poddisruptionbudg
 _RETRY_SECONDS = 10
 
 
-class _Pod(msgspec.Struct):
-    name: str | None = None
-
-
-class _Eviction(msgspec.Struct):
-    metadata: _Pod | None = None
-
-
 async def evict(call: VerbCall) -> AnyResponse:
     """Delete a pod, if the disruption budget of the pod allows it.
 
     Raises:
         RequestError: 429, the budget allows no disruption now.
     """
-    eviction, _ = await call.read_body(lambda: decode_object(call.request, "Eviction"))
-    named = read_as(eviction, _Eviction, "Eviction").metadata
-    if named is None or named.name != call.name:
+    create = write_options(call.request, "CreateOptions")
+    eviction = await read_body_as(call, call.state.registry.bodies["Eviction"], create)
+    if eviction["metadata"].get("name") != call.name:
         raise bad_request("name in URL does not match name in Eviction object")
     options = read_delete_options(eviction.get("deleteOptions") or {}, call.request)
-    if write_options(call.request, "CreateOptions").dry_run:
+    if create.dry_run:
         options = replace(options, dry_run=True)
     pod = call.resource.decode(await existing(call))
     if not _is_unguarded(pod):

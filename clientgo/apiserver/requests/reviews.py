@@ -15,12 +15,10 @@ from clientgo.apiserver.auth.authentication.service_accounts import TokenError
 from clientgo.apiserver.auth.authorization.authorizer import Attributes
 from clientgo.apiserver.auth.authorization.rules import Rule
 from clientgo.apiserver.auth.users import User
-from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, json_response
-from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.subresources import create_binding
-from clientgo.apiserver.requests.verbs import Verb, VerbCall
+from clientgo.apiserver.requests.verbs import Verb, VerbCall, read_body_as
 from clientgo.apiserver.resources.errors import bad_request, invalid
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
@@ -34,11 +32,7 @@ def review_verb(answer: _Answer) -> Verb:
 
     async def review(call: VerbCall) -> AnyResponse:
         options = write_options(call.request, "CreateOptions")
-        obj, duplicates = await call.read_body(
-            lambda: decode_object(call.request, call.resource.kind)
-        )
-        read, warnings = read_object(call.resource, obj, options.field_validation, duplicates)
-        call.warnings.extend(warnings)
+        read = await read_body_as(call, call.resource, options)
         read["status"] = answer(call, read.get("spec") or {})
         return json_response(read, 201)
 

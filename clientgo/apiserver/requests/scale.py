@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from clientgo.apiserver.http.bodies import decode_object
 from clientgo.apiserver.http.messages import AnyResponse, value_response
+from clientgo.apiserver.objects.decoding import read_object
+from clientgo.apiserver.objects.options import WriteOptions
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.patching import is_apply, read_patch
-from clientgo.apiserver.requests.verbs import VerbCall, existing
+from clientgo.apiserver.requests.verbs import VerbCall, existing, read_body_as
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -45,13 +46,9 @@ async def get_scale(call: VerbCall) -> AnyResponse:
 
 async def update_scale(call: VerbCall) -> AnyResponse:
     """Replace the scale of an object."""
-    wanted, _ = await call.read_body(lambda: decode_object(call.request, "Scale"))
-    try:
-        _replicas_of(wanted)
-    except ValueError as error:
-        message = f'Scale in version "v1" cannot be handled as a Scale: {error}'
-        raise bad_request(message) from error
-    return await _write(call, "UpdateOptions", lambda _: wanted)
+    options = write_options(call.request, "UpdateOptions")
+    wanted = await read_body_as(call, call.state.registry.bodies["Scale"], options)
+    return await _write(call, options, lambda _: wanted)
 
 
 async def patch_scale(call: VerbCall) -> AnyResponse:
@@ -63,25 +60,31 @@ async def patch_scale(call: VerbCall) -> AnyResponse:
     if call.resource.is_custom and is_apply(call.request):
         problem = "request to convert CR to an invalid group/version: autoscaling/v1"
         raise internal(f"failed to convert new object to proper version: {problem}")
-    patcher = (await call.read_body(lambda: read_patch(call.request, call.resource))).apply
+    options = write_options(call.request, "PatchOptions")
+    kind = call.state.registry.bodies["Scale"]
+    patch = await call.read_body(lambda: read_patch(call.request, call.resource))
 
-    def patch(scale: Object) -> Object:
+    def change(scale: Object) -> Object:
         was_unset = "replicas" not in scale["spec"]
-        patched = patcher(scale)
+        patched = patch.apply(scale)
+        if patch.is_strategic:
+            patched |= {"apiVersion": kind.api_version, "kind": kind.kind}
         try:
-            replicas = _replicas_of(patched)
-        except ValueError as error:
-            raise invalid_patch(str(error)) from error
+            read, warnings = read_object(kind, patched, options.field_validation, patch.duplicates)
+        except RequestError as error:
+            raise invalid_patch(error.message) from error
+        call.warnings[:] = warnings
+        replicas = (patched.get("spec") or {}).get("replicas")
         if was_unset and replicas is None and call.resource.is_custom:
             path = ".".join(_fields(call).spec_replicas)
             raise bad_request(f'the spec replicas field ".{path}" cannot be empty')
-        return patched
+        return read
 
-    return await _write(call, "PatchOptions", patch)
+    return await _write(call, options, change)
 
 
 async def _write(
-    call: VerbCall, options_kind: str, change: Callable[[Object], Object]
+    call: VerbCall, options: WriteOptions, change: Callable[[Object], Object]
 ) -> AnyResponse:
     fields = _fields(call)
 
@@ -90,38 +93,18 @@ async def _write(
         if (current := _find(obj, fields.spec_replicas)) is not None:
             shown["spec"] = {"replicas": current}  # 0 is left out of responses only
         scale = change(shown)
-        version = scale.get("metadata", {}).get("resourceVersion")
-        if version:
+        if version := scale["metadata"].get("resourceVersion"):
             obj["metadata"]["resourceVersion"] = version
-        replicas = _replicas_of(scale) or 0
+        replicas = scale.get("spec", {}).get("replicas", 0)
         if not call.resource.is_custom:
             _check_replicas(call, replicas)
         _set(obj, fields.spec_replicas, replicas)
         return obj
 
-    options = write_options(call.request, options_kind)
     outcome = await call.writer.update(call.target, scaled, options, "scale")
     [served] = await call.resource.served([outcome.stored])
     scale = _scale_of(call, call.resource.decode(served), fields)
     return value_response(scale, call.representation.media_type)
-
-
-def _replicas_of(scale: Object) -> int | None:
-    """Return the number of replicas in a Scale; None if there is none.
-
-    Raises:
-        ValueError: it is no integer of 32 bits.
-    """
-    spec = scale.get("spec") or {}
-    replicas = spec.get("replicas") if isinstance(spec, dict) else spec
-    if replicas is None:
-        return None
-    if type(replicas) is not int or not -(2**31) <= replicas < 2**31:
-        raise ValueError(
-            f"json: cannot unmarshal {replicas!r} into Go struct field ScaleSpec.spec.replicas of "
-            "type int32"
-        )
-    return replicas
 
 
 def _check_replicas(call: VerbCall, replicas: int) -> None:

@@ -8,18 +8,23 @@ Upstream: the ``rest`` storages of each resource and of custom resources.
 
 from __future__ import annotations
 
-import msgspec
 from msgspec.structs import replace
 
-from clientgo.apiserver.http.bodies import decode_object, read_as
 from clientgo.apiserver.http.messages import AnyResponse, json_response
+from clientgo.apiserver.objects.options import WriteOptions
 from clientgo.apiserver.requests.account_tokens import create_token
 from clientgo.apiserver.requests.eviction import evict
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.pod_logs import read_log
 from clientgo.apiserver.requests.request_info import RequestInfo
 from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
-from clientgo.apiserver.requests.verbs import OBJECT_VERBS, Verb, VerbCall, existing
+from clientgo.apiserver.requests.verbs import (
+    OBJECT_VERBS,
+    Verb,
+    VerbCall,
+    existing,
+    read_body_as,
+)
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -53,34 +58,35 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
     return own or OBJECT_VERBS[method][1]
 
 
-class _Reference(msgspec.Struct):
-    name: str | None = None
-    kind: str | None = None
-
-
-class _Binding(msgspec.Struct):
-    metadata: _Reference | None = None
-    target: _Reference | None = None
-
-
 async def create_binding(call: VerbCall) -> AnyResponse:
     """Assign the pod of a binding's name to a node."""
-    binding, _ = await call.read_body(lambda: decode_object(call.request, "Binding"))
-    pods = call.state.registry.find("", "v1", "pods")
-    pod = read_as(binding, _Binding, "Binding").metadata
-    if pods is None or pod is None or not pod.name:
+    options = write_options(call.request, "CreateOptions")
+    binding = await read_body_as(call, call.resource, options)
+    pod = binding["metadata"].get("name")
+    if not pod:
         raise bad_request("metadata.name of the binding is missing")
-    return await _bind(replace(call, resource=pods, name=pod.name))
+    return await _assign(replace(call, resource=_core(call, "pods"), name=pod), binding, options)
 
 
 async def _bind(call: VerbCall) -> AnyResponse:
     """Assign a pod to a node, as schedulers do."""
-    body, _ = await call.read_body(lambda: decode_object(call.request, "Binding"))
-    binding = read_as(body, _Binding, "Binding")
-    if binding.metadata is None or binding.metadata.name != call.name:
+    options = write_options(call.request, "CreateOptions")
+    binding = await read_body_as(call, _core(call, "bindings"), options)
+    if binding["metadata"].get("name") != call.name:
         raise bad_request("name in URL does not match name in Binding object")
-    target = binding.target or _Reference()
-    node, kind = target.name, target.kind
+    return await _assign(call, binding, options)
+
+
+def _core(call: VerbCall, plural: str) -> Resource:
+    resource = call.state.registry.find("", "v1", plural)
+    if resource is None:
+        raise LookupError(f"{plural} are not built in")
+    return resource
+
+
+async def _assign(call: VerbCall, binding: Object, options: WriteOptions) -> AnyResponse:
+    target = binding.get("target") or {}
+    node, kind = target.get("name"), target.get("kind")
     if not node:
         raise internal("target.name: Required value")
     if kind and kind != "Node":
@@ -108,7 +114,6 @@ async def _bind(call: VerbCall) -> AnyResponse:
         "lastTransitionTime": call.state.timestamp(),
     }
 
-    options = write_options(call.request, "CreateOptions")
     await call.writer.update(call.target, assigned, options, "binding")
     return json_response(_SUCCESS, 201)
 

@@ -295,6 +295,18 @@ async def delete_collection(call: VerbCall) -> AnyResponse:
 # -- bodies
 
 
+async def read_body_as(call: VerbCall, kind: Resource, options: WriteOptions) -> Object:
+    """Return the object in a body, of a kind that is not stored; warn of its problems.
+
+    Raises:
+        RequestError: 400 or 415, it is not of the kind, or a field has the wrong type.
+    """
+    obj, duplicates = await call.read_body(lambda: decode_object(call.request, kind.kind))
+    read, warnings = read_object(kind, obj, options.field_validation, duplicates)
+    call.warnings.extend(warnings)
+    return read
+
+
 def _read_body(call: VerbCall, options: WriteOptions) -> Object:
     obj, duplicates = decode_object(call.request, call.resource.kind)
     return _read(call, obj, options, duplicates)

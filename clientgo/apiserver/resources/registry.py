@@ -26,7 +26,9 @@ class ResourceRegistry:
     Used on the server's event loop only.
     """
 
-    def __init__(self, resources: Iterable[Resource] = ()) -> None:
+    def __init__(self, resources: Iterable[Resource] = (), bodies: Iterable[Resource] = ()) -> None:
+        """Serve resources; read ``bodies``, kinds that only requests for subresources hold."""
+        self.bodies: Mapping[str, Resource] = {body.kind: body for body in bodies}
         self.terminating: set[tuple[str, str]] = set()
         """Collections whose definition is being deleted: nothing can be created in them."""
         self._versions: dict[tuple[str, str], dict[str, Resource]] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
 from clientgo.apiserver.resources.names import PATH_SEGMENT
+from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.storage.storage import Object
 
 
@@ -24,6 +25,20 @@ class LimitRangeStrategy(BuiltinStrategy):
                 item["default"] = limits
             if requests:
                 item["defaultRequest"] = requests
+
+
+class EvictionStrategy(BuiltinStrategy):
+    """Evictions; the version before, which has the same fields, is read too."""
+
+    def check_type(self, resource: ResourceType, obj: Object) -> None:
+        """Refuse an object of another type.
+
+        Raises:
+            RequestError: 400.
+        """
+        if obj.get("apiVersion") == "policy/v1beta1":
+            obj["apiVersion"] = resource.api_version
+        super().check_type(resource, obj)
 
 
 class DisruptionBudgetStrategy(StatusStrategy):
