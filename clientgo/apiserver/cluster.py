@@ -107,6 +107,7 @@ class Cluster:
 
     def close(self) -> None:
         """End the threads of the cluster; the storage stays open."""
+        self._work.close()
         self._admission.close()
         self._definitions.close()
         self.state.large_work.close()

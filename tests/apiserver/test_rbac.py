@@ -9,6 +9,7 @@ import pytest
 from clientgo.apiserver import Attributes, EmbeddedAPIServer, User
 from clientgo.apiserver.auth.authorization.rbac import RBAC
 from clientgo.apiserver.storage.storage import Storage
+from tests.apiserver.http_api import Api
 from tests.apiserver.users import (
     CLUSTER_ROLE_BINDINGS,
     CLUSTER_ROLES,
@@ -358,6 +359,33 @@ def test_an_aggregated_role_follows_the_roles_that_it_selects(users: Users) -> N
 
     users.call("DELETE", f"{CLUSTER_ROLES}/part")
     assert not users.may("jane", "GET", PODS)
+
+
+def test_an_aggregated_role_gets_its_rules_when_a_webhook_no_longer_refuses_them(api: Api) -> None:
+    webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    updates = {
+        "operations": ["UPDATE"],
+        "apiGroups": ["rbac.authorization.k8s.io"],
+        "apiVersions": ["*"],
+        "resources": ["clusterroles"],
+    }
+    webhook = {
+        "name": "w.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "rules": [updates],
+    }
+    api.create(webhooks, {"metadata": {"name": "w"}, "webhooks": [webhook]})
+    watch = api.watch(CLUSTER_ROLES, fieldSelector="metadata.name=sum")
+    everything = {"clusterRoleSelectors": [{}]}
+    api.create(CLUSTER_ROLES, {"metadata": {"name": "sum"}, "aggregationRule": everything})
+    assert api.call("PUT", f"{CLUSTER_ROLES}/sum", {"metadata": {"name": "sum"}}).status == 500
+    assert not api.get(f"{CLUSTER_ROLES}/sum")["rules"]
+    api.delete(f"{webhooks}/w")
+
+    assert any(event["object"]["rules"] for event in watch)
+    watch.close()
 
 
 @pytest.mark.parametrize("mode", ["ABAC", "rbac", ""])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 from clientgo.apiserver.storage.storage import Storage
@@ -18,12 +18,31 @@ class BackgroundWork:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._tasks: set[asyncio.Task[None]] = set()
+        self._retries: dict[Callable[[], None], asyncio.TimerHandle] = {}
 
     def start(self, work: Coroutine[Any, Any, None], after: float = 0) -> None:
         """Run ``work`` soon, or some seconds later; an error is logged."""
         task = asyncio.get_running_loop().create_task(self._run(work, after))
         self._tasks.add(task)
         task.add_done_callback(self._done)
+
+    def retry(self, call: Callable[[], None], after: float) -> None:
+        """Call a function some seconds later, once if this is asked again before.
+
+        Unlike work that was started, the end of the server does not wait for it.
+        """
+        if call not in self._retries:
+            loop = asyncio.get_running_loop()
+            self._retries[call] = loop.call_later(after, self._call, call)
+
+    def _call(self, call: Callable[[], None]) -> None:
+        del self._retries[call]
+        call()
+
+    def close(self) -> None:
+        """Call nothing that waits to be called."""
+        while self._retries:
+            self._retries.popitem()[1].cancel()
 
     async def _run(self, work: Coroutine[Any, Any, None], after: float) -> None:
         if after:

@@ -1,7 +1,8 @@
 """The controller of aggregated cluster roles: their rules are those of the roles that they select.
 
 Promises: soon after a cluster role was written, every role whose aggregationRule selects it has its
-rules.
+rules. A write that is refused, by a webhook for example, is tried again, after longer and longer
+delays.
 
 Upstream: ``pkg/controller/clusterroleaggregation``.
 """
@@ -27,6 +28,10 @@ _OPTIONS = WriteOptions(
     field_manager="clusterrole-aggregation-controller", field_validation=FieldValidation.IGNORE
 )
 
+_RETRY_SECONDS = 0.1
+_MOST_RETRY_SECONDS = 60.0
+"""The first delay before refused writes are tried again, which doubles, and the longest."""
+
 
 class RoleAggregationController:
     """Follows the cluster roles."""
@@ -42,6 +47,7 @@ class RoleAggregationController:
         self._aggregated: dict[str, list[Selector]] = {}
         """What each role with an aggregationRule selects."""
         self._is_due = False
+        self._delay = _RETRY_SECONDS
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
@@ -53,6 +59,9 @@ class RoleAggregationController:
             selectors = _selectors(change.current.decode())
             if selectors:
                 self._aggregated[name] = selectors
+        self._start()
+
+    def _start(self) -> None:
         if self._aggregated and not self._is_due:
             self._is_due = True
             self._work.start(self._sync())
@@ -60,6 +69,7 @@ class RoleAggregationController:
     async def _sync(self) -> None:
         """Write the rules of every aggregated role that has others; one write starts the next."""
         self._is_due = False
+        was_refused = False
         for name, selectors in list(self._aggregated.items()):
             rules = self._rules(name, selectors)
             stored = self._collection.get(name)
@@ -71,6 +81,10 @@ class RoleAggregationController:
                 )
             except RequestError as error:
                 LOG.info("cluster role %s keeps its rules: %s", name, error)
+                was_refused = True
+        if was_refused:
+            self._work.retry(self._start, self._delay)
+        self._delay = min(2 * self._delay, _MOST_RETRY_SECONDS) if was_refused else _RETRY_SECONDS
 
     def _rules(self, name: str, selectors: list[Selector]) -> list[Any]:
         """Return the rules of the selected roles, by name, each once."""

@@ -18,6 +18,9 @@ from tests.apiserver.fuzzing import FuzzedRequest
 _SHOWN = 3000
 """Bytes of a request that a failure prints; the file has all."""
 
+_FOLLOWED = ("deletionTimestamp", "ownerReferences", "aggregationRule")
+"""Fields of objects that a controller may be at work on when the server stops."""
+
 _MOST_MEGABYTES = 1500.0
 """Memory of a server at the end of a round: history of each resource is bounded, by 64 MiB."""
 
@@ -30,6 +33,8 @@ class Report:
     requests: int = 0
     rounds: int = 0
     longest_wait: float = 0.0
+    most_work: tuple[float, str] = (0.0, "none")
+    """The processor time of the server while a request waited, and which request it was."""
     longest_wait_of_others: float = 0.0
     most_megabytes: float = 0.0
     failures: Counter[str] = field(default_factory=Counter)
@@ -51,7 +56,9 @@ class Report:
         """The figures so far."""
         return (
             f"{self.requests} requests in {self.rounds} rounds; longest wait "
-            f"{self.longest_wait:.1f} s, of another client {self.longest_wait_of_others:.1f} s; "
+            f"{self.longest_wait:.1f} s, most work {self.most_work[0]:.1f} s for "
+            f"{self.most_work[1]}, longest wait of another client "
+            f"{self.longest_wait_of_others:.1f} s; "
             f"at most {self.most_megabytes:.0f} MB; {len(self.failures)} sorts of failures"
         )
 
@@ -75,12 +82,15 @@ def run_round(
                         break
                     request = source.next()
                     report.requests += 1
+                    begun = target.processor_seconds
                     try:
                         if isinstance(answer := target.send(request), dict):
                             source.note(answer)
                     except Failure as failure:
                         report.add(f"round {seed} request {number}", request, failure)
                         target.check_alive()
+                    work = target.processor_seconds - begun
+                    report.most_work = max(report.most_work, (work, f"{seed} request {number}"))
             report.longest_wait_of_others = max(report.longest_wait_of_others, *waits)
             if max(waits) >= patience:
                 raise Failure(f"the health took {max(waits):.1f} s", "the health took long")
@@ -105,8 +115,8 @@ def _check_restart(
     try:
         again = target.state(target.kinds()[0])
         for path, obj in state.items():
-            leaves = any(field in str(obj) for field in ("deletionTimestamp", "ownerReferences"))
-            if again.get(path) != obj and not leaves:  # the garbage collector may be at work
+            changes = any(field in str(obj) for field in _FOLLOWED)
+            if again.get(path) != obj and not changes:
                 raise Failure(f"after a restart {path} is {again.get(path)}, and was {obj}")
         target.stop()
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -152,6 +153,12 @@ class Target:
         found = re.search(r"VmRSS:\s+(\d+) kB", status)
         assert found is not None
         return int(found[1]) / 1024
+
+    @property
+    def processor_seconds(self) -> float:
+        """The processor time of the server, which the load of the machine does not change."""
+        status = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(status[11]) + int(status[12])) / os.sysconf("SC_CLK_TCK")
 
     def kinds(self) -> tuple[list[Kind], dict[str, Any]]:
         """The resources that objects can be created of, and the schemas that they refer to."""
