@@ -95,7 +95,9 @@ def stop_with_parent(stop: threading.Event) -> None:
         _log.warning("the process that started this one is gone: stopping")
         stop.set()
 
-    threading.Thread(target=wait, name="parent-watch", daemon=True).start()
+    SupervisedThread(
+        wait, name="parent-watch", then="this process goes on if the one that started it ends"
+    ).start()
 
 
 def address_of_process(address: str) -> str:

@@ -31,6 +31,7 @@ from clientgo.meta import (
 )
 from clientgo.meta.markers import CustomResource
 from clientgo.meta.owner_references import get_controller_of, new_controller_ref
+from clientgo.process import SupervisedThread
 from clientgo.record import EventBroadcaster, EventRecorder, EventSink
 from clientgo.rest import RestConfig
 from clientgo.workqueue import ItemExponentialFailureRateLimiter, RateLimitingQueue, run_workers
@@ -169,7 +170,7 @@ def foo_controller(
             if factory.wait_for_cache_sync(stop):
                 run_workers(stop, controller.queue, wrap(controller.sync), workers=WORKERS)
 
-        thread = threading.Thread(target=work, name="foo-controller")
+        thread = SupervisedThread(work, name="foo-controller", then="no Foo is synced any more")
         thread.start()
         stack.callback(thread.join)
         stack.callback(stop.set)

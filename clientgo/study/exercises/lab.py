@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from clientgo.cache import IndexFunc, Lister, SharedIndexInformer
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource, resource_of
+from clientgo.process import SupervisedThread
 from clientgo.testing import FakeClock, FakeSource
 from clientgo.trace import Hop, Recorder, tracing
 from clientgo.wait import Backoff, BackoffManager
@@ -83,7 +84,9 @@ class Lab:
     def running(self) -> Iterator[None]:
         """Run the informer in the block; when it ends, the handlers have returned."""
         stop = threading.Event()
-        thread = threading.Thread(target=self.informer.run, args=(stop,), name="informer")
+        thread = SupervisedThread(
+            self.informer.run, args=(stop,), name="informer", then="the exercise sees no change"
+        )
         thread.start()
         try:
             self.saw(lambda hop: hop.hop == "watch.opened")

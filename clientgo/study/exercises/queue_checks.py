@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from clientgo.leaderelection import Leadership, LeadershipLostError
 from clientgo.meta import ObjectName
+from clientgo.process import SupervisedThread
 from clientgo.study.exercises.exercise import Finding, Outcome, asked, predicted
 from clientgo.study.exercises.lab import MOST_SYNCS, TIMEOUT, foo, lab
 from clientgo.testing import FakeClock
@@ -40,7 +41,9 @@ def ten_edits(module: Any) -> Outcome:
             edited.wait(TIMEOUT)
 
         it.informer.add_event_handler(on_add=enqueue, on_update=lambda _, new: enqueue(new))
-        worker = threading.Thread(target=run_workers, args=(stop, it.queue, sync), name="workers")
+        worker = SupervisedThread(
+            run_workers, args=(stop, it.queue, sync), name="workers", then="no key is synced"
+        )
         worker.start()
         with it.running():
             it.source.add(foo("a", replicas=0))

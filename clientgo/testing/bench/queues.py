@@ -12,12 +12,17 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from clientgo.process import SupervisedThread
 from clientgo.workqueue import (
     ItemExponentialFailureRateLimiter,
     PriorityQueue,
     Queue,
     RateLimitingQueue,
 )
+
+
+def _thread(target: Callable[..., object], *args: object) -> SupervisedThread:
+    return SupervisedThread(target, args=args, name="load", then="the measurement is not complete")
 
 
 class ConditionQueue:
@@ -134,8 +139,8 @@ def load_threads(work: Any, items: Sequence[str], *, producers: int, workers: in
     add = work.put if is_plain else work.add
     loop = _plain_loop if is_plain else _keyed_loop
     parts = [items[number::producers] for number in range(producers)]
-    takers = [threading.Thread(target=loop, args=(work,)) for _ in range(workers)]
-    givers = [threading.Thread(target=_add_all, args=(add, part)) for part in parts]
+    takers = [_thread(loop, work) for _ in range(workers)]
+    givers = [_thread(_add_all, add, part) for part in parts]
     started = time.perf_counter()
     for thread in (*takers, *givers):
         thread.start()

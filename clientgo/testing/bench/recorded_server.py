@@ -19,7 +19,6 @@ import itertools
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -27,6 +26,8 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
+
+from clientgo.process import SupervisedThread
 
 OBJECTS = 10_000
 EVENTS = 20_000
@@ -237,4 +238,6 @@ def main() -> None:
     while True:
         connection, _ = listener.accept()
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        threading.Thread(target=_serve, args=(connection, recordings), daemon=True).start()
+        SupervisedThread(
+            _serve, args=(connection, recordings), name="recorded", then="its client gets no more"
+        ).start()
