@@ -56,11 +56,11 @@ def measure(grid: Grid) -> None:
         ("a Foo of 1 KB", foos, bench.Foo),
         ("a pod of 6 KB", pods, Unstructured),
     ):
-        kept = _heap(partial(cached, lines, kind))
-        plain = _heap(lambda raw=lines: list(map(msgspec.json.decode, raw)))
+        kept = heap(partial(cached, lines, kind))
+        plain = heap(lambda raw=lines: list(map(msgspec.json.decode, raw)))
         _bytes(grid, f"heap for {name}", count, kept / count, {"dicts": plain / kept})
     keys = bench.keys(grid.pick(tiny=20, quick=100_000, full=1_000_000))
-    _bytes(grid, "heap for a queued key", len(keys), _heap(lambda: _queued(keys)) / len(keys))
+    _bytes(grid, "heap for a queued key", len(keys), heap(lambda: _queued(keys)) / len(keys))
     _informers(grid)
     _pauses(grid)
 
@@ -83,7 +83,7 @@ def _queued(keys: list[str]) -> Queue[str]:
     return work
 
 
-def _heap(fill: Callable[[], object]) -> float:
+def heap(fill: Callable[[], object]) -> float:
     gc.collect()
     tracemalloc.start()
     kept = fill()
