@@ -187,7 +187,6 @@ def run(setup: Setup) -> Measured:
     with (
         feeder(setup.objects, setup.note) as server,
         Client(RestConfig(server=server.url)) as client,
-        _collections(measured),
     ):
         informer = SharedIndexInformer(
             ResourceListWatch(client.resource(Foo)),
@@ -202,13 +201,14 @@ def run(setup: Setup) -> Measured:
         running = threading.Thread(target=informer.run, args=(stop,))
         before = _memory("VmRSS")
         try:
-            with _timed() as first_list:
-                running.start()
-                controller.wait(setup.objects)
-            measured.first_list = first_list[0] / setup.objects
-            measured.bytes = (_memory("VmRSS") - before) / setup.objects
-            measured.peak_bytes = (_memory("VmHWM") - before) / setup.objects
-            _changes(setup, measured, server, controller, clock)
+            with _collections(measured):
+                with _timed() as first_list:
+                    running.start()
+                    controller.wait(setup.objects)
+                measured.first_list = first_list[0] / setup.objects
+                measured.bytes = (_memory("VmRSS") - before) / setup.objects
+                measured.peak_bytes = (_memory("VmHWM") - before) / setup.objects
+                _changes(setup, measured, server, controller, clock)
             _writes(measured, informer.indexer)
         finally:
             stop.set()
