@@ -107,7 +107,7 @@ class Controller:
         deployments.add_event_handler(
             on_add=self._enqueue_owner,
             on_update=self._enqueue_owner_of_changed,
-            on_delete=self._enqueue_owner,
+            on_delete=self._enqueue_owner_of_deleted,
         )
 
     # -- from events to keys ----------------------------------------------------------------------
@@ -129,11 +129,15 @@ class Controller:
         if old.metadata.resource_version != new.metadata.resource_version:
             self._enqueue_owner(new)
 
-    def _enqueue_owner(self, deleted_or_alive: Deployment | DeletedFinalStateUnknown) -> None:
-        deployment = deleted_or_alive
+    def _enqueue_owner_of_deleted(self, deleted: Deployment | DeletedFinalStateUnknown) -> None:
+        deployment = deleted
         if isinstance(deployment, DeletedFinalStateUnknown):
             # The deletion was missed while the watch was down: this is the last known state.
             deployment = deployment.obj
+        # The Deployment of an earlier Foo was in the way of a new one of the same name.
+        self._enqueue_owner(deployment, any_uid=True)
+
+    def _enqueue_owner(self, deployment: Deployment, *, any_uid: bool = False) -> None:
         owner = get_controller_of(deployment)
         if owner is None or not _is_foo(owner):
             return
@@ -146,7 +150,7 @@ class Controller:
                 extra={"deployment": str(ObjectName.of(deployment)), "key": str(name)},
             )
             return
-        if foo.metadata.uid == owner.uid:
+        if any_uid or foo.metadata.uid == owner.uid:
             self._enqueue(foo)
 
     # -- from keys to work ------------------------------------------------------------------------

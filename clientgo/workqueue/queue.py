@@ -277,6 +277,8 @@ class Queue(Generic[T]):
         An item that is not being processed is ignored, with a warning: it was given back twice, or
         never taken.
         """
+        if self._trace is not None:
+            self._trace.acts_for("")  # what this thread sends from now on is not of the item
         try:
             self._token.pop()
         except IndexError:

@@ -383,11 +383,12 @@ def test_an_echo_that_is_faster_than_the_answer_wakes_nobody(world: World) -> No
 
 def test_another_controller_is_woken_by_what_is_an_echo_to_one(world: World) -> None:
     """OP-SRC-16"""
-    reconciler, _ = owned_parts(world)
     other = Recording()
     world.manager.controller(Gadget).options(name="other").owns(Part).build(other)
     world.create(gadget())
     with world.running():
+        other.wait_for_runs(1)
+        reconciler, _ = owned_parts(world)  # it creates the part, so the other sees that later
         assert reconciler.seen.get(timeout=30) is None
         other.wait_for_runs(2)
 

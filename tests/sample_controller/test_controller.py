@@ -386,6 +386,14 @@ def test_a_deployment_of_another_owner_enqueues_nothing(owner: dict[str, Any]) -
     assert world.enqueued() == []
 
 
+def test_a_deployment_of_an_earlier_foo_that_goes_enqueues_the_new_one() -> None:
+    """It was in the way: without the key the new Foo would wait for its next retry."""
+    world = World(new_foo())
+    world.handlers["Deployment"]["on_delete"](owned_by(uid="uid-earlier"))
+
+    assert world.enqueued() == ["default/example"]
+
+
 def test_a_foo_of_another_version_of_the_group_is_still_the_owner() -> None:
     """SAMPLE-09."""
     world = World(new_foo())

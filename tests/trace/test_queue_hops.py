@@ -155,3 +155,18 @@ def test_workers_show_each_sync_and_its_failure() -> None:
         "queue.forget",
         "queue.done",
     ]
+
+
+def test_what_a_thread_sends_after_an_item_is_not_of_the_item() -> None:
+    recorder = Recorder()
+    with tracing(recorder) as trace:
+        queue: Queue[str] = Queue(name="foos")
+        queue.add("a")
+        queue.get()
+        trace.note_request("request.sent", method="GET", path="/during")
+        queue.done("a")
+        trace.note_request("request.sent", method="GET", path="/after")
+        recorder.wait_for(lambda hop: hop.details.get("path") == "/after")
+        queue.shut_down()
+
+    assert [hop.key for hop in recorder.hops("request.sent")] == ["a", ""]
