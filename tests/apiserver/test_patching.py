@@ -44,13 +44,14 @@ def test_too_many_operations_are_refused(api: Api, target: str) -> None:
         ({"secrets": [{"name": "a"}], "$setElementOrder/secrets": ["a"]}, 500),
         ({"secrets": [{"name": "a"}], "$setElementOrder/secrets": "a"}, 500),
         ({"secrets": [{"name": "a"}], "$retainKeys": "a"}, 400),
+        ({"metadata": {"finalizers": [["a"]]}}, 422),
     ],
 )
 def test_only_known_mistakes_of_strategic_patches_blame_the_client(
     api: Api, patch: Any, status: int
 ) -> None:
     path = "/api/v1/namespaces/default/serviceaccounts"
-    api.create(path, {"metadata": {"name": "a"}, "secrets": [{"name": "z"}]})
+    api.create(path, {"metadata": {"name": "a", "finalizers": []}, "secrets": [{"name": "z"}]})
 
     answer = api.call("PATCH", f"{path}/a", patch, "application/strategic-merge-patch+json")
 

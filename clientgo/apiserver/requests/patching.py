@@ -26,6 +26,7 @@ from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.patches import (
     InapplicablePatchError,
     PatchError,
+    UnprocessablePatchError,
     apply_json_patch,
     apply_merge_patch,
 )
@@ -77,7 +78,7 @@ def read_patch(request: Request, resource: Resource) -> Patch:
         try:
             result = apply_patch(current, patch)
         except InapplicablePatchError as error:
-            if strategic:
+            if strategic and not isinstance(error, UnprocessablePatchError):
                 raise internal(str(error)) from error  # unclassified upstream
             raise RequestError(422, "Invalid", str(error)) from error
         except PatchError as error:

@@ -15,6 +15,7 @@ from clientgo.meta.patches.errors import (
     PatchConflictError,
     PatchError,
     PatchTestError,
+    UnprocessablePatchError,
 )
 from clientgo.meta.patches.json_patch import apply_json_patch, create_json_patch
 from clientgo.meta.patches.merge_patch import (
@@ -49,5 +50,6 @@ __all__ = [
     "MalformedPatchError",
     "InapplicablePatchError",
     "PatchTestError",
+    "UnprocessablePatchError",
     "PatchConflictError",
 ]

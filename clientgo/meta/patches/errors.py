@@ -28,6 +28,10 @@ class InapplicablePatchError(PatchError):
     """
 
 
+class UnprocessablePatchError(InapplicablePatchError):
+    """A strategic merge patch has lists of lists. Kubernetes answers 422."""
+
+
 class PatchTestError(InapplicablePatchError):
     """A ``test`` operation of a JSON patch does not hold."""
 

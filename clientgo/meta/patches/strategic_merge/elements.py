@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clientgo.meta.json_values import JSONValue
-from clientgo.meta.patches.errors import InapplicablePatchError
+from clientgo.meta.patches.errors import InapplicablePatchError, UnprocessablePatchError
 from clientgo.meta.patches.strategic_merge import directives
 
 ElementKey = tuple[type, Any]
@@ -48,7 +48,7 @@ def element_type(*lists: Items) -> type:
         )
     (only,) = types
     if only is list:
-        raise InapplicablePatchError("lists of lists are not supported")
+        raise UnprocessablePatchError("lists of lists are not supported")
     return only
 
 
