@@ -155,10 +155,11 @@ def test_ten_edits_are_fewer_syncs(session: Session, reader: Reader) -> None:
 def test_expired_history_makes_the_reflector_list_again(session: Session, reader: Reader) -> None:
     session.act("expire", "")
 
-    ended = reader.wait_for_hop("watch.ended", of="Foo", reason="closed")
-    ended = reader.wait_for_hop("watch.ended", of="Foo")
+    # Its watch has had events: one without any, that is short, makes a reflector wait.
+    reader.wait_for_hop("watch.ended", of="Deployment", reason="closed")
+    ended = reader.wait_for_hop("watch.ended", of="Deployment")
     assert "too old resource version" in ended["reason"]
-    again = reader.wait_for_hop("request.sent", of="Foo")
+    again = reader.wait_for_hop("request.sent", of="Deployment")
     assert "sendInitialEvents=true" in again["path"]
 
 
