@@ -118,7 +118,8 @@ def test_what_is_no_exception_ends_all_workers_and_is_raised(
 
     assert raised.value is failure
     assert queue.num_requeues("a") == 1, "the key was to be tried again"
-    assert caplog.messages == [f"a: the handler raised {failure!r}; all workers stop"]
+    errors = [r.getMessage() for r in caplog.records if r.levelno >= logging.ERROR]
+    assert errors == [f"a: the handler raised {failure!r}; all workers stop"]
 
 
 def test_workers_end_when_the_queue_is_shut_down_by_another() -> None:
