@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from hashlib import blake2b
 from typing import Final
 
-NOBODY: Final = ""
+NO_HOLDER: Final = ""
 """The holder of a shard that no member holds."""
 
 
@@ -25,20 +25,20 @@ def plan(holders: Sequence[str], members: Collection[str]) -> list[str]:
     Holders that are no members lose their shards. Without members no shard has a holder.
     """
     if not members:
-        return [NOBODY] * len(holders)
+        return [NO_HOLDER] * len(holders)
     held: dict[str, list[int]] = {member: [] for member in members}
     for shard, holder in enumerate(holders):
         if holder in held:
             held[holder].append(shard)
     limits = _limits({member: len(shards) for member, shards in held.items()}, len(holders))
-    wanted = [NOBODY] * len(holders)
+    wanted = [NO_HOLDER] * len(holders)
     for member, shards in held.items():
         kept = sorted(shards, key=lambda shard: _weight(member, shard))[: limits[member]]
         limits[member] -= len(kept)
         for shard in kept:
             wanted[shard] = member
     for shard, holder in enumerate(wanted):
-        if holder == NOBODY:
+        if holder == NO_HOLDER:
             free = [member for member, limit in limits.items() if limit]
             chosen = min(free, key=lambda member: _weight(member, shard))
             limits[chosen] -= 1

@@ -23,7 +23,7 @@ from typing import Any, Final, Generic
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.leaderelection import USUAL_TIMING, Timing, WorkStillRunningError
 from clientgo.meta import AlreadyExistsError, ConflictError
-from clientgo.sharding.assignment import NOBODY, plan
+from clientgo.sharding.assignment import NO_HOLDER, plan
 from clientgo.sharding.ownership import K, Ownership
 from clientgo.sharding.shard_leases import Group, Leases, ShardLeases
 from clientgo.wait import call_when_set
@@ -210,7 +210,7 @@ class ShardMember(Generic[K]):
         idle: frozenset[int],
         claimed: frozenset[int],
     ) -> None:
-        changes = {**dict.fromkeys(idle, NOBODY), **dict.fromkeys(claimed, self.identity)}
+        changes = {**dict.fromkeys(idle, NO_HOLDER), **dict.fromkeys(claimed, self.identity)}
         changed = (changes.get(shard, holder) for shard, holder in enumerate(holders))
         self._leases.write(group, tuple(changed))
         self.ownership.drop(idle)
@@ -223,23 +223,23 @@ class ShardMember(Generic[K]):
         )
 
     def _checked(self, holders: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the holders, all NOBODY for a new group or another number of shards."""
+        """Return the holders, all without a holder for a new group or another number of shards."""
         shards = self.ownership.shards
         if len(holders) == shards:
             return holders
-        held_by = {name for name in holders if name != NOBODY and self._lives(name)}
+        held_by = {name for name in holders if name != NO_HOLDER and self._lives(name)}
         if held_by - {self.identity}:
             raise ShardCountError(
                 f"the group has {len(holders)} shards, not {shards}; stop its other members "
                 f"({', '.join(sorted(held_by))}) to change the number"
             )
-        return (NOBODY,) * shards
+        return (NO_HOLDER,) * shards
 
     def _observe(self, group: Group) -> None:
         """Note which Leases have changed; a holder without a Lease counts as one that changed."""
         now = self._clock.monotonic()
         known = {**dict.fromkeys(group.holders, ""), **group.members}
-        known.pop(NOBODY, None)
+        known.pop(NO_HOLDER, None)
         for name, version in known.items():
             if name not in self._seen or self._seen[name][0] != version:
                 self._seen[name] = (version, now)
@@ -253,7 +253,7 @@ class ShardMember(Generic[K]):
         return self._age(name) < self._timing.lease_seconds
 
     def _may_take(self, holder: str) -> bool:
-        return holder in (NOBODY, self.identity) or not self._lives(holder)
+        return holder in (NO_HOLDER, self.identity) or not self._lives(holder)
 
     def _remove_dead(self, group: Group) -> None:
         for name, version in group.members.items():

@@ -1,8 +1,8 @@
 """The Leases in which the members of a group meet.
 
 One Lease for each member (``NAME-IDENTITY``) shows that it lives; it is all that is written while
-nothing changes. One Lease (``NAME``) has an annotation with the holder of each shard; whoever
-gives up or takes shards replaces it, based on the version that it has read.
+nothing changes. One Lease (``NAME``) has an annotation with the holder of each shard; a member
+that gives up or takes shards replaces it, based on the version that it has read.
 """
 
 from __future__ import annotations

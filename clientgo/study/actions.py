@@ -140,7 +140,7 @@ class FooActions:
                 "edit-deployment",
                 CHANGE,
                 "Edit its Deployment",
-                "Somebody else changes the replicas of the Deployment. Its handler enqueues the "
+                "Another user changes the replicas of the Deployment. Its handler enqueues the "
                 "owner, and the sync sets them back.",
                 self.edit_deployment,
             ),

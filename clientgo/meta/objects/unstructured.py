@@ -53,7 +53,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
         return plain
 
     def _fields(self) -> dict[str, Any]:
-        """The fields of the object; those that nobody has read are still JSON (``Raw``)."""
+        """The fields of the object; those not read yet are still JSON (``Raw``)."""
         fields: dict[str, Any] | None = self._body
         if fields is None:
             fields = {} if self._raw is None else self._undecoded(self._raw)

@@ -122,11 +122,11 @@ def own_index(module: Any) -> Outcome:
             red = _names(foos_of, indexer, "red")
             it.source.update(foo("a", team="blue"))
             it.saw(_handled("update"))
-            blue, nobody = _names(foos_of, indexer, "blue"), _names(foos_of, indexer, "green")
+            blue, green = _names(foos_of, indexer, "blue"), _names(foos_of, indexer, "green")
         findings = [
             Finding("the red Foos", ["a", "c"], red),
             Finding("the blue ones, after a has changed its team", ["a", "b"], blue),
-            Finding("the green ones", [], nobody),
+            Finding("the green ones", [], green),
             Finding("how often all objects were listed", 0, indexer.lists),
         ]
     return Outcome(findings, it.recorder.hops("index.update"))
