@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 
 import pytest
 
 from clientgo.leaderelection import WorkStillRunningError
+from clientgo.sharding import ShardsLostError
 from clientgo.testing import FakeClock
 from tests.sharding.shared_leases import Replica, SharedLeases, key_in, settle
 
@@ -249,4 +251,37 @@ def test_an_error_while_keys_are_queued_is_raised(shared: SharedLeases, clock: F
 
     a.member._on_acquired = fail
     with pytest.raises(RuntimeError, match="no cache"):
+        a.member.step()
+
+
+def test_a_shard_is_taken_back_when_the_work_from_before_has_ended(
+    shared: SharedLeases, clock: FakeClock
+) -> None:
+    a = Replica("a", shared, clock)
+    a.member.step()
+    key = key_in(3, a.ownership)
+    assert a.ownership.begin(key)
+    clock.step(13.5)
+    a.member.step()
+    assert a.owned == ALL - {3}
+    a.ownership.end(key)
+    a.member.step()
+    assert a.owned == ALL
+
+
+def test_work_in_a_shard_that_another_member_took_ends_the_process(
+    shared: SharedLeases, clock: FakeClock
+) -> None:
+    """The member learns of it from the holders, before its own clock says so."""
+    a = Replica("a", shared, clock)
+    a.member.step()
+    assert a.ownership.begin(key_in(3, a.ownership))
+    shared.group = replace(
+        shared.group, holders=("b",) * 8, version="changed", members={**shared.group.members}
+    )
+    a.member.step()
+    with pytest.raises(ShardsLostError):
+        a.ownership.check()
+    clock.step(2.0)
+    with pytest.raises(WorkStillRunningError):
         a.member.step()
