@@ -4,7 +4,7 @@ Promises to return as soon as everything has synced, ``stop`` is set or the time
 what has not synced, with the last error of its informer. For handlers pass their registrations.
 
 Differs from client-go (``tools/cache`` WaitForCacheSync, WaitFor): one function for informers,
-registrations, checkers and plain functions; it polls only the functions.
+registrations, checkers and plain functions; it polls only the functions; a stop is no error.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _log = logging.getLogger("clientgo.cache.sync")
 
 POLL_EVERY: Final = 0.1
 """Seconds between calls of a plain function, which cannot report that its result changed."""
+
+_STOPPED: Final = "stopped"
 
 
 class Syncing(Protocol):
@@ -79,7 +81,8 @@ def wait_for_cache_sync(
 ) -> SyncResult:
     """Block until everything has synced, ``stop`` is set or ``timeout`` seconds have passed.
 
-    With a ``name`` the wait and its result are logged at INFO. Thread-safe.
+    With a ``name`` the wait and its result are logged at INFO. Out of time is logged as an error, a
+    stop at INFO: a program that is stopped while it starts has not failed. Thread-safe.
 
     Source: k8s.io/client-go/tools/cache, WaitForCacheSync, WaitForNamedCacheSync and WaitFor.
     """
@@ -99,7 +102,8 @@ def wait_for_cache_sync(
     )
     error = result.as_error()
     if error is not None:
-        _log.error("%s", f"{name}: {error}" if name else error)
+        level = logging.INFO if ended_by == _STOPPED else logging.ERROR
+        _log.log(level, "%s", f"{name}: {error}" if name else error)
     elif name:
         _log.info("%s: caches are synced", name)
     return result
@@ -164,7 +168,7 @@ def _wait(
             if not waiting:
                 return ""
             if stop.is_set():
-                return "stopped"
+                return _STOPPED
             if deadline is not None and clock.monotonic() >= deadline:
                 return f"after {timeout} s"
             _sleep(waiting, stop, deadline, clock)

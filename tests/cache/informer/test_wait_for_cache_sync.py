@@ -146,6 +146,20 @@ def test_a_named_wait_is_logged(stop: threading.Event, caplog: pytest.LogCapture
     ]
 
 
+def test_only_a_wait_that_ran_out_of_time_is_logged_as_an_error(
+    stop: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    """WTC-02: a program that is stopped while it starts has not failed."""
+    caplog.set_level(logging.INFO)
+    wait_for_cache_sync(stop, checker("foos"), timeout=0.0)
+    stop.set()
+    wait_for_cache_sync(stop, checker("foos"))
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("ERROR", "not synced, after 0.0 s: foos"),
+        ("INFO", "not synced, stopped: foos"),
+    ]
+
+
 def test_a_latch_is_never_cleared() -> None:
     with pytest.raises(RuntimeError, match="stays set"):
         Latch().clear()
