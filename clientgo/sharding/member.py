@@ -215,10 +215,10 @@ class ShardMember(Generic[K]):
         self._leases.write(group, tuple(changed))
         self.ownership.drop(idle)
         _log.info(
-            "%s: %s took the shards %s and gave up %s",
+            "%s: %s took %s and gave up %s",
             self._name,
             self.identity,
-            _numbers(claimed),
+            f"the shards {_numbers(claimed)}" if claimed else "no shards",
             _numbers(idle),
         )
 

@@ -110,6 +110,19 @@ def test_a_member_that_leaves_gives_everything_up_immediately(
     assert a.owned == ALL
 
 
+def test_the_log_says_which_shards_are_taken_and_given_up(
+    shared: SharedLeases, clock: FakeClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    a = Replica("a", shared, clock)
+    a.member.step()
+    a.member.step(leaving=True)
+    assert [record.getMessage() for record in caplog.records] == [
+        "shards: a took the shards 0, 1, 2, 3, 4, 5, 6, 7 and gave up none",
+        "shards: a took no shards and gave up 0, 1, 2, 3, 4, 5, 6, 7",
+    ]
+
+
 def test_a_member_leaves_when_its_work_has_ended(shared: SharedLeases, clock: FakeClock) -> None:
     a = Replica("a", shared, clock)
     a.member.step()
