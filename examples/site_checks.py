@@ -13,6 +13,7 @@ import asyncio
 import sys
 import threading
 from collections.abc import Awaitable, Callable
+from typing import Self
 from urllib.parse import urlsplit
 
 from clientgo.client import Client
@@ -92,19 +93,32 @@ class DemoServer:
         self._all = asyncio.Event()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
+
+    def __enter__(self) -> Self:
         self._thread.start()
-        serving = asyncio.start_server(self._answer, "127.0.0.1", 0, backlog=clients)
+        serving = asyncio.start_server(self._answer, "127.0.0.1", 0, backlog=self._clients)
         self._server = asyncio.run_coroutine_threadsafe(serving, self._loop).result()
         self.url = f"http://127.0.0.1:{self._server.sockets[0].getsockname()[1]}"
+        return self
 
-    def close(self) -> None:
-        self._loop.call_soon_threadsafe(self._server.close)
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._close(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
 
+    async def _close(self) -> None:
+        self._server.close()
+        self._all.set()
+        while answers := asyncio.all_tasks() - {asyncio.current_task()}:
+            await asyncio.wait(answers)
+
     async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
+        try:
+            await reader.readuntil(b"\r\n\r\n")
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()  # the check was cancelled
+            return
         self._waiting += 1
         if self._waiting >= self._clients:
             self._all.set()
@@ -116,8 +130,7 @@ class DemoServer:
 def demo() -> None:
     from clientgo.testing.observer import Observer
 
-    server = DemoServer(SITES)
-    with embedded(Site) as client, Observer(client, Site) as seen:
+    with DemoServer(SITES) as server, embedded(Site) as client, Observer(client, Site) as seen:
         sites = client.resource(Site).namespace("default")
         for number in range(SITES):
             name = ObjectMeta(name=f"site-{number}")
@@ -136,7 +149,6 @@ def demo() -> None:
             print("and that took less than 60 threads" if few else "?!")
             server.status = "503 Service Unavailable"
             see(seen, "they fail, and their statuses say so", lambda: all_say("503"))
-    server.close()
 
 
 if __name__ == "__main__":
