@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.faults import FailRequests, Requests
-from clientgo.meta import ObjectMeta, Resource, deep_copy, resource, resource_of
+from clientgo.meta import ConflictError, ObjectMeta, Resource, deep_copy, resource, resource_of
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.change_events import UpdateEvent
 from clientgo.operator.changes import LastReconciled, StateKeeper, digest
@@ -305,6 +305,46 @@ def test_a_note_that_could_not_be_written_fails_the_run(world: World) -> None:
         world.wait_for_timer()
     assert [sight for sight, _, _ in comparing.seen] == ["first", "first"]
     assert ANNOTATION in world.get(Gadget).metadata.annotations
+
+
+def test_a_note_tells_what_was_reconciled_even_if_the_object_has_changed_since(
+    world: World,
+) -> None:
+    world.create(gadget())
+    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, "gadget"))
+    read = world.get(Gadget)
+    resize(world, 2)
+    noted = keeper.write(world.manager.live, keeper.compare(read, resumed=False), read)
+    assert noted.spec.size == 2
+    assert keeper.compare(noted, resumed=False).old("spec.size") == 1
+
+
+def test_a_note_that_a_run_has_not_read_is_not_replaced(world: World) -> None:
+    """The answer to the first note was lost, and the cache has the object without it."""
+    world.create(gadget())
+    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, "gadget"))
+    first = world.get(Gadget)
+    resize(world, 2)
+    cached = world.get(Gadget)
+    keeper.write(world.manager.live, keeper.compare(first, resumed=False), first)
+
+    changes = keeper.compare(cached, resumed=False)
+    assert changes.first
+    with pytest.raises(ConflictError, match="default/a has changed since the run read its note"):
+        keeper.write(world.manager.live, changes, cached)
+    assert keeper.compare(world.get(Gadget), resumed=False).changed("spec.size")
+
+
+@pytest.mark.parametrize("recreated", [False, True])
+def test_an_object_that_is_gone_needs_no_note(world: World, recreated: bool) -> None:
+    world.create(gadget())
+    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, "gadget"))
+    read = world.get(Gadget)
+    world.delete(read)
+    if recreated:
+        world.create(gadget())
+    assert keeper.write(world.manager.live, keeper.compare(read, resumed=False), read) is read
+    assert not recreated or not world.get(Gadget).metadata.annotations
 
 
 # Declaring

@@ -12,9 +12,17 @@ from typing import Any, Final
 
 import msgspec
 
-from clientgo.meta import APIResource, NotFoundError, metadata_of, to_plain
+from clientgo.meta import (
+    APIResource,
+    ConflictError,
+    NotFoundError,
+    ObjectName,
+    metadata_of,
+    to_plain,
+)
 from clientgo.meta.decoding import without_nulls
 from clientgo.operator.changes.changes import Changes, Field
+from clientgo.operator.client.configured_client import kind_of
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.client.live_client import LiveClient
 from clientgo.operator.errors import ConfigError
@@ -29,6 +37,9 @@ from clientgo.operator.status import (
 
 _LONGEST_NAME: Final = 63
 """Of the part of an annotation's name after the slash."""
+
+_ATTEMPTS: Final = 10
+"""To write a note while other clients write the object."""
 
 
 class LastReconciled(ObservedGeneration):
@@ -99,17 +110,30 @@ class StateKeeper:
         """Write the annotation, unless ``current`` has it; return the object as it is then.
 
         Whatever has happened to the object since, this is the state that was reconciled. An object
-        that is gone needs no note.
+        that is gone needs no note. Raises ``ConflictError`` if there is a note that the run has not
+        read: it is of an earlier run whose answer was lost, and a change since then was not shown.
         """
-        text = _text(changes)
-        if self.in_status or changes.kept or changes.notes.get(self._key) == text:
+        text, read = _text(changes), changes.notes.get(self._key)
+        if self.in_status or changes.kept or read == text:
             return current
-        if (field_at(current, self._path) or {}).get(self._key) == text:
-            return current
-        try:
-            return client.patch(current, {"metadata": {"annotations": {self._key: text}}})
-        except NotFoundError:
-            return current
+        for _ in range(_ATTEMPTS):
+            there = (field_at(current, self._path) or {}).get(self._key)
+            if there == text:
+                return current
+            if there not in (None, read):
+                break
+            metadata = metadata_of(current)
+            note = {"resourceVersion": metadata.resource_version, "annotations": {self._key: text}}
+            try:
+                return client.patch(current, {"metadata": note})
+            except NotFoundError:
+                return current
+            except ConflictError:
+                newer = client.live.find(kind_of(current), metadata.name, metadata.namespace or "")
+            if newer is None or metadata_of(newer).uid != metadata.uid:
+                return current
+            current = newer
+        raise ConflictError.of(f"{ObjectName.of(current)} has changed since the run read its note")
 
     def wakes(self) -> Predicate:
         """Return the predicate that stops updates which changed nothing but the note."""
