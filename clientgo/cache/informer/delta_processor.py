@@ -100,28 +100,28 @@ class DeltaProcessor:
         """Apply a list, compared with the store as it is now."""
         store = self._store
         listed = self._keyed(replacement.objects)
-        keys = {key for key, _ in listed}
         before = {key: store.get_by_key(key) for key in store.list_keys()}
-        vanished = {key: obj for key, obj in before.items() if key not in keys}
+        vanished = {key: obj for key, obj in before.items() if key not in listed}
         changes: list[Change] = [
             (DeltaType.DELETED, DeletedFinalStateUnknown(key, obj)) for key, obj in vanished.items()
         ]
-        changes += [(DeltaType.REPLACED, obj) for _, obj in listed]
+        changes += [(DeltaType.REPLACED, obj) for obj in listed.values()]
         befores: Sequence[Before]
         try:
-            store.replace([obj for _, obj in listed], replacement.resource_version)
-            befores = [*vanished.values(), *(before.get(key) for key, _ in listed)]
+            store.replace(list(listed.values()), replacement.resource_version)
+            befores = [*vanished.values(), *map(before.get, listed)]
         except (KeyFuncError, IndexFuncError):
             # One by one, to leave out only the objects that are refused.
             befores = store.apply(changes)
             store.bookmark(replacement.resource_version)
         return self._compared(changes, befores, is_initial)
 
-    def _keyed(self, objs: Sequence[Any]) -> list[tuple[str, Any]]:
-        keyed = []
+    def _keyed(self, objs: Sequence[Any]) -> dict[str, Any]:
+        """Return the objects of a list by key; of two with the same key the later one."""
+        keyed = {}
         for obj in objs:
             try:
-                keyed.append((deletion_handling_meta_namespace_key(obj), obj))
+                keyed[deletion_handling_meta_namespace_key(obj)] = obj
             except NoMetadataError as error:
                 self._quarantine.report(obj, str(error))
         return keyed

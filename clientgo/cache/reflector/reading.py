@@ -87,6 +87,7 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
                 if delta_type is DeltaType.DELETED and obj.metadata.name:
                     # The name is enough to remove an older state that did decode.
                     changes.append((delta_type, DeletedFinalStateUnknown(object_key(obj), None)))
+                    only_adds = False
                 continue
             reason = expected.misfit(obj)
             if reason:
@@ -148,8 +149,14 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
     return None
 
 
-def final_objects(batches: Iterable[Sequence[Change]]) -> list[Any]:
-    """Return the objects that exist after all these changes."""
+def final_objects(batches: Iterable[Sequence[Change]], *, only_adds: bool) -> list[Any]:
+    """Return the objects that exist after all these changes.
+
+    A server sends most lists as additions only, each of another object: then there is nothing to
+    work out. If it sends one twice, its store keeps the later state, as with any list.
+    """
+    if only_adds:
+        return [obj for _, obj in chain.from_iterable(batches)]
     objects: dict[str, Any] = {}
     deleted = DeltaType.DELETED
     for kind, obj in chain.from_iterable(batches):

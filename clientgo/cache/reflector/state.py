@@ -155,10 +155,11 @@ class OpenStream(Struct, frozen=True):
 class StreamingList(StreamState, frozen=True):
     """Reading a streamed list; nothing reaches the store before its end marker.
 
-    ``changes`` holds those of each batch so far.
+    ``changes`` holds those of each batch so far, which ``only_adds`` says are all additions.
     """
 
     changes: tuple[Sequence[Change], ...] = ()
+    only_adds: bool = True
 
 
 class Backoff(Struct, frozen=True):

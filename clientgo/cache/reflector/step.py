@@ -339,17 +339,20 @@ def _initial_events_came(
     reading = read_events(settings.expected, event.events if end is None else event.events[:end])
     reports = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
     changes = (*state.changes, *(m.changes for m in reading.messages if isinstance(m, Apply)))
+    only_adds = state.only_adds and reading.only_adds
     if reading.error is not None:
         return Step(_after_failed_stream(settings, state.memory, reading.error), reports)
     if end is None:
         accepted = state.accepted + reading.accepted
-        return Step(replace(state, accepted=accepted, changes=changes), reports)
+        streaming = replace(state, accepted=accepted, changes=changes, only_adds=only_adds)
+        return Step(streaming, reports)
     version = metadata_of(event.events[end].object).resource_version
     memory = replace(state.memory, version=version, unavailable=False, cut_streams=0)
     watching = Watching(memory, event.at)
     rest = event.events[end + 1 :]
     then = _events_came(settings, watching, Received(rest, event.at))
-    return Step(then.next, [*reports, Replace(final_objects(changes), version), *then.messages])
+    objects = final_objects(changes, only_adds=only_adds)
+    return Step(then.next, [*reports, Replace(objects, version), *then.messages])
 
 
 @_on(StreamingList, Closed)

@@ -70,6 +70,13 @@ def test_the_flag_of_the_initial_list_is_passed_on_and_counted() -> None:
     assert processing.chunks[0].initial == 1
 
 
+def test_an_object_that_a_list_has_twice_is_added_once_in_its_later_state() -> None:
+    """FIELD-19."""
+    processing = Processing()
+    assert processing.replace(foo("a", 1), foo("a", 2)) == ["+a@2"]
+    assert refs(processing.store.list()) == ["a@2"]
+
+
 def test_a_deletion_is_delivered_even_if_the_store_has_no_such_object() -> None:
     """CTL-06."""
     processing = Processing(foo("a"))

@@ -509,6 +509,26 @@ class TestAStreamedList:
         assert reached == Reached("11")
         assert taken.next == Watching(Memory(version="11"), since=7.0, accepted=1)
 
+    def test_a_list_of_additions_alone_is_taken_as_it_came(self) -> None:
+        """WLS-05."""
+        filling = after(self.STREAMING, received(event("ADDED", "b", 2)), STREAMS)
+        taken = step(
+            STREAMS, filling, received(event("ADDED", "a", 1), bookmark(10, end=True), at=7.0)
+        )
+        assert isinstance(taken.messages[0], Replace)
+        assert [ref(obj) for obj in taken.messages[0].objects] == ["b@2", "a@1"]
+
+    def test_an_object_whose_deletion_does_not_decode_is_not_in_the_list(self) -> None:
+        """WLS-05."""
+        broken = Undecodable("bad", b"{}", ObjectMeta(name="a", namespace="ns"))
+        taken = step(
+            STREAMS,
+            self.STREAMING,
+            received(event("ADDED", "a", 1), WatchEvent("DELETED", broken), bookmark(10, end=True)),
+        )
+        _, replaced, *_ = taken.messages
+        assert replaced == Replace([], "10")
+
     @pytest.mark.parametrize("refusal", [THROTTLED, ConnectionRefusedError()])
     def test_an_overloaded_or_absent_server_is_asked_again(self, refusal: Exception) -> None:
         """WLS-06."""
