@@ -7,6 +7,7 @@ response without a uid, a name or a creation time is no object and is refused. S
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
@@ -74,6 +75,13 @@ class MetadataCodec(Codec[PartialObjectMetadata]):
             if whole.type != EventType.ERROR:
                 line = msgspec.json.encode({"type": whole.type, "object": _header(whole.object)})
         return super().decode_event(line)
+
+    def decode_events(
+        self, lines: Sequence[bytes]
+    ) -> tuple[list[WatchEvent[Any]], DecodeError | None]:
+        if all(_MARK in line for line in lines):
+            return super().decode_events(lines)
+        return self._decode_each_event(lines)
 
 
 def _decoded(raw: bytes, type_: Any) -> Any:

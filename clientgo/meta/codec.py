@@ -9,7 +9,7 @@ Differs from client-go (apimachinery `runtime` serializers): bodies are decoded 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 import msgspec
@@ -126,6 +126,40 @@ class Codec(Generic[T]):
         obj._enclosed = True
         return event
 
+    def decode_events(
+        self, lines: Sequence[bytes]
+    ) -> tuple[list[WatchEvent[Any]], DecodeError | None]:
+        """Several lines, as :meth:`decode_event` does each; blank ones are skipped.
+
+        Returns the events before the first line that is none, and the error for that line.
+        """
+        try:
+            # In one go if all are sound, which is the usual case.
+            events: list[Any] = [*map(self._decode_event, lines)] if _are_text(lines) else []
+        except _REFUSALS:
+            events = []
+        if not events:
+            return self._decode_each_event(lines)
+        for event, line in zip(events, lines, strict=True):
+            if event.type == _ERROR:
+                return self._decode_each_event(lines)
+            obj = event.object
+            obj._raw = line
+            obj._enclosed = True
+        return events, None
+
+    def _decode_each_event(
+        self, lines: Iterable[bytes]
+    ) -> tuple[list[WatchEvent[Any]], DecodeError | None]:
+        events = []
+        try:
+            for line in lines:
+                if line.strip():
+                    events.append(self.decode_event(line))  # noqa: PERF401 - keeps what came before
+        except DecodeError as error:
+            return events, error
+        return events, None
+
     def _decode_items(
         self, raws: list[bytes], metadata: ListMeta, *, is_text: bool
     ) -> ObjectList[T]:
@@ -225,6 +259,10 @@ def _not_text(raw: bytes) -> str | None:
     except UnicodeDecodeError as error:
         return str(error)
     return None
+
+
+def _are_text(lines: Sequence[bytes]) -> bool:
+    return all(map(bytes.isascii, lines)) or not any(map(_not_text, lines))
 
 
 def _complete_items(items: list[Any], page: _Page) -> None:

@@ -105,6 +105,29 @@ def test_text_beyond_ascii_is_no_reason_to_report_an_object() -> None:
     assert Codec(Unstructured).decode_event(event("ADDED", good)).object["spec"]
 
 
+def test_lines_are_decoded_together_as_each_is_by_itself() -> None:
+    codec = Codec(Unstructured)
+    lines = [
+        event("ADDED", '{"metadata":{"name":"ü"},"spec":{"replicas":1}}'.encode()),
+        b"\r",
+        event("MODIFIED", BAD_BODY),
+        event("ERROR", b'{"kind":"Status","code":410}'),
+    ]
+
+    for batch in (lines, lines[:1], lines[2:3], lines[3:], []):
+        events, error = codec.decode_events(batch)
+        assert events == [codec.decode_event(line) for line in batch if line.strip()]
+        assert error is None
+    assert codec.decode_events(lines)[0][0].object["spec"] == {"replicas": 1}
+
+
+def test_events_before_a_line_that_is_none_are_returned_with_its_error() -> None:
+    events, error = Codec(Unstructured).decode_events([event("ADDED", POD), b"no event"])
+
+    assert [each.object.metadata.name for each in events] == ["p"]
+    assert isinstance(error, DecodeError)
+
+
 def test_an_object_that_is_no_utf8_costs_only_itself() -> None:
     broken = b'{"metadata":{"name":"\xff"}}'
 

@@ -84,7 +84,7 @@ class HTTPWatchStream:
         clock: Clock,
     ) -> None:
         self._answer = answer
-        self._decode_event = codec.decode_event
+        self._codec = codec
         self._lines = LineCutter()
         self._idle_timeout = idle_timeout
         self._deadline = deadline
@@ -148,15 +148,10 @@ class HTTPWatchStream:
         return remaining if self._idle_timeout is None else min(remaining, self._idle_timeout)
 
     def _decode(self, lines: list[bytes]) -> list[WatchEvent[Any]]:
-        events = []
-        try:
-            for line in lines:
-                # A blank line is at most a stray carriage return or space, and perhaps its end.
-                if len(line) > 3 or line.strip():
-                    events.append(self._decode_event(line))  # noqa: PERF401 - keeps what came before
-        except DecodeError as error:
+        events, error = self._codec.decode_events(lines)
+        if error is not None:
             if not events:
-                raise
+                raise error
             self._failure = error
         return events
 
@@ -166,7 +161,7 @@ class HTTPWatchStream:
         if not rest.strip():
             return []
         try:
-            return [self._decode_event(rest)]
+            return [self._codec.decode_event(rest)]
         except DecodeError as error:
             raise ConnectionLostError(
                 self._answer.method, self._answer.url, f"it ended within an event: {rest[-80:]!r}"
