@@ -72,6 +72,22 @@ def test_defaults_are_set_from_the_outer_type_to_the_inner_ones(deployments: Tab
     assert obj == {"spec": {"replicas": 3, "minReadySeconds": 3, "strategy": strategy}}
 
 
+def test_a_rule_of_a_repeated_type_about_the_whole_object_is_evaluated_each_time(
+    deployments: Tabled,
+) -> None:
+    table = deployments(
+        """
+        core.v1.PodSpec:
+          rules:
+            - {rule: object.metadata.name != 'bad', field: hostname}
+        """
+    )
+    spec: dict[str, Any] = {"template": {"spec": {"containers": []}}}
+    assert causes(table, {"metadata": {"name": "good"}, "spec": spec}) == []
+    found = causes(table, {"metadata": {"name": "bad"}, "spec": spec})
+    assert found == [("spec.template.spec.hostname", "Invalid")]
+
+
 def test_a_default_needs_its_parent_and_its_condition(deployments: Tabled) -> None:
     table = deployments(
         """

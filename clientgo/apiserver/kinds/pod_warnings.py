@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from clientgo.apiserver.kinds.tables.repeated_values import RepeatedValues, value_key
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.text.quantities import parse_quantity
@@ -32,8 +33,20 @@ def name_warnings(obj: Object, use: str) -> list[str]:
     ]
 
 
+_known = RepeatedValues()
+
+
 def pod_warnings(spec: Object, path: str) -> list[str]:
     """Return the warnings about the spec of a pod at a path."""
+    key = value_key([path, spec])
+    found: list[str] | None = _known.result(key)
+    if found is None:
+        found = _find_warnings(spec, path)
+        _known.remember(key, found)
+    return found
+
+
+def _find_warnings(spec: Object, path: str) -> list[str]:
     return [
         *_null_selectors(spec, path),
         *_old_volumes(spec, path),

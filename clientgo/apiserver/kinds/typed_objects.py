@@ -20,6 +20,11 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from clientgo.apiserver.kinds.tables.kind_table import short_name
+from clientgo.apiserver.kinds.tables.repeated_values import (
+    REPEATED_TYPES,
+    RepeatedValues,
+    value_key,
+)
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import WholeFloat, copy_json
@@ -69,8 +74,11 @@ def _reader(openapi_type: OpenAPIType) -> Reader:
     if node.get("format") == "int-or-string":
         return _read_int_or_string
     if kind == "object":
-        is_struct = node.get("properties") is not None
-        return _Struct(openapi_type).read if is_struct else _map_reader(openapi_type.values)
+        if node.get("properties") is None:
+            return _map_reader(openapi_type.values)
+        read = _Struct(openapi_type).read
+        is_repeated = short_name(openapi_type.name) in REPEATED_TYPES
+        return _for_new_values(read) if is_repeated else read
     if kind == "array":
         return _array_reader(openapi_type.items)
     if kind == "string":
@@ -80,6 +88,23 @@ def _reader(openapi_type: OpenAPIType) -> Reader:
     if kind == "" and openapi_type.is_quantity:
         return _read_quantity
     return {"number": _read_number, "boolean": _read_boolean}.get(kind, _read_anything)
+
+
+def _for_new_values(read: Reader) -> Reader:
+    """Read a value that was seen before without looking at its fields; none was unknown."""
+    known = RepeatedValues()
+
+    def read_new(value: Any, above: str, name: str, unknown: list[str]) -> Any:
+        key = value_key(value)
+        result = known.result(key)
+        if result is None:
+            count = len(unknown)
+            result = read(value, above, name, unknown)
+            if len(unknown) == count:
+                known.remember(key, result)
+        return result
+
+    return read_new
 
 
 class _Struct:

@@ -11,6 +11,7 @@ Upstream: ``validation.go`` of each group.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -19,8 +20,20 @@ import msgspec
 from clientgo.apiserver.kinds.tables.expressions import Expression
 from clientgo.apiserver.kinds.tables.formats import FORMATS
 from clientgo.apiserver.kinds.tables.functions import FUNCTIONS
-from clientgo.apiserver.kinds.tables.kind_table import ITEMS, VALUES, TableError, split_path
+from clientgo.apiserver.kinds.tables.kind_table import (
+    ITEMS,
+    VALUES,
+    Place,
+    TableError,
+    short_name,
+    split_path,
+)
 from clientgo.apiserver.kinds.tables.nodes import Node
+from clientgo.apiserver.kinds.tables.repeated_values import (
+    REPEATED_TYPES,
+    RepeatedValues,
+    value_key,
+)
 from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason
 from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity
@@ -75,7 +88,41 @@ def compile_checks(node: Node, skipped: Sequence[str] = ()) -> Check | None:
         for rule in place.rules
         if not rule.get("status")
     ]
-    return _all(own + _triggered(late))
+    checks = _all(own + _triggered(late))
+    is_repeated = checks and short_name(node.type.name) in REPEATED_TYPES
+    return _for_new_values(checks) if checks and is_repeated and _is_local(node) else checks
+
+
+def _is_local(node: Node) -> bool:
+    """Return True if the value of a node alone decides on its errors."""
+    members = [*node.members.values(), *filter(None, (node.items, node.values))]
+    return all(map(_says_local, node.places)) and all(map(_is_local, members))
+
+
+def _says_local(place: Place) -> bool:
+    return "immutable" not in place.constraints and not any(
+        "when" in rule or _OF_OTHERS.search(rule["rule"]) for rule in place.rules
+    )
+
+
+_OF_OTHERS = re.compile(r"\b(oldSelf|object)\b")
+
+
+def _for_new_values(checks: Check) -> Check:
+    """Skip the checks of values that are known to be valid."""
+    valid = RepeatedValues()
+
+    def check(value: Any, old: Any, path: str, run: Run) -> None:
+        if run.errors:  # what has errors can't be referred to
+            checks(value, old, path, run)
+            return
+        key = value_key(value)
+        if key not in valid:
+            checks(value, old, path, run)
+            if not run.errors:
+                valid.remember(key)
+
+    return check
 
 
 def _triggered(checks: list[tuple[str, Check]]) -> list[Check]:

@@ -13,8 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from clientgo.apiserver.kinds.tables.expressions import NO_VALUE, Expression
-from clientgo.apiserver.kinds.tables.kind_table import ITEMS, split_path
+from clientgo.apiserver.kinds.tables.kind_table import ITEMS, short_name, split_path
 from clientgo.apiserver.kinds.tables.nodes import Node
+from clientgo.apiserver.kinds.tables.repeated_values import (
+    REPEATED_TYPES,
+    RepeatedValues,
+    value_key,
+)
 from clientgo.meta.json_values import copy_json
 
 _UNSET = (None, "")
@@ -48,8 +53,26 @@ def compile_defaults(node: Node) -> Defaulter | None:
                 each(member)
 
     if own or members:
-        return set_in_object
+        is_repeated = short_name(node.type.name) in REPEATED_TYPES
+        return _for_new_values(set_in_object) if is_repeated else set_in_object
     return set_in_each if each is not None else None
+
+
+def _for_new_values(default: Defaulter) -> Defaulter:
+    """Set the defaults of a value that was seen before without computing them."""
+    known = RepeatedValues()
+
+    def set_in_object(value: dict[str, Any]) -> None:
+        key = value_key(value)
+        result = known.result(key)
+        if result is None:
+            default(value)
+            known.remember(key, value)
+        else:
+            value.clear()
+            value.update(result)
+
+    return set_in_object
 
 
 def _compile_group(group: Mapping[str, Any], node: Node) -> Defaulter:
