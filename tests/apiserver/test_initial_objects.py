@@ -45,6 +45,18 @@ def test_the_endpoints_follow_the_server_to_another_port(tmp_path: Path) -> None
     assert after["metadata"]["uid"] == before["metadata"]["uid"]
 
 
+def test_the_endpoints_of_the_server_can_be_written_although_they_are_on_loopback(
+    api: Api,
+) -> None:
+    path = f"{SLICES}/kubernetes"
+    read = api.get(path)
+    elsewhere = {**read, "metadata": {"name": "other"}}
+
+    assert api.call("PUT", path, read).body == read
+    assert api.patch(path, {"metadata": {"labels": {"mine": "yes"}}})["endpoints"]
+    assert api.call("POST", SLICES, elsewhere).status == 422
+
+
 def test_the_classes_of_system_pods_exist(api: Api) -> None:
     values = {item["metadata"]["name"]: item["value"] for item in api.get(PRIORITIES)["items"]}
 

@@ -139,6 +139,9 @@ def _padded_cidr(text: str) -> list[str]:
     return _cidr(text.strip())
 
 
+LOOPBACK: Final = "may not be in the loopback range"
+
+
 def _reachable_ip(text: str) -> list[str]:
     """Return the problems of an address that other machines are to reach."""
     if problems := _ip(text):
@@ -147,7 +150,7 @@ def _reachable_ip(text: str) -> list[str]:
     local_multicast = ipaddress.ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
     found = {
         "may not be unspecified": address.is_unspecified,
-        "may not be in the loopback range": address.is_loopback,
+        LOOPBACK: address.is_loopback,
         "may not be in the link-local range": address.is_link_local,
         "may not be in the link-local multicast range": address in local_multicast,
     }
