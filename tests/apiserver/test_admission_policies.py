@@ -328,6 +328,19 @@ def test_a_mutation_that_fails_denies_the_write(api: Api, expression: str, probl
     assert problem in text
 
 
+def test_an_apply_configuration_is_not_merged_into_an_object_that_does_not_fit_its_type(
+    api: Api,
+) -> None:
+    expression = "Object{metadata: Object.metadata{labels: {'x': 'y'}}}"
+    install(
+        api, MUTATING, mutating(apply=expression, matchConstraints=constraints("serviceaccounts"))
+    )
+    account = {"metadata": {"name": "a"}, "secrets": [{"namespace": "no name, which is the key"}]}
+    answer = api.call("POST", "/api/v1/namespaces/default/serviceaccounts", account)
+    assert answer.status == 422
+    assert "failed to convert original object to typed object: .secrets" in message_of(answer)
+
+
 def test_atomic_lists_and_maps_are_not_changed_by_an_apply_configuration(api: Api) -> None:
     expression = (
         "Object{spec: Object.spec{selector: Object.spec.selector{matchLabels: {'a': 'c'}}}}"

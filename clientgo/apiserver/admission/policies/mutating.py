@@ -81,16 +81,13 @@ def _merged(obj: Object, configuration: Any, field_type: FieldType) -> Object:
     """Merge an apply configuration into an object.
 
     Raises:
-        ExpressionError: it is of another type, or sets a list or map that is one field.
+        ExpressionError: one of them is of another type, or the configuration sets a list or map
+            that is one field.
     """
     header = {name: obj[name] for name in _HEADER}
     applied = header | _plain(configuration, "Object")
-    try:
-        check_value(applied, field_type)
-    except TypedValueError as error:
-        raise ExpressionError(
-            f"error applying patch: failed to convert patch object to typed object: {error}"
-        ) from error
+    _check_typed(applied, field_type, "patch")
+    _check_typed(obj, field_type, "original", allow_duplicates=True)
     if atomics := ", ".join(_atomics(applied, field_type, "")):
         raise ExpressionError(
             "error applying patch: invalid ApplyConfiguration: may not mutate atomic arrays, maps "
@@ -98,6 +95,17 @@ def _merged(obj: Object, configuration: Any, field_type: FieldType) -> Object:
         )
     merged: Object = merge_values(obj, applied, field_type)
     return header | {name: value for name, value in merged.items() if name not in header}
+
+
+def _check_typed(
+    obj: Object, field_type: FieldType, role: str, *, allow_duplicates: bool = False
+) -> None:
+    try:
+        check_value(obj, field_type, allow_duplicates=allow_duplicates)
+    except TypedValueError as error:
+        raise ExpressionError(
+            f"error applying patch: failed to convert {role} object to typed object: {error}"
+        ) from error
 
 
 def _atomics(value: Any, field_type: FieldType | None, path: str) -> Iterator[str]:
