@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.crds.custom_resources import CustomStrategy
+from tests.apiserver.fuzzing import APPLY_PATCH
 from tests.apiserver.http_api import CRDS, MERGE_PATCH, WIDGETS, Api, widget_crd
 
 SCALE = f"{WIDGETS}/a/scale"
@@ -108,3 +109,53 @@ def test_fields_that_a_scale_shows_are_validated(obj: dict[str, Any], fields: li
     assert [cause.field for cause in strategy.validate(obj)] == fields
     in_status = [field for field in fields if field.startswith(".status")]
     assert [cause.field for cause in strategy.validate_status_update(obj, obj)] == in_status
+
+
+def test_apply_to_the_scale_of_a_deployment_owns_its_replicas(api: Api) -> None:
+    deployments = "/apis/apps/v1/namespaces/default/deployments"
+    labels = {"app": "a"}
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    api.create(deployments, {"metadata": {"name": "a"}, "spec": spec})
+    path = f"{deployments}/a/scale"
+    config = {"apiVersion": "autoscaling/v1", "kind": "Scale", **scale(4)}
+
+    conflict = api.call("PATCH", path, config, APPLY_PATCH, fieldManager="m")
+    forced = api.call("PATCH", path, config, APPLY_PATCH, fieldManager="m", force="true")
+    managers = api.get(f"{deployments}/a")["metadata"]["managedFields"]
+
+    assert (conflict.status, conflict.body["details"]["causes"][0]["field"]) == (
+        409,
+        ".spec.replicas",
+    )
+    assert (forced.status, forced.body["kind"], forced.body["spec"]) == (
+        200,
+        "Scale",
+        {"replicas": 4},
+    )
+    [owner] = [entry for entry in managers if entry["manager"] == "m"]
+    assert (owner["operation"], owner["apiVersion"]) == ("Apply", "apps/v1")
+    assert (owner["subresource"], owner["fieldsV1"]) == (
+        "scale",
+        {"f:spec": {"f:replicas": {}}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"kind": "Deployment"}, 400),
+        ({"spec": {"replicas": "x"}}, 400),
+        ({"spec": {"replicas": -1}}, 422),
+        ({"metadata": {"name": "b"}}, 404),
+        ([], 400),
+    ],
+)
+def test_a_wrong_scale_is_not_applied(api: Api, change: Any, status: int) -> None:
+    config = {"apiVersion": "autoscaling/v1", "kind": "Scale", **scale(4)}
+    body = {**config, **change} if change else change
+    path = "/apis/apps/v1/namespaces/default/deployments/a/scale"
+    assert api.call("PATCH", path, body, APPLY_PATCH, fieldManager="m").status == status

@@ -14,9 +14,16 @@ from typing import Any
 from clientgo.apiserver.http.messages import AnyResponse, value_response
 from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.options import WriteOptions
+from clientgo.apiserver.objects.writer import WriteResult
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.patching import is_apply, read_patch
-from clientgo.apiserver.requests.verbs import VerbCall, existing, read_body_as
+from clientgo.apiserver.requests.verbs import (
+    VerbCall,
+    apply_configuration,
+    existing,
+    read_body_as,
+    read_configuration,
+)
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -57,9 +64,8 @@ async def patch_scale(call: VerbCall) -> AnyResponse:
     Raises:
         RequestError: 500 for server-side apply to a custom resource, as on a real server.
     """
-    if call.resource.is_custom and is_apply(call.request):
-        problem = "request to convert CR to an invalid group/version: autoscaling/v1"
-        raise internal(f"failed to convert new object to proper version: {problem}")
+    if is_apply(call.request):
+        return await _apply(call)
     options = write_options(call.request, "PatchOptions")
     kind = call.state.registry.bodies["Scale"]
     patch = await call.read_body(lambda: read_patch(call.request, call.resource))
@@ -83,6 +89,32 @@ async def patch_scale(call: VerbCall) -> AnyResponse:
     return await _write(call, options, change)
 
 
+async def _apply(call: VerbCall) -> AnyResponse:
+    """Apply the replicas; their owner is that of the same field of the object."""
+    if call.resource.is_custom:
+        problem = "request to convert CR to an invalid group/version: autoscaling/v1"
+        raise internal(f"failed to convert new object to proper version: {problem}")
+    options = write_options(call.request, "PatchOptions")
+    config, duplicates = await read_configuration(call)
+    kind = call.state.registry.bodies["Scale"]
+    api_version, kind_name = config.get("apiVersion", ""), config.get("kind", "")
+    if (api_version, kind_name) != (kind.api_version, kind.kind):
+        raise bad_request(f"invalid object type: {api_version}, Kind={kind_name}")
+    scale, warnings = read_object(kind, config, options.field_validation, duplicates)
+    applied: Object = {
+        "apiVersion": call.resource.api_version,
+        "kind": call.resource.kind,
+        "metadata": scale["metadata"],
+    }
+    fields = _fields(call)
+    if (replicas := scale.get("spec", {}).get("replicas")) is not None:
+        _check_replicas(call, replicas)
+        _set(applied, fields.spec_replicas, replicas)
+    result = await apply_configuration(call, applied, (), options)
+    call.warnings.extend(warnings)
+    return await _answer(call, result)
+
+
 async def _write(
     call: VerbCall, options: WriteOptions, change: Callable[[Object], Object]
 ) -> AnyResponse:
@@ -101,9 +133,12 @@ async def _write(
         _set(obj, fields.spec_replicas, replicas)
         return obj
 
-    outcome = await call.writer.update(call.target, scaled, options, "scale")
-    [served] = await call.resource.served([outcome.stored])
-    scale = _scale_of(call, call.resource.decode(served), fields)
+    return await _answer(call, await call.writer.update(call.target, scaled, options, "scale"))
+
+
+async def _answer(call: VerbCall, result: WriteResult) -> AnyResponse:
+    [served] = await call.resource.served([result.stored])
+    scale = _scale_of(call, call.resource.decode(served), _fields(call))
     return value_response(scale, call.representation.media_type)
 
 

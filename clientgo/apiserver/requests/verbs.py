@@ -213,6 +213,16 @@ def _read_patched(call: VerbCall, patch: Patch, patched: Object, options: WriteO
 async def apply(call: VerbCall) -> AnyResponse:
     """Apply a configuration to an object; create the object if it does not exist."""
     options = write_options(call.request, "PatchOptions")
+    config, duplicates = await read_configuration(call)
+    return await _written(call, await apply_configuration(call, config, duplicates, options))
+
+
+async def read_configuration(call: VerbCall) -> tuple[Object, tuple[str, ...]]:
+    """Return the configuration in a body, and the problems of fields that it has twice.
+
+    Raises:
+        RequestError: 422 without a field manager, 400 if the body is no object.
+    """
     if not call.request.parameter("fieldManager"):
         error = FieldError.required("fieldManager", "is required for apply patch")
         raise invalid_options("PatchOptions", [error])
@@ -220,6 +230,13 @@ async def apply(call: VerbCall) -> AnyResponse:
     config, duplicates = await call.read_body(lambda: parse_yaml(call.request.body, problem))
     if not isinstance(config, dict) or not isinstance(config.get("metadata"), dict | None):
         raise bad_request("error decoding YAML: the body or its metadata is not an object")
+    return config, duplicates
+
+
+async def apply_configuration(
+    call: VerbCall, config: Object, duplicates: tuple[str, ...], options: WriteOptions
+) -> WriteResult:
+    """Apply what `read_configuration` has returned."""
 
     def read(merged: Object) -> Object:
         read = _read(call, merged, options, applied=True)
@@ -227,8 +244,7 @@ async def apply(call: VerbCall) -> AnyResponse:
         call.warnings[:0] = _strict_problems(duplicates, options)
         return read
 
-    result = await call.writer.apply(call.target, config, read, options, call.subresource)
-    return await _written(call, result)
+    return await call.writer.apply(call.target, config, read, options, call.subresource)
 
 
 def _strict_problems(duplicates: tuple[str, ...], options: WriteOptions) -> list[str]:
