@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 import socket
+import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -28,6 +29,8 @@ _REAL_SERVER_ERRORS = {
     "Object 'apiVersion' is missing": "of a patched custom resource",
     "content is not a list": "of a Table of something else",
     "is impersonated without a user": "unclassified",
+    "request to convert CR to an invalid group/version: autoscaling/v1": "apply to a scale",
+    "conversion webhook for .* failed": "it can't be reached",
     "failed calling webhook": "the webhook of the request can't be reached",
     "target.name: Required value": "a binding's field errors are aggregated, not a Status",
     "target.kind: Unsupported value": "as above",
@@ -823,10 +826,19 @@ _LARGE_PATIENCE = 5
 class Wire:
     """Sends bytes and reads answers, over one connection as long as it holds."""
 
-    def __init__(self, url: str, patience: float = PATIENCE) -> None:
+    def __init__(
+        self,
+        url: str,
+        patience: float = PATIENCE,
+        context: ssl.SSLContext | None = None,
+        token: str | None = None,
+    ) -> None:
+        """Use TLS with a ``context``, and send the ``token`` with requests that have none."""
         address = urlsplit(url)
         self._address = (address.hostname, address.port)
         self._patience = patience
+        self._context = context
+        self._token = token
         self._connection: socket.socket | None = None
 
     def ask(self, request: FuzzedRequest) -> tuple[int, bytes]:
@@ -836,8 +848,11 @@ class Wire:
             TimeoutError: the server hangs.
         """
         if self._connection is None:
-            self._connection = socket.create_connection(self._address, self._patience)
+            self._connection = self._connect()
         connection = self._connection
+        if self._token and "Authorization" not in dict(request.headers):
+            authorization = ("Authorization", f"Bearer {self._token}")
+            request = replace(request, headers=(*request.headers, authorization))
         is_large = len(request.body) > 100_000 or "/large" in request.target
         connection.settimeout(self._patience * (_LARGE_PATIENCE if is_large else 1))
         connection.sendall(request.encode())
@@ -856,16 +871,22 @@ class Wire:
 
     def babble(self, stream: bytes) -> bytes:
         """Return what the server answers to bytes before it closes the connection."""
-        with socket.create_connection(self._address, self._patience) as connection:
+        with self._connect() as connection:
             connection.sendall(stream)
             connection.shutdown(socket.SHUT_WR)
             received = b""
             try:
                 while chunk := connection.recv(1 << 16):
                     received += chunk
-            except ConnectionResetError:
+            except (ConnectionResetError, ssl.SSLEOFError):
                 pass  # closed before everything was read
         return received
+
+    def _connect(self) -> socket.socket:
+        plain = socket.create_connection(self._address, self._patience)
+        if self._context is None:
+            return plain
+        return self._context.wrap_socket(plain, server_hostname=self._address[0])
 
     def close(self) -> None:
         if self._connection is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -24,9 +25,12 @@ class Answer:
 class Api:
     """A client with no opinions."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(
+        self, url: str, context: ssl.SSLContext | None = None, token: str | None = None
+    ) -> None:
         self.url = url
-        self._pool = urllib3.PoolManager(maxsize=8)
+        self._pool = urllib3.PoolManager(maxsize=8, ssl_context=context)
+        self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
 
     def call(
         self,
@@ -42,7 +46,7 @@ class Api:
             method,
             self._address(path, query),
             body=json.dumps(body) if body is not None and not isinstance(body, bytes) else body,
-            headers={"Content-Type": content_type, **(headers or {})},
+            headers={"Content-Type": content_type, **self._headers, **(headers or {})},
             retries=False,
             timeout=30,
         )
@@ -73,6 +77,7 @@ class Api:
         answer = self._pool.request(
             "GET",
             self._address(path, {"watch": "1", **query}),
+            headers=self._headers,
             preload_content=False,
             retries=False,
             timeout=30,

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.apiserver.fuzz.invariants import check_lists, check_watches, check_writes, list_kinds
 from tests.apiserver.fuzz.source import Source
 from tests.apiserver.fuzz.target import Failure, Target, watched
 from tests.apiserver.fuzzing import FuzzedRequest
@@ -64,18 +65,27 @@ class Report:
 
 
 def run_round(
-    seed: str, count: int, until: float, patience: float, report: Report, *, kept: bool
+    seed: str,
+    count: int,
+    until: float,
+    patience: float,
+    report: Report,
+    *,
+    kept: bool,
+    has_users: bool,
 ) -> None:
-    """Send the requests of a round to a new server, and compare its state at the end.
+    """Send the requests of a round to a new server, and check its state at the end.
 
-    With ``kept`` the server has a data directory, from which another one starts at the end.
+    With ``kept`` the server has a data directory, from which another one starts at the end; with
+    ``has_users`` roles decide what some of the requests may do.
     """
     with tempfile.TemporaryDirectory() as directory:
         options = ["--data-dir", f"{directory}/data"] if kept else []
-        target = Target(options, patience)
+        target = Target(options, patience, has_users=has_users)
         try:
             kinds, components = target.kinds()
-            source = Source(seed, kinds, components)
+            first = list_kinds(target, kinds)
+            source = Source(seed, kinds, components, has_users=has_users)
             with watched(target, patience) as waits:
                 for number in range(count):
                     if time.monotonic() > until:
@@ -94,6 +104,14 @@ def run_round(
             report.longest_wait_of_others = max(report.longest_wait_of_others, *waits)
             if max(waits) >= patience:
                 raise Failure(f"the health took {max(waits):.1f} s", "the health took long")
+            kinds, _ = target.kinds()
+            target.check_consistency(kinds)
+            for found in (
+                *check_lists(target, kinds),
+                *check_watches(target, kinds, first),
+                *check_writes(target, kinds),
+            ):
+                report.add(f"round {seed}", None, found)
             target.check_consistency(kinds)
             report.most_megabytes = max(report.most_megabytes, target.resident_megabytes)
             if target.resident_megabytes > _MOST_MEGABYTES:
@@ -101,17 +119,15 @@ def run_round(
             state = target.state(kinds) if kept else {}
             target.stop()
             if kept:
-                _check_restart(options, patience, target.port, state)
+                again = Target(options, patience, target.port, has_users=has_users)
+                _check_state(again, state)
         finally:
             report.longest_wait = max(report.longest_wait, target.longest_wait)
             target.kill()
 
 
-def _check_restart(
-    options: list[str], patience: float, port: int, state: dict[str, object]
-) -> None:
-    """Check that a server has everything that the one before has kept."""
-    target = Target(options, patience, port)
+def _check_state(target: Target, state: dict[str, object]) -> None:
+    """Check that a server has everything that the one before has kept; stop it."""
     try:
         again = target.state(target.kinds()[0])
         for path, obj in state.items():
@@ -141,7 +157,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     while time.monotonic() < until:
         seed = f"{options.seed}.{number}"
         try:
-            run_round(seed, options.requests, until, options.patience, report, kept=number % 2 == 1)
+            run_round(
+                seed,
+                options.requests,
+                until,
+                options.patience,
+                report,
+                kept=number % 2 == 1,
+                has_users=number % 4 >= 2,
+            )
         except Failure as failure:
             report.add(f"round {seed}", None, failure)
         report.rounds += 1

@@ -6,12 +6,13 @@ import copy
 import json
 import random
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
 
 import yaml
 
+from tests.apiserver.fuzz.features import FEATURES, GROUPS, REVIEWS, USERS
 from tests.apiserver.fuzz.large import LARGE
 from tests.apiserver.fuzz.values import NAMES, Values
 from tests.apiserver.fuzzing import (
@@ -76,16 +77,41 @@ class Kind:
     api_version: str
     kind: str
     schema: Mapping[str, Any]
+    subresources: frozenset[str] = frozenset()
+
+    @property
+    def everywhere(self) -> str:
+        """The path of the objects in all namespaces."""
+        return self.collection.replace("/namespaces/default/", "/")
+
+    def path_of(self, obj: Mapping[str, Any]) -> str:
+        """The path of an object."""
+        metadata = obj["metadata"]
+        namespace = f"/namespaces/{metadata.get('namespace')}/"
+        collection = self.collection.replace("/namespaces/default/", namespace)
+        return f"{collection}/{quote(metadata['name'])}"
 
 
 class Source:
     """The requests of a round."""
 
-    def __init__(self, seed: str, kinds: list[Kind], components: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        seed: str,
+        kinds: list[Kind],
+        components: Mapping[str, Any],
+        *,
+        has_users: bool = False,
+    ) -> None:
+        """With ``has_users`` some requests are those of other users."""
         self._random = random.Random(seed)
         self._kinds = kinds
+        self._components = components
         self._values = Values(self._random, components)
+        self._has_users = has_users
         self._seen: dict[str, dict[str, Any]] = {}
+        self._tokens = ["x"]
+        """Of pages whose rest can be asked for."""
         self._makers: dict[Callable[[], FuzzedRequest | bytes], float] = {
             self._create: 20,
             self._update: 12,
@@ -100,22 +126,46 @@ class Source:
             self._widget: 6,
             self._anything: 5,
             self._stream: 3,
+            self._feature: 20,
+            self._review: 2,
+            self._page: 4,
             self._large: 0.15,
         }
 
     def next(self) -> FuzzedRequest | bytes:
         """A request, or bytes that resemble one."""
         [make] = self._random.choices(list(self._makers), list(self._makers.values()))
-        return make()
+        request = make()
+        if isinstance(request, bytes):
+            return request
+        if self._random.random() < 0.1:
+            name = self._random.choice(NAMES)
+            request = replace(
+                request,
+                target=request.target.replace("/namespaces/default/", f"/namespaces/{name}/", 1),
+                body=request.body.replace(
+                    b'"namespace": "default"', b'"namespace": "%s"' % name.encode()
+                ),
+            )
+        if self._has_users and self._random.random() < 0.4:
+            groups = [
+                ("Impersonate-Group", self._random.choice(GROUPS).strip())
+                for _ in range(self._random.randrange(3))
+            ]
+            user = ("Impersonate-User", self._random.choice(USERS))
+            request = replace(request, headers=(*request.headers, user, *groups))
+        return request
 
     def note(self, answer: Any) -> None:
         """Keep an object that the server has answered, to send it again."""
         metadata = answer.get("metadata")
+        if isinstance(metadata, dict) and metadata.get("continue"):
+            self._tokens = [*self._tokens[-20:], metadata["continue"]]
         if not isinstance(metadata, dict) or "uid" not in metadata or metadata["name"] == "large":
             return
         for kind in self._kinds:
             if (kind.api_version, kind.kind) == (answer.get("apiVersion"), answer.get("kind")):
-                self._seen[f"{kind.collection}/{quote(metadata['name'])}"] = answer
+                self._seen[kind.path_of(answer)] = answer
         while len(self._seen) > _MOST_SEEN:
             del self._seen[next(iter(self._seen))]
 
@@ -213,7 +263,7 @@ class Source:
     def _delete(self) -> FuzzedRequest:
         if self._random.random() < 0.04:
             return self._json("DELETE", self._kind().collection, {}, "application/json")
-        path, _ = self._known()
+        path, obj = self._known()
         options: dict[str, Any] = {}
         if self._random.random() < 0.5:
             policy = self._random.choice(("Foreground", "Background", "Orphan", "x"))
@@ -222,6 +272,12 @@ class Source:
                 "gracePeriodSeconds": self._random.choice((0, 5, -1)),
             }
             options = self._values.with_mistakes(options, 1)
+        if self._random.random() < 0.3:
+            metadata = obj["metadata"] if isinstance(obj.get("metadata"), dict) else {}
+            names = [name for name in ("uid", "resourceVersion") if self._random.random() < 0.5]
+            options["preconditions"] = self._values.with_mistakes(
+                {name: metadata.get(name, "x") for name in names}, 1
+            )
         return self._json("DELETE", path, options)
 
     def _read(self) -> FuzzedRequest:
@@ -240,6 +296,49 @@ class Source:
         body = self._values.with_mistakes(obj)
         content_type = MERGE_PATCH if method == "PATCH" else "application/json"
         return self._json(method, path, body, content_type)
+
+    def _page(self) -> FuzzedRequest:
+        path = self._kind().everywhere
+        query = [("limit", self._random.choice(("1", "2", "5")))]
+        if self._random.random() < 0.5:
+            query.append(("continue", self._random.choice(self._tokens)))
+        elif self._random.random() < 0.3:
+            match = self._random.choice(("Exact", "NotOlderThan"))
+            version = str(self._random.randrange(1000, 3000))
+            query += [("resourceVersion", version), ("resourceVersionMatch", match)]
+        query += self._query(self._random.choice((0, 0, 1)))
+        return FuzzedRequest("GET", self._target(path, query), self._accept(), b"")
+
+    # -- what needs several fields to fit
+
+    def _feature(self) -> FuzzedRequest:
+        [make] = self._random.choices(list(FEATURES), list(FEATURES.values()))
+        method, path, body = make(self._random)
+        name = body.get("metadata", {}).get("name", "a")
+        if self._random.random() < 0.3:
+            body = self._values.with_mistakes(body, 2)
+        if method == "PATCH":
+            content_type = self._random.choice((MERGE_PATCH, MERGE_PATCH, STRATEGIC_PATCH))
+            if self._random.random() < 0.3:
+                content_type, path = APPLY_PATCH, f"{path}?fieldManager=f&force=true"
+            return self._json(method, path, body, content_type)
+        if method == "POST" and self._random.random() < 0.2:
+            return self._json("PATCH", f"{path}/{quote(name)}", body, MERGE_PATCH)
+        return self._json(method, path, body)
+
+    def _review(self) -> FuzzedRequest:
+        path = self._random.choice(REVIEWS)
+        version, plural = path.removeprefix("/apis/").partition("/")[0], path.rpartition("/")[2]
+        schema: Mapping[str, Any] = next(
+            (
+                schema
+                for name, schema in self._components.items()
+                if f"{name.rpartition('.')[2]}s".lower() == plural and ".v1." in name
+            ),
+            {},
+        )
+        kind = schema.get("x-kubernetes-group-version-kind", [{"kind": "x"}])[0]["kind"]
+        return self._json("POST", path, self._values.object_of(f"{version}/v1", kind, schema))
 
     # -- other forms of bodies
 
@@ -373,4 +472,6 @@ class Source:
     def _accept(self) -> tuple[tuple[str, str], ...]:
         if self._random.random() < 0.85:
             return ()
+        if self._random.random() < 0.1:
+            return (("Accept-Encoding", "gzip"),)
         return (("Accept", self._random.choice(ACCEPTS)),)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -16,12 +18,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.apiserver.fuzz.source import Kind
 from tests.apiserver.fuzzing import REAL_SERVER_ERRORS, FuzzedRequest, Wire
 from tests.apiserver.http_api import Api
 
 _REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
 """Groups whose objects are not stored."""
+
+_EXPECTED_LINES = re.compile("its failure policy is to ignore that$")
+"""What a server logs because of what clients do."""
+
+_WITH_USERS = ["--authorization-mode", "RBAC", "--service-accounts"]
 
 _LINE_LIMIT = 64 * 1024
 """Characters of the server's log that a failure shows."""
@@ -38,8 +47,13 @@ class Failure(Exception):
 class Target:
     """A running server."""
 
-    def __init__(self, options: list[str], patience: float, port: int = 0) -> None:
-        command = [sys.executable, "-m", "clientgo", "apiserver", "--insecure-loopback"]
+    def __init__(
+        self, options: list[str], patience: float, port: int = 0, *, has_users: bool = False
+    ) -> None:
+        """With ``has_users`` roles decide what clients may do; the fuzzer's is an administrator."""
+        self.has_users = has_users
+        command = [sys.executable, "-m", "clientgo", "apiserver"]
+        command += _WITH_USERS if has_users else ["--insecure-loopback"]
         with tempfile.NamedTemporaryFile("w") as log:
             self._log = open(log.name)  # noqa: SIM115 - closed in kill
             self._process = subprocess.Popen(
@@ -54,10 +68,17 @@ class Target:
             raise Failure(f"the server does not start: {self._new_log()}")
         self.url = found[1]
         self.port = int(self.url.rpartition(":")[2])
-        self.api = Api(self.url)
+        kubeconfig = re.search(r"--kubeconfig (\S+)", self._process.stdout.readline())
+        assert kubeconfig is not None
+        self._credentials = _credentials(kubeconfig[1]) if has_users else (None, None)
+        self.api = Api(self.url, *self._credentials)
         self._patience = patience
-        self._wire = Wire(self.url, patience)
+        self._wire = self.connect(patience)
         self.longest_wait = 0.0
+
+    def connect(self, patience: float) -> Wire:
+        """Return another client."""
+        return Wire(self.url, patience, *self._credentials)
 
     # -- requests
 
@@ -101,23 +122,19 @@ class Target:
             raise Failure(f"the connection was closed without an answer: {error}") from error
 
     def _check_answer(self, request: FuzzedRequest, status: int, body: bytes) -> Any:
-        answer: Any = None
         try:
             answer = json.loads(body)
         except ValueError:
-            text = " ".join(body.decode("utf-8", "replace").split())  # YAML folds long lines
-            if status >= 500 and text and status != 503 and not REAL_SERVER_ERRORS.search(text):
+            answer = _read_yaml(body) if status >= 500 else None
+            if status >= 500 and body and status != 503 and not isinstance(answer, dict):
                 raise Failure(f"{status} without a Status: {body[:300]!r}") from None
-            return None
         if status >= 500 and isinstance(answer, dict):
             message = str(answer.get("message"))
             if status != 501 and not REAL_SERVER_ERRORS.search(message):
                 raise Failure(f"{status}: {message}")
         if status >= 400 and isinstance(answer, dict) and answer.get("code", status) != status:
             raise Failure(f"{status} with the Status {answer}")
-        if status < 300 and request.method in ("POST", "PUT", "PATCH"):
-            return answer if isinstance(answer, dict) else None
-        return None
+        return answer if status < 300 and isinstance(answer, dict) else None
 
     # -- checks
 
@@ -139,7 +156,10 @@ class Target:
         return self._process.poll() is None
 
     def _check_log(self) -> None:
-        if text := self._new_log():
+        text = "\n".join(
+            line for line in self._new_log().splitlines() if not _EXPECTED_LINES.search(line)
+        )
+        if text:
             last = text.strip().splitlines()[-1]
             places = re.findall(r'File ".*?(clientgo/\S+)", line (\d+)', text)
             raise Failure(f"the server logs:\n{text}", f"{last[:80]} {places[-1:]}")
@@ -167,25 +187,36 @@ class Target:
         for path in sorted(self.api.get("/openapi/v3")["paths"]):
             if path not in ("api/v1",) and not re.fullmatch(r"apis/[^/]+/[^/]+", path):
                 continue
+            document = self.api.get(f"/openapi/v3/{path}")
+            components |= document["components"]["schemas"]
             group = path.removeprefix("apis/").removeprefix("api/").rpartition("/")[0]
             if group in _REVIEWS:
                 continue
-            document = self.api.get(f"/openapi/v3/{path}")
-            components |= document["components"]["schemas"]
             found += _kinds_of(path, self.api.get(f"/{path}"), document)
         return found, components
 
     def state(self, kinds: list[Kind]) -> dict[str, Any]:
         """Every object by its path."""
-        objects = {}
-        for kind in kinds:
-            answer = self.api.call("GET", kind.collection)
-            if answer.status != 200:
-                raise Failure(f"{kind.collection} is listed with {answer.status}: {answer.body}")
-            for item in answer.body["items"]:
-                obj = {"apiVersion": kind.api_version, "kind": kind.kind, **item}
-                objects[f"{kind.collection}/{item['metadata']['name']}"] = obj
-        return objects
+        return {
+            kind.path_of(item): {
+                "apiVersion": kind.api_version,
+                "kind": kind.kind,
+                **item,
+            }
+            for kind in kinds
+            for item in self.list_of(kind)["items"]
+        }
+
+    def list_of(self, kind: Kind) -> Any:
+        """Return the list of a kind in all namespaces.
+
+        Raises:
+            Failure: it is not answered.
+        """
+        answer = self.api.call("GET", kind.everywhere)
+        if answer.status != 200:
+            raise Failure(f"{kind.everywhere} is listed with {answer.status}: {answer.body}")
+        return answer.body
 
     def check_consistency(self, kinds: list[Kind]) -> int:
         """Check that a list and a get show the same; return the number of objects.
@@ -235,6 +266,20 @@ class Target:
         self._log.close()
 
 
+def _read_yaml(body: bytes) -> Any:
+    try:
+        return yaml.safe_load(body)
+    except (yaml.YAMLError, UnicodeError):
+        return None
+
+
+def _credentials(kubeconfig: str) -> tuple[ssl.SSLContext, str]:
+    config = yaml.safe_load(Path(kubeconfig).read_text())
+    authority = config["clusters"][0]["cluster"]["certificate-authority-data"]
+    context = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+    return context, config["users"][0]["user"]["token"]
+
+
 def _kinds_of(path: str, resources: Any, document: Any) -> Iterator[Kind]:
     api_version = path.removeprefix("apis/").removeprefix("api/")
     group, _, version = api_version.rpartition("/")
@@ -243,13 +288,17 @@ def _kinds_of(path: str, resources: Any, document: Any) -> Iterator[Kind]:
         for schema in document["components"]["schemas"].values()
         for entry in schema.get("x-kubernetes-group-version-kind", ())
     }
+    names = [resource["name"] for resource in resources["resources"]]
     for resource in resources["resources"]:
         name = resource["name"]
         if "/" in name or not {"create", "get", "list"} <= set(resource["verbs"]):
             continue
         base = f"/{path}/namespaces/default" if resource["namespaced"] else f"/{path}"
         schema = schemas.get((group, version, resource["kind"]), {})
-        yield Kind(f"{base}/{name}", api_version, resource["kind"], schema)
+        subresources = [
+            other.removeprefix(f"{name}/") for other in names if other.startswith(f"{name}/")
+        ]
+        yield Kind(f"{base}/{name}", api_version, resource["kind"], schema, frozenset(subresources))
 
 
 @contextmanager
@@ -259,7 +308,7 @@ def watched(target: Target, patience: float) -> Iterator[list[float]]:
     over = threading.Event()
 
     def ask() -> None:
-        wire = Wire(target.url, patience)
+        wire = target.connect(patience)
         while not over.wait(0.2):
             begun = time.monotonic()
             try:
