@@ -1,7 +1,9 @@
 """The sample controller beside bare threads that send the same requests.
 
 The API server is the embedded one, in a process of its own. For each Foo the controller creates a
-Deployment and an event and writes the Foo's status; the threads send these three requests.
+Deployment and an event, and counts the event up when the Deployment comes back from the server; the
+threads send these three requests. Both sides end when an informer in this process has seen an event
+of each Foo.
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from benchmarks.grid import Figure, Grid
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Event, Namespace, ObjectReference
 from clientgo.client import Client
-from clientgo.meta import ObjectMeta, deep_copy
+from clientgo.informers import SharedInformerFactory
+from clientgo.meta import ObjectMeta
 from clientgo.rest import load_config
-from clientgo.testing.observer import Observer
 from sample_controller.__main__ import run
 from sample_controller.controller import new_deployment
 from sample_controller.demo import install_crd
@@ -89,7 +91,7 @@ def _foos(client: Client, namespace: str, count: int) -> list[Foo]:
 
 def _bare(kubeconfig: str, namespace: str, count: int) -> float:
     """Send the three requests of each Foo from threads; return the seconds."""
-    with Client(load_config(kubeconfig)) as client:
+    with Client(load_config(kubeconfig)) as client, _events(client, namespace, count) as all_seen:
         foos = _foos(client, namespace, count)
         parts = [foos[number::WORKERS] for number in range(WORKERS)]
         threads = [threading.Thread(target=_send, args=(client, part)) for part in parts]
@@ -98,6 +100,7 @@ def _bare(kubeconfig: str, namespace: str, count: int) -> float:
             thread.start()
         for thread in threads:
             thread.join()
+        _wait(all_seen)
         return time.perf_counter() - started
 
 
@@ -105,10 +108,8 @@ def _send(client: Client, foos: list[Foo]) -> None:
     for foo in foos:
         namespace = foo.metadata.namespace
         client.resource(Deployment).namespace(namespace).create(new_deployment(foo))
-        changed = deep_copy(foo)
-        changed.status.available_replicas = 0
-        client.resource(Foo).namespace(namespace).update_status(changed)
-        client.resource(Event).namespace(namespace).create(
+        events = client.resource(Event).namespace(namespace)
+        created = events.create(
             Event(
                 metadata=ObjectMeta(name=f"{foo.metadata.name}.1", namespace=namespace),
                 involved_object=ObjectReference(
@@ -117,25 +118,48 @@ def _send(client: Client, foos: list[Foo]) -> None:
                 reason="Synced",
                 message="Foo synced successfully",
                 type="Normal",
+                count=1,
             )
         )
+        events.patch(created.metadata.name, {"count": 2})
 
 
 def _controller(kubeconfig: str, namespace: str, count: int) -> float:
     """Run the sample controller until each Foo has its event; return the seconds."""
     stop = threading.Event()
-    with Client(load_config(kubeconfig)) as client:
+    with Client(load_config(kubeconfig)) as client, _events(client, namespace, count) as all_seen:
         _foos(client, namespace, count)
-        with Observer(client, Event) as observer:
-            events = observer.lister(Event).namespace(namespace)
-            options = Options(namespace=namespace, workers=WORKERS)
-            runner = threading.Thread(target=run, args=(client, options, stop))
-            started = time.perf_counter()
-            runner.start()
-            try:
-                if not observer.wait_until(lambda: len(events.list()) >= count, TIMEOUT):
-                    raise RuntimeError(f"{len(events.list())} of {count} Foos after {TIMEOUT} s")
-                return time.perf_counter() - started
-            finally:
-                stop.set()
-                runner.join()
+        options = Options(namespace=namespace, workers=WORKERS)
+        runner = threading.Thread(target=run, args=(client, options, stop))
+        started = time.perf_counter()
+        runner.start()
+        try:
+            _wait(all_seen)
+            return time.perf_counter() - started
+        finally:
+            stop.set()
+            runner.join()
+
+
+@contextmanager
+def _events(client: Client, namespace: str, count: int) -> Iterator[threading.Event]:
+    """Watch events; what is yielded is set when there are so many in the namespace."""
+    all_seen, left = threading.Event(), count
+
+    def see(event: Event) -> None:
+        nonlocal left
+        left -= event.metadata.namespace == namespace
+        if not left:
+            all_seen.set()
+
+    with SharedInformerFactory(client) as factory:
+        factory.informer_for(Event).add_event_handler(on_add=see)
+        stop = threading.Event()
+        factory.start(stop)
+        factory.wait_for_cache_sync(stop)
+        yield all_seen
+
+
+def _wait(all_seen: threading.Event) -> None:
+    if not all_seen.wait(TIMEOUT):
+        raise RuntimeError(f"there are Foos without an event after {TIMEOUT} s")
