@@ -15,6 +15,9 @@ KUBERNETES_oldest := kubernetes==31.0.0
 KUBERNETES_newest := kubernetes<38
 MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e
 
+BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
+  --page docs/reference/benchmarks.md
+
 .DEFAULT_GOAL := help
 .PHONY: help install run study test test-matrix lint format tables docs docs-serve bench bench-full bench-parts field-peers clean
 
@@ -73,8 +76,9 @@ docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, and fol
 bench: $(STAMP) ## measure the grid beside its peers in under 3 minutes (LAYERS=queue: a part)
 	$(BIN)/python -m benchmarks $(LAYERS)
 
-bench-full: $(STAMP) ## measure the whole grid in under 20 minutes, write the result and the plots
-	$(BIN)/python -m benchmarks --scale full --out benchmarks/results/full.json --plots docs/assets/benchmarks $(LAYERS)
+# A part of the layers is printed only: the result, the plots and the page are of all of them.
+bench-full: $(STAMP) ## measure the whole grid in under 20 minutes, write result, plots and page
+	$(BIN)/python -m benchmarks --scale full $(or $(LAYERS),$(BENCH_OUT))
 
 bench-parts: $(STAMP) ## measure the API server, the operator layer and single stages
 	$(BIN)/python -m pytest benchmarks --benchmark-only --benchmark-columns=median,rounds $(PYTEST_ARGS)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import argparse
 import json
 import logging
-import shutil
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from benchmarks import (
     controller_cells,
@@ -21,6 +22,7 @@ from benchmarks import (
     queue_cells,
     store_cells,
 )
+from benchmarks import page as page_of_results
 from benchmarks.grid import RESULTS, Grid, Scale, load, slower
 from benchmarks.plots import draw
 
@@ -40,29 +42,35 @@ def main() -> int:
     parser.add_argument("--scale", type=Scale, choices=list(Scale), default=Scale.QUICK)
     parser.add_argument("--out", type=Path, help="write the result here, as JSON")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="draw plots as SVG there")
+    parser.add_argument("--page", type=Path, help="write headlines and targets into this page")
+    parser.add_argument("--read", type=Path, help="take an earlier result instead of measuring")
     options = parser.parse_args()
     if unknown := set(options.layers) - set(LAYERS):
         parser.error(f"no layer is called {', '.join(sorted(unknown))}")
-    logging.disable(logging.CRITICAL)
-    grid = Grid(options.scale)
-    for name in options.layers or LAYERS:
-        started = time.perf_counter()
-        LAYERS[name](grid)
-        print(f"-- {name}: {time.perf_counter() - started:.0f} s", flush=True)
-    if shutil.which("go") is None:
-        grid.skip("informer, watch beside client-go", "no Go toolchain is installed")
-    else:
-        grid.skip("informer, watch beside client-go", "its modules are not available offline")
-    result = grid.result()
+    result = load(options.read) if options.read else measure(options.scale, options.layers)
+    committed = RESULTS / f"{options.scale}.json"
+    before = load(committed) if committed.exists() and not options.read else None
     if options.out:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
     if options.plots:
         draw(result, options.plots)
-    committed = RESULTS / f"{options.scale}.json"
-    if committed.exists() and not (options.out and committed.samefile(options.out)):
-        print(slower(result, load(committed)))
+    if options.page:
+        page_of_results.write(options.page, page_of_results.block(result))
+    if before:
+        print(slower(result, before))
     return 0
+
+
+def measure(scale: Scale, layers: Iterable[str]) -> dict[str, Any]:
+    """Measure layers, or all; return the result."""
+    logging.disable(logging.CRITICAL)
+    grid = Grid(scale)
+    for name in layers or LAYERS:
+        started = time.perf_counter()
+        LAYERS[name](grid)
+        print(f"-- {name}: {time.perf_counter() - started:.0f} s", flush=True)
+    return grid.result()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ of each Foo.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -17,7 +18,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from benchmarks.grid import Figure, Grid
+from benchmarks.grid import Figure, Grid, Scale
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Event, Namespace, ObjectReference
 from clientgo.client import Client
@@ -35,8 +36,26 @@ TIMEOUT = 300.0
 
 
 def measure(grid: Grid) -> None:
-    """Measure the only cell of the layer."""
-    count = grid.pick(tiny=3, quick=300, full=2_000)
+    """Measure every cell of the layer."""
+    _reconciles(grid)
+    if grid.scale is Scale.FULL:
+        _syncs_in_processes(grid)
+
+
+def _syncs_in_processes(grid: Grid) -> None:
+    """Measure processes that share the objects; each sync computes for 2 ms."""
+    example = Path(__file__).parent.parent / "examples/shared_work.py"
+    for count in (1, 2):
+        command = [sys.executable, "-m", "clientgo", "apiserver", "--listen", "127.0.0.1:0"]
+        command += ["--", sys.executable, str(example), str(count), "5"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=True)
+        rate = sum(map(float, re.findall(r"(\d+) syncs a second", done.stdout)))
+        cell = ("controller", "syncs of 2 ms", 64, f"{count} processes", "ControlLoop", "syncs/s")
+        grid.add(Figure(*cell, rate, rate, rate))
+
+
+def _reconciles(grid: Grid) -> None:
+    count = grid.pick(tiny=3, quick=200, full=1_000)
     rounds = grid.pick(tiny=1, quick=3, full=5)
     seconds: dict[str, list[float]] = {"sample controller": [], "bare threads": []}
     with _server() as kubeconfig:

@@ -15,52 +15,45 @@ import msgspec
 
 from benchmarks.grid import Figure, Grid
 from benchmarks.store_cells import INDEXES
+from clientgo.api.core_v1 import Pod
 from clientgo.cache import DeltaType, Indexer, SharedIndexInformer
 from clientgo.client import Client, ResourceListWatch
 from clientgo.meta import Codec, Unstructured
 from clientgo.rest import RestConfig
 from clientgo.testing import bench
-from clientgo.testing.bench.recorded_server import event_line, foo
-from clientgo.workqueue import Queue
-
-POD = {
-    "apiVersion": "v1",
-    "kind": "Pod",
-    "metadata": {
-        "name": "web-6b474476c4-00000",
-        "namespace": "ns-1",
-        "uid": "3b7c7f5e-1111-2222-3333-444455556666",
-        "resourceVersion": "12345",
-        "creationTimestamp": "2026-01-01T00:00:00Z",
-        "labels": {"app": "web", "pod-template-hash": "6b474476c4", "tier": "front"},
-        "annotations": {"example.com/checksum": "c" * 40, "example.com/note": "y" * 30},
-        "ownerReferences": [
-            {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "u-1"}
-        ],
-        "managedFields": [
-            {"manager": "kubelet", "fieldsV1": {f"f:field-{number}": {} for number in range(100)}}
-        ],
-    },
-    "spec": {"containers": [{"name": f"c-{n}", "image": "i" * 400} for n in range(8)]},
-    "status": {"conditions": [{"type": f"T-{n}", "message": "m" * 40} for n in range(8)]},
-}
+from clientgo.testing.bench.objects import SHAPES, foo
+from clientgo.testing.bench.recorded_server import event_line
+from clientgo.workqueue import ItemExponentialFailureRateLimiter, Queue, RateLimitingQueue
 
 
 def measure(grid: Grid) -> None:
     """Measure every cell of the layer."""
+    gc.collect()
+    gc.freeze()  # the modules are no part of what is measured
+    try:
+        _measure(grid)
+    finally:
+        gc.unfreeze()
+
+
+def _measure(grid: Grid) -> None:
     count = grid.pick(tiny=20, quick=2_000, full=20_000)
-    foos = [event_line("ADDED", foo(number, number + 1)) for number in range(count)]
-    line = event_line("ADDED", POD)
-    pods = [line.replace(b"00000", b"%05d" % number) for number in range(count)]
-    for name, lines, kind in (
-        ("a Foo of 1 KB", foos, bench.Foo),
-        ("a pod of 6 KB", pods, Unstructured),
+    for name, shape, kinds in (
+        ("a Foo of 1 KB", "managed foo", {"typed": bench.Foo, "unstructured": Unstructured}),
+        ("a pod of 6 KB", "pod", {"typed": Pod, "unstructured": Unstructured}),
     ):
-        kept = heap(partial(cached, lines, kind))
-        plain = heap(lambda raw=lines: list(map(msgspec.json.decode, raw)))
-        _bytes(grid, f"heap for {name}", count, kept / count, {"dicts": plain / kept})
+        make = SHAPES[shape].make
+        lines = [event_line("ADDED", make(number, number + 1)) for number in range(count)]
+        plain = heap(partial(_dicts, lines))
+        for form, kind in kinds.items():
+            kept = heap(partial(cached, lines, kind))
+            ratios = {"dicts": plain / kept}
+            _bytes(grid, f"heap for {name}, {form}", count, kept / count, ratios)
     keys = bench.keys(grid.pick(tiny=20, quick=100_000, full=1_000_000))
     _bytes(grid, "heap for a queued key", len(keys), heap(lambda: _queued(keys)) / len(keys))
+    keys = bench.keys(grid.pick(tiny=20, quick=10_000, full=100_000))
+    left = heap(lambda: _failed(keys)) / len(keys)
+    _bytes(grid, "heap that is left by a key that failed three times", len(keys), left)
     _informers(grid)
     _pauses(grid)
 
@@ -76,10 +69,32 @@ def cached(lines: list[bytes], kind: Any) -> Indexer[Any]:
     return store
 
 
+def _dicts(lines: list[bytes]) -> list[Any]:
+    return list(map(msgspec.json.decode, lines))
+
+
 def _queued(keys: list[str]) -> Queue[str]:
     work = Queue[str]()
     for key in keys:
         work.add(key)
+    return work
+
+
+def _failed(keys: list[str]) -> RateLimitingQueue[str]:
+    """Let each key fail three times, and succeed."""
+    limiter = ItemExponentialFailureRateLimiter[str](0.0001, 0.001)
+    work = RateLimitingQueue[str](limiter)
+    for key in keys:
+        work.add(key)
+    for _ in range(3 * len(keys)):
+        key, _ended = work.get()
+        work.add_rate_limited(key)
+        work.done(key)
+    for _ in range(len(keys)):
+        key, _ended = work.get()
+        work.forget(key)
+        work.done(key)
+    work.shut_down()
     return work
 
 
@@ -142,13 +157,15 @@ def _informers(grid: Grid) -> None:
         tracemalloc.start()
         for _ in range(11):
             with _synced(f"{url}/full", 1):
-                pass
+                kept, peak = tracemalloc.get_traced_memory()
             gc.collect()
             sizes.append(tracemalloc.get_traced_memory()[0])
         tracemalloc.stop()
-        _bytes(
-            grid, "heap that is left by each of 10 relists", objects, (sizes[-1] - sizes[0]) / 10
-        )
+        left = (sizes[-1] - sizes[0]) / 10
+        _bytes(grid, "heap that is left by each of 10 relists", objects, left)
+        cell = ("memory", "peak of a first list, of what is kept", objects, "", "clientgo", "times")
+        ratio = peak / kept
+        grid.add(Figure(*cell, ratio, ratio, ratio, smaller_is_better=True))
 
 
 def _pauses(grid: Grid) -> None:

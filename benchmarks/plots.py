@@ -1,63 +1,225 @@
-"""Bar charts as SVG, drawn from a result: one bar for each implementation, one chart for a cell."""
+"""Charts as SVG, drawn from a result: bars for one cell, lines for a cell over sizes or workers.
+
+The colours follow the reader's, light or dark; on the documentation's pages they follow the theme.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from benchmarks.grid import Figure, number
+from benchmarks.grid import Figure
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Which figures a chart shows. ``over`` names what the x axis of lines is."""
+
+    title: str
+    layer: str
+    operation: str
+    workers: str = ""
+    over: str = ""
+
 
 CHARTS = {
-    "queue-one-thread": ("queue", "add, get, done", ""),
-    "queue-workers": ("queue", "threads", "1 producers, 4 workers"),
-    "informer-watch": ("informer", "watch, Foos of 1 KB", ""),
-    "informer-peers": ("informer", "watch in a process of its own", ""),
-    "controller": ("controller", "reconciles", "4 workers"),
+    "queue-one-thread": Chart("Queue: add, get, done in one thread", "queue", "add, get, done"),
+    "queue-workers": Chart("Queue: one producer", "queue", "threads", "1 producers", "workers"),
+    "store-size": Chart("Store: objects added", "store", "add", over="objects"),
+    "informer-foos": Chart("Watch of Foos, 1 KB", "informer", "watch, Foos of 1 KB"),
+    "informer-pods": Chart("Watch of pods, 6 KB", "informer", "watch, pods of 6 KB"),
+    "informer-list": Chart(
+        "First list in pages, Foos of 1 KB", "informer", "first list in pages, Foos of 1 KB"
+    ),
+    "informer-peers": Chart(
+        "Watch, each client in a process of its own", "informer", "watch in a process of its own"
+    ),
+    "informer-memory": Chart(
+        "Most memory of these processes", "informer", "memory of this process"
+    ),
+    "controller": Chart("Sample controller", "controller", "reconciles", "4 workers"),
 }
-"""Layer, operation and workers of each chart; the largest size is drawn."""
 
-_LINE, _LEFT, _WIDTH, _BAR = 26, 220, 720, 380
+_STYLE = """<style>
+.chart { --ink: #1f2933; --soft: #52606d; --line: #cbd2d9; --ours: #3949ab; --peer: #9aa5b1; \
+--c0: #3949ab; --c1: #b45309; --c2: #0f766e; --c3: #be185d; --c4: #52606d; \
+font-family: system-ui, sans-serif; font-size: 13px; }
+@media (prefers-color-scheme: dark) { .chart { --ink: #e4e7eb; --soft: #a9b6c6; --line: #3e4c59; \
+--ours: #9fa8ff; --peer: #7b8794; --c0: #9fa8ff; --c1: #fbbf24; --c2: #5eead4; --c3: #f9a8d4; \
+--c4: #a9b6c6; } }
+.chart text { fill: var(--ink); }
+.chart .soft { fill: var(--soft); font-size: 12px; }
+.chart .title { font-size: 15px; font-weight: 600; }
+.chart .grid { stroke: var(--line); stroke-width: 1; }
+.chart .ours { fill: var(--ours); }
+.chart .peer { fill: var(--peer); }
+.chart .range { stroke: var(--ink); stroke-width: 1.5; }
+.chart .line { fill: none; stroke-width: 2.2; }
+</style>"""
+
+_WIDTH, _BAR, _TOP, _LETTER = 720, 26, 34, 7.2
 
 
 def draw(result: Mapping[str, Any], directory: Path) -> None:
     """Write a file for each chart whose figures are there."""
     directory.mkdir(parents=True, exist_ok=True)
     figures = [Figure(**each) for each in result["figures"]]
-    for name, (layer, operation, workers) in CHARTS.items():
-        cell = [
+    for name, wanted in CHARTS.items():
+        found = [
             each
             for each in figures
-            if (each.layer, each.operation) == (layer, operation)
-            and each.workers == workers
-            and not each.smaller_is_better
+            if (each.layer, each.operation) == (wanted.layer, wanted.operation)
+            and each.workers.startswith(wanted.workers)
         ]
-        largest = max((each.size for each in cell), default=0)
-        bars = [each for each in cell if each.size == largest]
-        if bars:
-            title = ", ".join(filter(None, (layer, operation, f"{largest:,}", workers)))
-            (directory / f"{name}.svg").write_text(chart(title, bars), encoding="utf-8")
+        if found:
+            text = lines(wanted, found) if wanted.over else bars(wanted, found)
+            (directory / f"{name}.svg").write_text(text, encoding="utf-8")
 
 
-def chart(title: str, bars: Sequence[Figure]) -> str:
-    """Return a bar chart of the medians."""
-    top = max(each.value for each in bars)
-    height = _LINE * (len(bars) + 2)
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
-        'font-family="sans-serif" font-size="13">',
-        f'<rect width="{_WIDTH}" height="{height}" fill="white"/>',
-        f'<text x="8" y="18" font-weight="bold">{escape(title)}, {escape(bars[0].unit)}</text>',
-    ]
-    for line, each in enumerate(bars, start=1):
-        y = line * _LINE + 6
-        width = _BAR * each.value / top
-        colour = "#326ce5" if each.ratios else "#9aa5b1"
+def bars(wanted: Chart, figures: Sequence[Figure]) -> str:
+    """Return a bar for each implementation, its range as a line; of the largest size."""
+    largest = max(each.size for each in figures)
+    figures = [each for each in figures if each.size == largest]
+    left = 16 + _LETTER * max(len(each.implementation) for each in figures)
+    most = max(each.most for each in figures)
+    ticks = _ticks(most)
+    width = _WIDTH - left - 76
+
+    def x(value: float) -> float:
+        return left + width * value / max(most, ticks[-1])
+
+    bottom = _TOP + _BAR * len(figures) + 4
+    parts = []
+    for tick in ticks:
+        parts.append(_line(x(tick), _TOP, x(tick), bottom))
+        parts.append(_text(x(tick), bottom + 16, _short(tick), "soft", "middle"))
+    for place, each in enumerate(figures):
+        y = _TOP + _BAR * place + 4
+        kind = "peer" if each.is_peer else "ours"
         parts += [
-            f'<text x="{_LEFT - 8}" y="{y + 14}" text-anchor="end">'
-            f"{escape(each.implementation)}</text>",
-            f'<rect x="{_LEFT}" y="{y}" width="{width:.1f}" height="18" fill="{colour}"/>',
-            f'<text x="{_LEFT + width + 6:.1f}" y="{y + 14}">{number(each.value)}</text>',
+            _text(left - 8, y + 13, each.implementation, anchor="end"),
+            f'<rect class="{kind}" x="{left:.0f}" y="{y}" width="{x(each.value) - left:.1f}" '
+            'height="18" rx="2"/>',
+            _line(x(each.least), y + 9, x(each.most), y + 9, "range"),
+            _text(x(max(each.value, each.most)) + 6, y + 13, _short(each.value)),
         ]
-    return "\n".join([*parts, "</svg>", ""])
+    unit = f"{figures[0].unit}; median, and from the least to the most of the rounds"
+    parts.append(_text(left, bottom + 34, unit, "soft"))
+    return _svg(_titled(wanted.title, largest), bottom + 44, parts)
+
+
+def lines(wanted: Chart, figures: Sequence[Figure]) -> str:
+    """Return a line for each implementation, over sizes or workers; both axes logarithmic."""
+    place: Callable[[Figure], int] = _size if wanted.over == "objects" else _workers
+    known: dict[str, list[tuple[int, float]]] = {}
+    for each in figures:
+        known.setdefault(each.implementation, []).append((place(each), each.value))
+    at = sorted({each for points in known.values() for each, _ in points})
+    values = [value for points in known.values() for _, value in points]
+    low, high = 10 ** math.floor(math.log10(min(values))), max(values) * 1.1
+    left, right = 60, _WIDTH - 24 - _LETTER * max(map(len, known))
+    top, bottom = _TOP + 4, _TOP + 260
+
+    def x(value: int) -> float:
+        span = math.log(at[-1] / at[0]) or 1.0
+        return left + 12 + (right - left - 24) * math.log(value / at[0]) / span
+
+    def y(value: float) -> float:
+        return bottom - (bottom - top) * math.log(value / low) / math.log(high / low)
+
+    parts = []
+    for tick in _decades(low, high):
+        parts += [_line(left, y(tick), right, y(tick))]
+        parts += [_text(left - 6, y(tick) + 4, _short(tick), "soft", "end")]
+    parts += [_text(x(tick), bottom + 18, _short(tick), "soft", "middle") for tick in at]
+    middle = (left + right) / 2
+    parts.append(_text(middle, bottom + 36, f"{wanted.over}, logarithmic", "soft", "middle"))
+    parts.append(_text(left, top - 6, f"{figures[0].unit}, logarithmic", "soft"))
+    ends: list[float] = []
+    for number, (name, points) in enumerate(
+        sorted(known.items(), key=lambda each: -each[1][-1][1])
+    ):
+        colour = f"var(--c{number % 5})"
+        path = " ".join(f"{x(each):.1f},{y(value):.1f}" for each, value in sorted(points))
+        parts.append(f'<polyline class="line" style="stroke: {colour}" points="{path}"/>')
+        for one, value in points:
+            dot = f'cx="{x(one):.1f}" cy="{y(value):.1f}" r="3.5" style="fill: {colour}"'
+            parts.append(f"<circle {dot}/>")
+        # The names stand below each other where the lines end close together.
+        end = max(y(max(points)[1]) + 4, *(each + 16 for each in ends[-1:]), 0)
+        ends.append(end)
+        parts.append(_text(right + 8, end, name, style=f"fill: {colour}"))
+    title = _titled(wanted.title, 0 if wanted.over == "objects" else figures[0].size)
+    return _svg(title, bottom + 48, parts, lower=26)
+
+
+def _size(figure: Figure) -> int:
+    return figure.size
+
+
+def _workers(figure: Figure) -> int:
+    return int(re.findall(r"\d+", figure.workers)[-1])
+
+
+def _titled(title: str, size: int) -> str:
+    return f"{title}, {size:,} of them" if size else title
+
+
+def _ticks(most: float) -> list[float]:
+    """Return four to six round numbers from 0 up to about the most."""
+    step = 10 ** math.floor(math.log10(most / 2 or 1))
+    step *= next(factor for factor in (0.5, 1, 2, 5, 10) if most / (step * factor) <= 6)
+    return [step * number for number in range(int(most / step) + 1)]
+
+
+def _decades(low: float, high: float) -> Iterator[float]:
+    while low <= high:
+        yield from (low * factor for factor in (1, 2, 5) if low * factor <= high)
+        low *= 10
+
+
+def _short(value: float) -> str:
+    """Return a number as axes have it: 250, 40 k, 1.2 M."""
+    for size, letter in ((1e6, " M"), (1e3, " k")):
+        if value >= size:
+            return f"{value / size:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+def _line(x1: float, y1: float, x2: float, y2: float, kind: str = "grid") -> str:
+    return f'<line class="{kind}" x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+
+
+def _text(
+    x: float, y: float, text: str, kind: str = "", anchor: str = "start", style: str = ""
+) -> str:
+    extra = "".join(
+        f' {name}="{value}"' for name, value in (("class", kind), ("style", style)) if value
+    )
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"{extra}>{escape(text)}</text>'
+
+
+def _svg(title: str, height: float, parts: Sequence[str], lower: float = 0) -> str:
+    """Return the picture; ``lower`` moves everything but the title down."""
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="picture chart" '
+        f'viewBox="0 0 {_WIDTH} {height + lower:.0f}" role="img">'
+    )
+    return "\n".join(
+        [
+            head,
+            f"<title>{escape(title)}</title>",
+            _STYLE,
+            _text(8, 20, title, "title"),
+            f'<g transform="translate(0 {lower:g})">' if lower else "<g>",
+            *parts,
+            "</g>",
+            "</svg>",
+            "",
+        ]
+    )

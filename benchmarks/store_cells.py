@@ -32,7 +32,7 @@ INDEXES = {
 
 def measure(grid: Grid) -> None:
     """Measure every cell of the layer."""
-    for size in grid.pick(tiny=[50], quick=[20_000], full=[1_000, 10_000, 100_000]):
+    for size in grid.pick(tiny=[50], quick=[20_000], full=[1_000, 10_000, 100_000, 1_000_000]):
         foos = decoded(size)
         batches = [
             [(DeltaType.UPDATED, obj) for obj in foos[start : start + BATCH]]

@@ -36,10 +36,10 @@ from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Codec
 from clientgo.rest import RestConfig
 from clientgo.testing.bench import Stopwatch, read_list, read_watch
+from clientgo.testing.bench.objects import foo
 from clientgo.testing.bench.recorded_server import (
     OBJECTS,
     event_line,
-    foo,
     page_body,
     recorded_server,
 )

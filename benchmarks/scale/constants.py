@@ -24,7 +24,8 @@ from clientgo.cache.informer.notifications import Chunk, Kind
 from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Codec
 from clientgo.testing import bench
-from clientgo.testing.bench.recorded_server import event_line, foo
+from clientgo.testing.bench.objects import foo
+from clientgo.testing.bench.recorded_server import event_line
 from clientgo.workqueue import Queue
 
 SMALL, LARGE = 500, 5_500

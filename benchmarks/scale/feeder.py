@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from typing import IO
 from urllib.parse import parse_qs, urlsplit
 
-from clientgo.testing.bench.recorded_server import bookmark, chunked, event, foo, page
+from clientgo.testing.bench.objects import foo
+from clientgo.testing.bench.recorded_server import bookmark, chunked, event, page
 
 SEND = 64
 """Events in one write, where the rate does not matter."""

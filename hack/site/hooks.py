@@ -15,7 +15,7 @@ from clientgo.study.page import exported
 from clientgo.study.recording import load_recording
 from hack.site.links import DOCS, ROOT, for_the_site, linked, page_of
 
-_PICTURE = re.compile(r"<p><img [^>]*assets/([\w-]+)\.svg[^>]*></p>")
+_PICTURE = re.compile(r"<p><img [^>]*assets/([\w/-]+)\.svg[^>]*></p>")
 _LANGUAGES = {".py": "python", ".yaml": "yaml", ".toml": "toml", ".json": "json", ".sh": "sh"}
 
 

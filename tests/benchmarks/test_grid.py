@@ -10,10 +10,19 @@ from typing import Any
 
 import pytest
 
+from benchmarks import page
 from benchmarks.__main__ import LAYERS
-from benchmarks.grid import Figure, Grid, Scale, slower
+from benchmarks.grid import RESULTS, Figure, Grid, Scale, load, slower
 from benchmarks.plots import draw
 
+PAGE = Path(__file__).parents[2] / "docs/reference/benchmarks.md"
+RUN = {
+    "machine": {"processor": "a", "processors": 2, "system": "Linux", "python": "CPython 3.11"},
+    "versions": {"msgspec": "0.22"},
+    "date": "2026-01-01",
+    "load": 0.5,
+    "skipped": {"client-go": "no Go toolchain is installed"},
+}
 FIGURE = Figure("queue", "add, get, done", 20, "", "Queue", "items/s", 100.0, 90.0, 110.0)
 
 
@@ -70,3 +79,47 @@ def test_a_plot_has_a_bar_for_each_implementation(tmp_path: Path) -> None:
     root = ET.parse(tmp_path / "queue-one-thread.svg").getroot()
     names = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert {"Queue", "queue.Queue", "100", "25"} <= set(names)
+
+
+def test_a_plot_over_workers_has_a_line_for_each_implementation(tmp_path: Path) -> None:
+    threads = replace(FIGURE, operation="threads")
+    figures = [
+        replace(threads, implementation=name, workers=f"1 producers, {workers} workers")
+        for name in ("Queue", "queue.Queue")
+        for workers in (1, 4, 16)
+    ]
+
+    draw(result(*figures), tmp_path)
+
+    root = ET.parse(tmp_path / "queue-workers.svg").getroot()
+    assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 2
+
+
+def test_the_page_says_by_how_much_a_target_is_missed() -> None:
+    met = replace(FIGURE, ratios={"queue.Queue": 3.5})
+    missed = Figure(
+        "memory", "heap for a pod of 6 KB, typed", 9, "", "clientgo", "bytes", 9e3, 9e3, 9e3
+    )
+
+    text = page.block({**result(met, missed), **RUN})
+
+    assert "3.50 x | 3.00 x | met |" in text
+    assert "| 9,000 bytes (9,000 to 9,000) |  | 8,192 bytes | missed: 1.10 times as much |" in text
+    assert "- Not measured: client-go: no Go toolchain is installed." in text
+
+
+def test_the_page_shows_the_committed_result() -> None:
+    file = RESULTS / "full.json"
+    if not file.exists():
+        pytest.skip("no full result is committed")
+    assert page.written(PAGE) == page.block(load(file))
+
+
+def test_only_what_is_between_the_marks_is_replaced(tmp_path: Path) -> None:
+    file = tmp_path / "page.md"
+    file.write_text(f"before\n{page.BEGIN}\nold\n{page.END}\nafter\n")
+
+    page.write(file, "new")
+
+    assert file.read_text() == f"before\n{page.BEGIN}\n\nnew\n\n{page.END}\nafter\n"
+    assert page.written(file) == "new"

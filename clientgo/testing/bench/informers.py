@@ -11,18 +11,19 @@ import gc
 import threading
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import urllib3
 
 from clientgo.cache import SharedIndexInformer, meta_namespace_index
 from clientgo.client import Client, ResourceListWatch
-from clientgo.meta import Model, Resource, Unstructured, resource
+from clientgo.meta import Model, Resource, Unstructured, resource, resource_of
 from clientgo.rest import RestConfig
+from clientgo.testing.bench.objects import FOOS
 
-LIST = "/apis/samplecontroller.k8s.io/v1alpha1/foos"
-WATCH = f"{LIST}?watch=true&sendInitialEvents=true"
+_TO_DICTS: Final = msgspec.json.Decoder().decode
+_BOOKMARK: Final = b'{"type":"BOOKMARK"'
 
 
 class FooSpec(Model):
@@ -33,11 +34,18 @@ class FooSpec(Model):
     note: str = ""
 
 
+class FooStatus(Model):
+    """What there is."""
+
+    available_replicas: int = 0
+
+
 @resource(group="samplecontroller.k8s.io", version="v1alpha1", plural="foos")
 class Foo(Resource):
     """The kind that the recorded server has."""
 
     spec: FooSpec = FooSpec()
+    status: FooStatus = FooStatus()
 
 
 class Stopwatch:
@@ -58,6 +66,7 @@ def sync_informer(
     url: str,
     count: int,
     *,
+    kind: Any = Foo,
     typed: bool = True,
     read: Callable[[Any], object] = lambda _obj: None,
     **options: Any,
@@ -78,13 +87,10 @@ def sync_informer(
             stop.set()
 
     with Client(RestConfig(server=url)) as client:
-        kind: Any = Foo
-        objects: Any = client.resource(Foo)
-        if not typed:
-            kind, objects = Unstructured, client.resource(client_kind())
+        objects: Any = client.resource(kind if typed else resource_of(kind))
         informer: SharedIndexInformer[Any] = SharedIndexInformer(
             ResourceListWatch(objects),
-            kind,
+            kind if typed else Unstructured,
             indexers={"namespace": meta_namespace_index, "app": _by_app},
             **options,
         )
@@ -93,28 +99,28 @@ def sync_informer(
     return watch
 
 
-def client_kind() -> Any:
-    """Return the kind of the recorded server without its type."""
-    from clientgo.meta import resource_of
-
-    return resource_of(Foo)
-
-
 def _by_app(obj: Any) -> list[str]:
     return [obj.metadata.labels["app"]]
 
 
-def read_watch(url: str, count: int, decode: Callable[[bytes], Any] | None = None) -> Stopwatch:
-    """Read and decode ``count`` events in a bare loop."""
-    decode = decode or msgspec.json.Decoder().decode
+def read_watch(
+    url: str,
+    count: int,
+    *,
+    path: str = FOOS,
+    decode: Callable[[bytes], Any] = _TO_DICTS,
+) -> Stopwatch:
+    """Read and decode ``count`` events in a bare loop; ``decode`` returns a dict by default."""
     watch = Stopwatch()
     with urllib3.PoolManager() as pool:
-        answer = pool.request("GET", url + WATCH, preload_content=False)
+        target = f"{url}{path}?watch=true&sendInitialEvents=true"
+        answer = pool.request("GET", target, preload_content=False)
         rest = b""
         for chunk in answer.read_chunked():
             *lines, rest = (rest + chunk).split(b"\n")
             for line in lines:
-                if decode(line)["type"] != "BOOKMARK":
+                if not line.startswith(_BOOKMARK):
+                    decode(line)
                     count -= 1
             if count <= 0:
                 break
@@ -123,13 +129,25 @@ def read_watch(url: str, count: int, decode: Callable[[bytes], Any] | None = Non
     return watch
 
 
-def read_list(url: str) -> Stopwatch:
-    """Read and decode all pages of a list in a bare loop."""
+def read_list(
+    url: str,
+    *,
+    path: str = FOOS,
+    token_of: Callable[[bytes], str] = lambda body: _next_page(_TO_DICTS(body)),
+) -> Stopwatch:
+    """Read and decode all pages of a list in a bare loop.
+
+    ``token_of`` decodes a page, by default to dicts, and returns where the next one begins.
+    """
     token = "0"
     watch = Stopwatch()
     with urllib3.PoolManager() as pool:
         while token:
-            answer = pool.request("GET", f"{url}{LIST}?limit=500&continue={token}")
-            token = msgspec.json.decode(answer.data)["metadata"]["continue"]
+            answer = pool.request("GET", f"{url}{path}?limit=500&continue={token}")
+            token = token_of(answer.data)
         watch.stop()
     return watch
+
+
+def _next_page(page: Any) -> str:
+    return str(page["metadata"]["continue"])

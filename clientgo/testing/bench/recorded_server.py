@@ -4,68 +4,57 @@ It runs in a process of its own, so that what it does is not measured, and does 
 measured but send. An event is a line in an HTTP chunk of its own, as an API server sends it. The
 first segment of a request's path says what the server has to offer:
 
-    /live   an empty collection, in which changes happen to Foos
-    /full   Foos, in pages or as a streamed list, to which nothing happens any more
-    /brief  one Foo; every watch ends after one event, and its connection with it
-    /paced-RATE  an empty collection, in which RATE changes happen each second; the label ``sent``
-                 has the nanoseconds of the machine's monotonic clock
+    /live   an empty collection, in which changes happen to objects
+    /full   objects, in pages or as a streamed list, to which nothing happens any more
+    /brief  one object; every watch ends after one event, and its connection with it
+    /paced-RATE  an empty collection of Foos, of which RATE change each second, in a group each
+                 millisecond; the label ``sent`` has the nanoseconds of the machine's monotonic
+                 clock
+
+The objects are of one shape, :data:`~clientgo.testing.bench.objects.SHAPES`.
 
 Clients that ask which resources there are get an answer that has Foos.
 """
 
 from __future__ import annotations
 
-import itertools
+import re
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
 from clientgo.process import SupervisedThread
+from clientgo.testing.bench.objects import SHAPES, Shape
 
 OBJECTS = 10_000
 EVENTS = 20_000
 
 _HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 _END = b"0\r\n\r\n"
-_API_VERSION = "samplecontroller.k8s.io/v1alpha1"
+_GROUP = SHAPES["foo"].api_version
+_SENT, _VERSION = 9 * 10**18, 7 * 10**11
+"""Numbers of as many digits as the times and versions that replace them."""
 
 
 @contextmanager
-def recorded_server(objects: int = OBJECTS, events: int = EVENTS, note: int = 500) -> Iterator[str]:
+def recorded_server(
+    objects: int = OBJECTS, events: int = EVENTS, shape: str = "foo"
+) -> Iterator[str]:
     """Return the server's address, while the server runs in a process of its own."""
     program = f"from {__name__} import main; main()"
-    command = [sys.executable, "-c", program, str(objects), str(events), str(note)]
+    command = [sys.executable, "-c", program, str(objects), str(events), shape]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield process.stdout.readline().strip()
         finally:
             process.terminate()
-
-
-def foo(number: int, version: int, note: int = 500) -> dict[str, object]:
-    """Return a Foo of about a kilobyte; a longer note makes it larger."""
-    return {
-        "apiVersion": _API_VERSION,
-        "kind": "Foo",
-        "metadata": {
-            "name": f"foo-{number}",
-            "namespace": f"ns-{number % 10}",
-            "uid": f"3f0e0c3a-3f3e-4a7e-9a6f-{number:012d}",
-            "resourceVersion": str(version),
-            "creationTimestamp": "2026-01-01T00:00:00Z",
-            "labels": {"app": f"web-{number % 50}", "tier": "backend"},
-        },
-        "spec": {"deploymentName": f"foo-{number}", "replicas": 3, "note": "x" * note},
-        "status": {"availableReplicas": 3},
-    }
 
 
 def event_line(kind: str, obj: object) -> bytes:
@@ -79,27 +68,28 @@ def event(kind: str, obj: object) -> bytes:
     return b"%x\r\n%s\r\n" % (len(line), line)
 
 
-def bookmark() -> bytes:
+def bookmark(shape: Shape = SHAPES["foo"]) -> bytes:
     """The one that ends a streamed list."""
     header = {"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}}
-    return event("BOOKMARK", {"apiVersion": _API_VERSION, "kind": "Foo", "metadata": header})
+    obj = {"apiVersion": shape.api_version, "kind": shape.kind, "metadata": header}
+    return event("BOOKMARK", obj)
 
 
-def page_body(objs: Sequence[object], token: str = "") -> bytes:
+def page_body(objs: Sequence[object], token: str = "", shape: Shape = SHAPES["foo"]) -> bytes:
     """A list."""
     return msgspec.json.encode(
         {
-            "apiVersion": _API_VERSION,
-            "kind": "FooList",
+            "apiVersion": shape.api_version,
+            "kind": f"{shape.kind}List",
             "metadata": {"resourceVersion": "1", "continue": token},
             "items": objs,
         }
     )
 
 
-def page(objs: Sequence[object], token: str = "") -> bytes:
+def page(objs: Sequence[object], token: str = "", shape: Shape = SHAPES["foo"]) -> bytes:
     """A whole answer with a list."""
-    return _plain(page_body(objs, token))
+    return _plain(page_body(objs, token, shape))
 
 
 def chunked(*bodies: bytes) -> bytes:
@@ -110,16 +100,17 @@ def chunked(*bodies: bytes) -> bytes:
 class Recordings:
     """Every answer, rendered."""
 
-    def __init__(self, objects: int, events: int, note: int) -> None:
+    def __init__(self, objects: int, events: int, shape: Shape) -> None:
         self._objects = objects
-        self.initial = [foo(number, number + 1, note) for number in range(objects)]
+        self._shape = shape
+        self.initial = [shape.make(number, number + 1) for number in range(objects)]
         added = b"".join(event("ADDED", obj) for obj in self.initial)
         modified = b"".join(
-            event("MODIFIED", foo(number % objects, number + 1, note))
+            event("MODIFIED", shape.make(number % objects, number + 1))
             for number in range(objects, events)
         )
-        self.changes = chunked(bookmark(), added, modified)
-        self.streamed_list = chunked(added, bookmark())
+        self.changes = chunked(bookmark(shape), added, modified)
+        self.streamed_list = chunked(added, bookmark(shape))
         self.silence = chunked()
         self.pages: dict[tuple[int, int], bytes] = {}
 
@@ -131,18 +122,18 @@ class Recordings:
             ), True
         if offer == "brief":
             head = _HEAD + b"Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n"
-            return head + event("MODIFIED", foo(0, 2)) + _END, False
+            return head + event("MODIFIED", self._shape.make(0, 2)) + _END, False
         if offer == "live":
             return self.changes, True
         return self.streamed_list if "sendInitialEvents" in query else self.silence, True
 
     def _page(self, offer: str, limit: int, start: int) -> bytes:
         if offer != "full":
-            return page(self.initial[:1] if offer == "brief" else [])
+            return page(self.initial[:1] if offer == "brief" else [], shape=self._shape)
         if (start, limit) not in self.pages:
             end = start + limit if limit else self._objects
             self.pages[start, limit] = page(
-                self.initial[start:end], str(end) if end < self._objects else ""
+                self.initial[start:end], str(end) if end < self._objects else "", self._shape
             )
         return self.pages[start, limit]
 
@@ -157,22 +148,22 @@ _DISCOVERY = {
         "apiVersion": "v1",
         "groups": [
             {
-                "name": _API_VERSION.partition("/")[0],
-                "versions": [{"groupVersion": _API_VERSION, "version": "v1alpha1"}],
-                "preferredVersion": {"groupVersion": _API_VERSION, "version": "v1alpha1"},
+                "name": _GROUP.partition("/")[0],
+                "versions": [{"groupVersion": _GROUP, "version": "v1alpha1"}],
+                "preferredVersion": {"groupVersion": _GROUP, "version": "v1alpha1"},
             }
         ],
         # Aggregated discovery, which some clients take without a look at the answer's type.
         "items": [
             {
-                "metadata": {"name": _API_VERSION.partition("/")[0]},
+                "metadata": {"name": _GROUP.partition("/")[0]},
                 "versions": [{"version": "v1alpha1", "resources": [_AGGREGATED]}],
             }
         ],
     },
-    f"s/{_API_VERSION}": {
+    f"s/{_GROUP}": {
         "kind": "APIResourceList",
-        "groupVersion": _API_VERSION,
+        "groupVersion": _GROUP,
         "resources": [{**_FOOS, "verbs": ["get", "list", "watch", "create", "patch", "delete"]}],
     },
 }
@@ -193,17 +184,32 @@ def _plain(body: bytes) -> bytes:
 
 
 def _send_paced(connection: socket.socket, rate: int) -> None:
-    """Send events at a steady rate until the client goes."""
-    began = time.monotonic()
+    """Send events at a steady rate, those of a millisecond together, until the client goes."""
+    parts = [_timed_event(number) for number in range(1000)]
+    began, sent = time.monotonic(), 0
     try:
         connection.sendall(chunked(bookmark()))
-        for number in itertools.count():
-            time.sleep(max(began + number / rate - time.monotonic(), 0.0))
-            obj: Any = foo(number % 1000, number + 2)
-            obj["metadata"]["labels"]["sent"] = str(time.monotonic_ns())
-            connection.sendall(event("MODIFIED", obj))
+        while True:
+            due = max(int((time.monotonic() - began) * rate), sent + 1)
+            # In parts, so that the time in an event is that of its sending.
+            for start in range(sent, due, 200):
+                now = (b"%d" % time.monotonic_ns()).zfill(19)
+                group = []
+                for number in range(start, min(start + 200, due)):
+                    head, middle, tail = parts[number % len(parts)]
+                    group.append(b"%b%d%b%b%b" % (head, _VERSION + number, middle, now, tail))
+                connection.sendall(b"".join(group))
+            sent = due
+            time.sleep(max(began + (sent + 1) / rate - time.monotonic(), 0.001))
     except OSError:
         return
+
+
+def _timed_event(number: int) -> list[bytes]:
+    """Return an event in three parts: before the version, before the time, after it."""
+    obj = SHAPES["foo"].make(number, _VERSION)
+    obj["metadata"]["labels"]["sent"] = str(_SENT)
+    return re.split(b"%d|%d" % (_VERSION, _SENT), event("MODIFIED", obj))
 
 
 def _serve(connection: socket.socket, recordings: Recordings) -> None:
@@ -231,8 +237,8 @@ def _serve(connection: socket.socket, recordings: Recordings) -> None:
 
 
 def main() -> None:
-    """Serve until the process is ended; the arguments are objects, events and length of a note."""
-    recordings = Recordings(*map(int, sys.argv[1:4]))
+    """Serve until the process is ended; the arguments are objects, events and their shape."""
+    recordings = Recordings(int(sys.argv[1]), int(sys.argv[2]), SHAPES[sys.argv[3]])
     listener = socket.create_server(("127.0.0.1", 0), backlog=128)
     print(f"http://127.0.0.1:{listener.getsockname()[1]}", flush=True)
     while True:

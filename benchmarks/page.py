@@ -1,0 +1,210 @@
+"""What the documentation's page says of a result: headlines, targets, plots, machine.
+
+Every figure of that part of the page comes from the result. Rows whose figures are not in it are
+left out, so that a result of some layers can be shown too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.grid import Figure, number
+from benchmarks.plots import CHARTS
+
+BEGIN, END = "<!-- measured: make bench-full -->", "<!-- end of measured -->"
+PLOTS = "../assets/benchmarks"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A figure that the page shows: a ratio to a peer, or the value itself."""
+
+    text: str
+    layer: str
+    operation: str
+    implementation: str
+    peer: str = ""
+    target: float = 0.0
+    workers: str = ""
+    of_workers: str = ""
+    """The figure is divided by the one for so many workers."""
+
+
+def _watches(kind: str) -> Iterator[Row]:
+    for form, loop in (("typed", "Structs"), ("unstructured", "dicts")):
+        for what, target in (("header", 1.3), ("spec read", 0.9), ("all read", 0.0)):
+            yield Row(
+                f"watch, {kind}, {form}, {what}: bare loop to {loop}", "informer",
+                f"watch, {kind}", f"informer, {form}, {what}", f"bare loop to {loop}",
+                target if form == "typed" else 0.0,
+            )  # fmt: skip
+
+
+def _lists(kind: str) -> Iterator[Row]:
+    for how in ("streamed", "in pages"):
+        yield Row(
+            f"first list {how}, {kind}, typed: bare loop to Structs", "informer",
+            f"first list {how}, {kind}", "informer, typed", "bare loop to Structs", 0.85,
+        )  # fmt: skip
+
+
+def _reads(kind: str) -> Iterator[Row]:
+    for form in ("typed", "unstructured"):
+        yield Row(
+            f"first read of a body, {kind}, {form}: decoding its header", "informer",
+            f"decoding, {kind}, {form}", f"first read of it, {form}, spec read",
+            f"header of an event, {form}", 1 / 1.2,
+        )  # fmt: skip
+
+
+_QUEUES = ("queue.Queue", "queue.SimpleQueue", "textbook Condition queue")
+_APART = "watch in a process of its own"
+_CLIENTS = (
+    "client-go, typed",
+    "client-go, dynamic",
+    "kubernetes",
+    "cloudcoil",
+    "lightkube",
+    "kr8s",
+)
+HEADLINES = (
+    *(
+        Row(f"watch of 1 KB Foos, headers: {each}", "informer", _APART, "clientgo", each)
+        for each in _CLIENTS
+    ),
+    *(
+        Row(f"the same, by processor time: {each}", "informer", "the same by processor time",
+            "clientgo", each)
+        for each in _CLIENTS
+    ),
+    *(
+        Row(f"most memory of that process: {each}", "informer", "memory of this process",
+            "clientgo", each)
+        for each in _CLIENTS
+    ),
+    *(
+        Row(f"queue, 1 producer and 4 workers: {each}", "queue", "threads", "Queue", each,
+            workers="1 producers, 4 workers")
+        for each in _QUEUES
+    ),
+)  # fmt: skip
+_COUNTS = ("4", "8", "16")
+TARGETS = (
+    Row("queue, one thread: `queue.Queue`", "queue", "add, get, done", "Queue", "queue.Queue", 3),
+    *(
+        Row(f"queue, 1 producer and {count} workers: `{peer}`", "queue", "threads", "Queue", peer,
+            target, f"1 producers, {count} workers")
+        for count in _COUNTS
+        for peer, target in (("queue.Queue", 3), ("queue.SimpleQueue", 0.1))
+    ),
+    Row("queue, 16 workers: 1 worker", "queue", "threads", "Queue", "", 0.5,
+        "1 producers, 16 workers", "1 producers, 1 workers"),
+    *_watches("Foos of 1 KB"),
+    *_watches("pods of 6 KB"),
+    *_lists("Foos of 1 KB"),
+    *_lists("pods of 6 KB"),
+    *_reads("Foos of 1 KB"),
+    *_reads("pods of 6 KB"),
+    Row("byte to handler, p99 at 1 % load", "informer", "byte to handler, p99, 1 % load",
+        "informer"),
+    Row("byte to handler, p99 at 80 % load", "informer", "byte to handler, p99, 80 % load",
+        "informer", target=10),
+    *(
+        Row(f"heap for {what}, {form}", "memory", f"heap for {what}, {form}", "clientgo",
+            target=target)
+        for what, target in (("a Foo of 1 KB", 1.6 * 1024), ("a pod of 6 KB", 8 * 1024))
+        for form in ("typed", "unstructured")
+    ),
+    Row("highest heap of a first list, of what is kept", "memory",
+        "peak of a first list, of what is kept", "clientgo", target=1.2),
+    Row("heap for a queued key", "memory", "heap for a queued key", "clientgo"),
+    Row("heap that a key leaves that failed three times", "memory",
+        "heap that is left by a key that failed three times", "clientgo"),
+    Row("heap that a relist leaves", "memory", "heap that is left by each of 10 relists",
+        "clientgo"),
+    Row("full garbage collection with 100,000 cached objects", "memory",
+        "full garbage collection with the objects cached", "clientgo", target=20),
+    Row("sample controller: bare threads with the same requests", "controller", "reconciles",
+        "sample controller", "bare threads", 0.8, "4 workers"),
+    Row("syncs that compute for 2 ms, two processes: one", "controller", "syncs of 2 ms",
+        "ControlLoop", "", 1.8, "2 processes", "1 processes"),
+)  # fmt: skip
+
+
+def block(result: Mapping[str, Any]) -> str:
+    """Return what stands between the marks of the page."""
+    figures = [Figure(**each) for each in result["figures"]]
+    machine, versions = result["machine"], result["versions"]
+    packages = ", ".join(f"{name} {version}" for name, version in versions.items())
+    parts = [
+        f"{machine['processor']}, {machine['processors']} processors, {machine['system']}, "
+        f"{machine['python']}; {packages}. Commit {result['commit']}, {result['date']}, load "
+        f"{result['load']} at the end.",
+        "| ours, beside | measured | of the peer's |",
+        *_table(figures, HEADLINES),
+        "## Targets",
+        "| | measured | ratio | target | |",
+        *_table(figures, TARGETS, with_target=True),
+        *(f"- Not measured: {what}: {why}." for what, why in result["skipped"].items()),
+        *(f"![{chart.title}]({PLOTS}/{name}.svg)" for name, chart in CHARTS.items()),
+    ]
+    return "\n\n".join(parts).replace(" |\n\n|", " |\n|")
+
+
+def _table(
+    figures: Sequence[Figure], rows: Sequence[Row], *, with_target: bool = False
+) -> Iterator[str]:
+    yield "|---|---|---|" + ("---|---|" if with_target else "")
+    for row in rows:
+        if (found := _find(figures, row, row.workers)) is None:
+            continue
+        ratio = found.ratios.get(row.peer)
+        if row.of_workers and (other := _find(figures, row, row.of_workers)):
+            ratio = found.value / other.value
+        if row.peer and ratio is None:
+            continue
+        value = (
+            f"{number(found.value)} {found.unit} ({number(found.least)} to {number(found.most)})"
+        )
+        cells = [row.text, value, "" if ratio is None else f"{ratio:.2f} x"]
+        if with_target:
+            cells += _judged(row, found, ratio)
+        yield f"| {' | '.join(cells)} |"
+
+
+def _find(figures: Sequence[Figure], row: Row, workers: str) -> Figure | None:
+    """Return the figure of the largest size."""
+    cell = (row.layer, row.operation, row.implementation, workers)
+    fitting = [
+        each
+        for each in figures
+        if (each.layer, each.operation, each.implementation, each.workers) == cell
+    ]
+    return max(fitting, key=lambda each: each.size, default=None)
+
+
+def _judged(row: Row, found: Figure, ratio: float | None) -> tuple[str, str]:
+    """Return the target, and whether it is met or by how much it is missed."""
+    if not row.target:
+        return "", ""
+    if ratio is not None:
+        met, judged = ratio >= row.target, f"missed: {ratio / row.target:.2f} of it"
+        return f"{row.target:.2f} x", "met" if met else judged
+    factor = found.value / row.target
+    judged = "met" if factor <= 1 else f"missed: {factor:.2f} times as much"
+    return f"{number(row.target)} {found.unit}", judged
+
+
+def write(page: Path, text: str) -> None:
+    """Replace what is between the marks."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}", encoding="utf-8")
+
+
+def written(page: Path) -> str:
+    """Return what is between the marks."""
+    return page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0].strip()

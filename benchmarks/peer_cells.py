@@ -1,0 +1,123 @@
+"""A watch by each client in a process of its own: libraries for Python, and client-go.
+
+client-go runs where a Go toolchain is found and the program in ``benchmarks/go`` can be built.
+Without access to its modules name a directory with a Go module that has them, for example in its
+``vendor`` folder, in the variable ``CLIENT_GO``: the program is built as one of its packages.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.grid import Figure, Grid, Scale
+from benchmarks.peers import PEERS
+from clientgo.testing import bench
+
+OURS = "clientgo"
+GO = "client-go"
+GO_SOURCE = Path(__file__).parent / "go"
+TIMEOUT, BUILD_TIMEOUT = 120.0, 600.0
+
+
+class PeerError(Exception):
+    """A client that can't do what is asked here, with the reason."""
+
+
+def measure(grid: Grid) -> None:
+    """Run each client in turn, ours as one of them."""
+    count = grid.pick(tiny=20, quick=8_000, full=10_000)
+    rounds = grid.pick(tiny=1, quick=3, full=5)
+    events = 4 * count
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        bench.recorded_server(count, events, "managed foo") as url,
+    ):
+        commands = _commands(grid, Path(directory))
+        found: dict[str, list[dict[str, float]]] = {}
+        for number in range(rounds):
+            for name, command in commands.items():
+                if number and name not in found:
+                    continue
+                try:
+                    run = _run([*command, f"{url}/live", str(events)], TIMEOUT)
+                    found.setdefault(name, []).append(json.loads(run))
+                except PeerError as error:
+                    found.pop(name, None)
+                    grid.skip(f"informer, watch beside {name}", str(error))
+    _add(grid, found, events)
+
+
+def _commands(grid: Grid, directory: Path) -> dict[str, list[str]]:
+    """Return what runs each client, but for the address and the number of events."""
+    names = [OURS] if grid.scale is Scale.TINY else list(PEERS)
+    python = [sys.executable, "-m", "benchmarks.peers"]
+    commands = {name: [*python, name] for name in names}
+    if grid.scale is not Scale.TINY:
+        try:
+            program = _build(directory)
+        except PeerError as error:
+            grid.skip(f"informer, watch beside {GO}", str(error))
+        else:
+            commands[f"{GO}, typed"] = [program, "typed"]
+            commands[f"{GO}, dynamic"] = [program, "dynamic"]
+    return commands
+
+
+def _build(directory: Path) -> str:
+    """Build the program for client-go; return its path."""
+    if shutil.which("go") is None:
+        raise PeerError("no Go toolchain is installed")
+    program = str(directory / "peer")
+    if module := os.environ.get("CLIENT_GO"):
+        package = "clientgo_benchmark"
+        placed = {f"{Path(module).resolve()}/{package}/main.go": str(GO_SOURCE / "main.go")}
+        overlay = directory / "overlay.json"
+        overlay.write_text(json.dumps({"Replace": placed}), encoding="utf-8")
+        build = ["go", "build", "-C", module, "-overlay", str(overlay)]
+        _run([*build, "-o", program, f"./{package}"], BUILD_TIMEOUT)
+    else:
+        source = directory / "go"
+        shutil.copytree(GO_SOURCE, source)
+        build = ["go", "build", "-C", str(source), "-mod=mod", "-o", program, "."]
+        _run(build, BUILD_TIMEOUT)
+    return program
+
+
+def _run(command: list[str], timeout: float) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired as error:
+        raise PeerError(f"not done after {timeout:.0f} s") from error
+    if done.returncode:
+        raise PeerError((done.stderr.strip().splitlines() or ["no message"])[-1])
+    return done.stdout
+
+
+def _add(grid: Grid, found: dict[str, list[dict[str, float]]], events: int) -> None:
+    """Add the rate and the memory of each client; ours with its ratio to the others."""
+    for operation, unit, measured in (
+        ("watch in a process of its own", "events/s", "seconds"),
+        ("the same by processor time", "events/s", "cpu"),
+        ("memory of this process", "MB", "megabytes"),
+    ):
+        smaller = measured == "megabytes"
+        middles = {
+            name: statistics.median(each[measured] for each in runs) for name, runs in found.items()
+        }
+        for name, runs in found.items():
+            values = [each[measured] if smaller else events / each[measured] for each in runs]
+            others = middles if name == OURS else {}
+            ratios = {peer: theirs / middles[OURS] for peer, theirs in others.items()}
+            ratios.pop(OURS, None)
+            range_ = (statistics.median(values), min(values), max(values))
+            cell = ("informer", operation, events, "", name, unit)
+            grid.add(
+                Figure(*cell, *range_, ratios, smaller_is_better=smaller, is_peer=name != OURS)
+            )
