@@ -7,8 +7,8 @@ current batch is processed, which slows the watch down.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Final, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -39,15 +39,21 @@ class EmptyDeltasError(ValueError):
     """A key was asked of Deltas without a single delta."""
 
 
-class ListedChanges(Struct):
-    """A list, ready to be queued: its changes up to ``error``, and the keys of the whole list."""
+_PART: Final = 1000
+"""Objects of a list that are prepared together. What holds more of them is a dict without anything
+for the garbage collector, which otherwise stops all threads while it visits a million tuples."""
 
-    changes: list[KeyedDelta]
-    keys: set[str]
+
+class ListedChanges(Struct):
+    """A list, ready to be queued up to ``error``."""
+
     error: ChangeError | None
 
 
-class PendingChanges(Protocol):
+Listed = TypeVar("Listed", bound=ListedChanges)
+
+
+class PendingChanges(Protocol[Listed]):
     """How changes wait; :class:`DeltaFIFO` and :class:`RealFIFO` have one implementation each.
 
     Not thread-safe: all but :meth:`prepare_list` is called with the queue's lock held.
@@ -67,11 +73,14 @@ class PendingChanges(Protocol):
 
     def prepare_list(
         self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
-    ) -> ListedChanges:
+    ) -> Listed:
         """Prepare a list. Raises :class:`ChangeError` if none of it can be queued."""
 
-    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
-        """Add a list, and the deletion of everything that is not in it; return what was added."""
+    def append_list(self, listed: Listed) -> Iterable[KeyedDelta]:
+        """Add a list, and the deletion of everything that is not in it; return what was added.
+
+        The result is to be read before the pending changes change again.
+        """
 
     def append_resync(self) -> list[KeyedDelta]:
         """Add every known object once more, except those with changes pending or in flight.
@@ -127,14 +136,17 @@ class ChangePreparation:
             return prepared, error
         return prepared, None
 
-    def listed(self, kind: DeltaType, objs: Sequence[Any]) -> ListedChanges:
-        """Prepare a list as changes of one kind, up to the first failure."""
-        changes, cause = self.prepared((kind, obj) for obj in objs)
-        error = None
-        if cause is not None:
-            error = ChangeError(len(changes), objs[len(changes)], cause)
-            error.__cause__ = cause
-        return ListedChanges(changes, {key for key, _ in changes}, error)
+    def listed(self, kind: DeltaType, objs: Sequence[Any]) -> Iterator[list[KeyedDelta]]:
+        """Prepare a list as changes of one kind, part by part.
+
+        Raises :class:`ChangeError` for the first failure, after the part that ends before it.
+        """
+        for start in range(0, len(objs), _PART):
+            changes, cause = self.prepared((kind, obj) for obj in objs[start : start + _PART])
+            yield changes
+            if cause is not None:
+                failed = start + len(changes)
+                raise ChangeError(failed, objs[failed], cause) from cause
 
 
 class ChangeQueue:
@@ -142,7 +154,7 @@ class ChangeQueue:
 
     def __init__(
         self,
-        pending: PendingChanges,
+        pending: PendingChanges[Any],
         key_func: KeyFunc,
         transformer: Transformer | None,
         *,
@@ -312,9 +324,9 @@ class ChangeQueue:
                 kept.append(change)
         self._note_locked(kept)
 
-    def _note_locked(self, changes: list[KeyedDelta]) -> None:
-        if self._gate.trace is not None and changes:
-            self._gate.trace.note_all(self._gate.synced.name, appended, changes)
+    def _note_locked(self, changes: Iterable[KeyedDelta]) -> None:
+        if self._gate.trace is not None and (noted := list(changes)):
+            self._gate.trace.note_all(self._gate.synced.name, appended, noted)
 
     def _drops_locked(self, change: Change) -> bool:
         kind, obj = change

@@ -11,8 +11,9 @@ processed. A list yields ``REPLACED`` unless ``SYNC`` is asked for.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any, TypeAlias
 
 from clientgo.cache.queues.change_queue import (
     ChangePreparation,
@@ -22,7 +23,7 @@ from clientgo.cache.queues.change_queue import (
     Transformer,
 )
 from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
-from clientgo.cache.queues.queue import Delta, Deltas, QueueMetrics
+from clientgo.cache.queues.queue import ChangeError, Delta, Deltas, QueueMetrics
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
@@ -53,13 +54,23 @@ class DeltaFIFO(ChangeQueue):
         super().__init__(pending, key_func, transformer, name=name, clock=clock, metrics=metrics)
 
 
+Waiting: TypeAlias = dict[str, Delta | Deltas]
+"""Changes by key: a single one as itself, so that the garbage collector has nothing to visit."""
+
+
+class ListedByKey(ListedChanges):
+    """A list for a :class:`DeltaFIFO`."""
+
+    changes: Waiting
+
+
 class ChangesByKey:
     """The pending changes of a :class:`DeltaFIFO`."""
 
     def __init__(self, known_objects: KnownObjects | None, listed_type: DeltaType) -> None:
         self._consumer = ConsumerState(known_objects)
         self._listed_type = listed_type
-        self._items: dict[str, Deltas] = {}
+        self._items: Waiting = {}
         self._order: deque[str] = deque()
 
     def __len__(self) -> int:
@@ -72,22 +83,20 @@ class ChangesByKey:
         else:
             keys = [self._order.popleft() for _ in range(limit)]
             taken = {key: self._items.pop(key) for key in keys}
-        self._consumer.in_flight = taken
-        return list(taken.values())
+        in_flight = {key: _as_list(waiting) for key, waiting in taken.items()}
+        self._consumer.in_flight = in_flight
+        return list(in_flight.values())
 
     def processed(self) -> None:
         self._consumer.in_flight = {}
 
-    def append(self, changes: list[KeyedDelta]) -> None:
+    def append(self, changes: Iterable[KeyedDelta]) -> None:
         items, order, deleted = self._items, self._order, DeltaType.DELETED
         for key, delta in changes:
-            deltas = items.get(key)
-            if deltas is not None:
-                deltas.append(delta)
-                if delta.type is deleted:
-                    _merge_deletions(deltas)
+            if key in items:
+                _add(items, key, delta)
             elif delta.type is not deleted or self._consumer.knows(key):
-                items[key] = [delta]
+                items[key] = delta
                 order.append(key)
 
     def drops(self, kind: DeltaType, key: str) -> bool:
@@ -97,22 +106,26 @@ class ChangesByKey:
 
     def prepare_list(
         self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
-    ) -> ListedChanges:
-        return preparation.listed(self._listed_type, objs)
+    ) -> ListedByKey:
+        listed = ListedByKey(None, {})
+        try:
+            for part in preparation.listed(self._listed_type, objs):
+                for key, delta in part:
+                    _add(listed.changes, key, delta)
+        except ChangeError as error:
+            listed.error = error
+        return listed
 
-    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
-        self.append(listed.changes)
+    def append_list(self, listed: ListedByKey) -> Iterable[KeyedDelta]:
+        self.append(_one_by_one(listed.changes))
         if listed.error is not None:
-            return listed.changes
-        deletions = self._deletions(listed.keys)
+            return _one_by_one(listed.changes)
+        deletions = self._deletions(listed.changes)
         for key, deletion in deletions:
-            if key in self._items:
-                self._items[key].append(deletion)
-                _merge_deletions(self._items[key])
-            else:
-                self._items[key] = [deletion]
+            if key not in self._items:
                 self._order.append(key)
-        return listed.changes + deletions
+            _add(self._items, key, deletion)
+        return chain(_one_by_one(listed.changes), deletions)
 
     def append_resync(self) -> list[KeyedDelta]:
         objects = self._consumer.idle_objects(self._items.__contains__)
@@ -123,11 +136,11 @@ class ChangesByKey:
     def append_bookmark(self, resource_version: str) -> None:
         """Ignore it: keys leave their order, so that the store is never as of one version."""
 
-    def _deletions(self, listed: set[str]) -> list[KeyedDelta]:
+    def _deletions(self, listed: Waiting) -> list[KeyedDelta]:
         """Return deletions for what is pending or known, but not listed."""
         deletions = [
-            (key, Delta(DeltaType.DELETED, tombstone_of(key, deltas[-1])))
-            for key, deltas in self._items.items()
+            (key, Delta(DeltaType.DELETED, tombstone_of(key, _as_list(waiting)[-1])))
+            for key, waiting in self._items.items()
             if key not in listed
         ]
         deletions += [
@@ -136,6 +149,29 @@ class ChangesByKey:
             if key not in listed and key not in self._items
         ]
         return deletions
+
+
+def _add(items: Waiting, key: str, delta: Delta) -> None:
+    """Add a change after those of its key."""
+    waiting = items.get(key)
+    if waiting is None:
+        items[key] = delta
+        return
+    if type(waiting) is not list:
+        waiting = items[key] = _as_list(waiting)
+    waiting.append(delta)
+    if delta.type is DeltaType.DELETED:
+        _merge_deletions(waiting)
+
+
+def _as_list(waiting: Delta | Deltas) -> Deltas:
+    return waiting if isinstance(waiting, list) else [waiting]
+
+
+def _one_by_one(items: Waiting) -> Iterator[KeyedDelta]:
+    for key, waiting in items.items():
+        for delta in _as_list(waiting):
+            yield key, delta
 
 
 def _merge_deletions(deltas: Deltas) -> None:

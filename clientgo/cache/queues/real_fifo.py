@@ -54,12 +54,19 @@ class RealFIFO(ChangeQueue):
     ) -> None:
         if emit_bookmarks and known_objects is not None:
             raise ValueError("bookmarks need an atomic queue: leave known_objects out")
-        pending: PendingChanges
+        pending: PendingChanges[ListedInOrder]
         if known_objects is None:
             pending = AtomicChanges(emit_bookmarks=emit_bookmarks)
         else:
             pending = SingleChanges(known_objects)
         super().__init__(pending, key_func, transformer, name=name, clock=clock, metrics=metrics)
+
+
+class ListedInOrder(ListedChanges):
+    """A list for a :class:`RealFIFO`; ``keys`` are those of the whole list."""
+
+    changes: list[KeyedDelta]
+    keys: set[str]
 
 
 class _OrderedChanges:
@@ -109,11 +116,11 @@ class AtomicChanges(_OrderedChanges):
 
     def prepare_list(
         self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
-    ) -> ListedChanges:
+    ) -> ListedInOrder:
         replacement = Replacement(_transformed(preparation, objs), resource_version)
-        return ListedChanges([("", Delta(DeltaType.REPLACED_ALL, replacement))], set(), None)
+        return ListedInOrder(None, [("", Delta(DeltaType.REPLACED_ALL, replacement))], set())
 
-    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
+    def append_list(self, listed: ListedInOrder) -> list[KeyedDelta]:
         self.append(listed.changes)
         return listed.changes
 
@@ -143,12 +150,16 @@ class SingleChanges(_OrderedChanges):
 
     def prepare_list(
         self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
-    ) -> ListedChanges:
-        keys = preparation.keys_of(objs)
-        listed = preparation.listed(DeltaType.REPLACED, objs)
-        return ListedChanges(listed.changes, keys, listed.error)
+    ) -> ListedInOrder:
+        listed = ListedInOrder(None, [], preparation.keys_of(objs))
+        try:
+            for part in preparation.listed(DeltaType.REPLACED, objs):
+                listed.changes += part
+        except ChangeError as error:
+            listed.error = error
+        return listed
 
-    def append_list(self, listed: ListedChanges) -> list[KeyedDelta]:
+    def append_list(self, listed: ListedInOrder) -> list[KeyedDelta]:
         changes = self._deletions(listed.keys) + listed.changes
         self.append(changes)
         return changes

@@ -9,7 +9,6 @@ the values of one dict, which is no larger than a set and free of work for the g
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -25,15 +24,20 @@ NO_VALUES: Final = ()
 class Index:
     """The objects of a store by index value."""
 
-    __slots__ = ("_by_value", "_function", "_values", "name", "ready")
+    __slots__ = ("_by_value", "_function", "_names", "_several", "_value", "name", "ready")
 
     def __init__(self, name: str, function: IndexFunc, *, ready: bool = True) -> None:
         self.name = name
         self.ready = ready
         """True once it covers all objects in the store, so that it can be queried."""
         self._function = function
-        self._by_value: defaultdict[str, dict[str, Any]] = defaultdict(dict)
-        self._values: dict[str, IndexValues] = {}
+        self._by_value: dict[str, dict[str, Any]] = {}
+        self._names: dict[str, str] = {}
+        """The text of each value, which all objects that have it share."""
+        self._value: dict[str, str] = {}
+        """The values of objects with exactly one."""
+        self._several: dict[str, tuple[str, ...]] = {}
+        """The values of the other objects."""
 
     @property
     def function(self) -> IndexFunc:
@@ -69,13 +73,21 @@ class Index:
         self, keys: Sequence[str], objs: Sequence[Any], column: Sequence[IndexValues]
     ) -> None:
         """Store objects under their values, in order; one without values is not in the index."""
-        by_value, known = self._by_value, self._values
+        by_value, known, several = self._by_value, self._value, self._several
         for key, obj, values in zip(keys, objs, column, strict=True):
-            # Most objects have one value, and it never changes.
-            if type(values) is str and known.setdefault(key, values) == values:
-                by_value[values][key] = obj
-            else:
-                self._move(key, obj, values)
+            # Most objects have one value, and it never changes. Among many objects each lookup
+            # costs a cache miss, so an update of such an object makes only one.
+            if type(values) is str and not (several and key in several):
+                objects = by_value.get(values)
+                if objects is not None:
+                    if key in objects:
+                        objects[key] = obj
+                        continue
+                    if key not in known:
+                        objects[key] = obj
+                        known[key] = self._names[values]
+                        continue
+            self._move(key, obj, values)
 
     def objects(self, value: str) -> Mapping[str, Any]:
         """Return the objects with a value, by key."""
@@ -93,20 +105,26 @@ class Index:
         return Index(self.name, self._function, ready=self.ready)
 
     def _move(self, key: str, obj: Any, values: IndexValues) -> None:
-        by_value = self._by_value
+        by_value, names = self._by_value, self._names
         kept = _as_tuple(values)
-        for value in _as_tuple(self._values.get(key, NO_VALUES)):
+        before = self._value.get(key)
+        for value in self._several.get(key, NO_VALUES) if before is None else (before,):
             if value not in kept:
                 objects = by_value[value]
                 del objects[key]
                 if not objects:
-                    del by_value[value]
+                    del by_value[value], names[value]
         for value in kept:
-            by_value[value][key] = obj
-        if kept:
-            self._values[key] = values
+            by_value.setdefault(value, {})[key] = obj
+        shared = tuple(names.setdefault(value, value) for value in kept)
+        if len(shared) == 1:
+            self._value[key] = shared[0]
         else:
-            self._values.pop(key, None)
+            self._value.pop(key, None)
+        if len(shared) > 1:
+            self._several[key] = shared
+        else:
+            self._several.pop(key, None)
 
 
 _NO_OBJECTS: Final[Mapping[str, Any]] = {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 import pytest
@@ -17,7 +18,10 @@ from clientgo.cache import (
     newest,
     oldest,
 )
-from clientgo.cache.queues.change_queue import EmptyDeltasError
+from clientgo.cache.queues.change_queue import ChangeQueue, EmptyDeltasError
+from clientgo.cache.queues.delta_fifo import ChangesByKey
+from clientgo.cache.store.keys import meta_namespace_key
+from clientgo.clock import REAL_CLOCK
 from clientgo.meta import Unstructured
 from tests.cache.builders import foo
 from tests.cache.queue_entries import Store, drain, take, take_batch
@@ -148,6 +152,23 @@ class TestReplace:
         queue = DeltaFIFO(known_objects=Haunted())
         queue.replace([], "5")
         assert drain(queue) == [["Deleted †ns/a()"]]
+
+    def test_the_garbage_collector_has_nothing_to_look_at(self) -> None:
+        """DFI-06: a list of a million would stop all threads for a tenth of a second."""
+        pending = ChangesByKey(None, DeltaType.REPLACED)
+        queue = ChangeQueue(
+            pending, meta_namespace_key, None, name="queue", clock=REAL_CLOCK, metrics=None
+        )
+        queue.replace([foo(f"a-{number}") for number in range(3000)], "7")
+        queue.update(foo("b"))
+        assert queue.statistics().pending == 3001
+        assert not gc.is_tracked(pending._items)
+
+    def test_an_object_that_is_listed_twice_comes_twice(self) -> None:
+        """DFI-02."""
+        queue = DeltaFIFO()
+        queue.replace([foo("a", rv=1), foo("b", rv=2), foo("a", rv=3)], "7")
+        assert drain(queue) == [["Replaced a@1", "Replaced a@3"], ["Replaced b@2"]]
 
     def test_a_failure_keeps_what_came_before_and_deletes_nothing(self) -> None:
         """DFI-09."""

@@ -54,7 +54,17 @@ def test_the_garbage_collector_has_nothing_to_look_at() -> None:
     index = filled(*(foo(f"a-{n}", labels={"x": "1"}) for n in range(100)))
     gc.collect()
     assert not gc.is_tracked(index.objects("1"))
-    assert not gc.is_tracked(index._values)
+    assert not gc.is_tracked(index._value)
+
+
+def test_objects_with_a_value_share_its_text() -> None:
+    """IDX-08: the text of an earlier state is not kept."""
+    index = filled(*(foo(f"a-{n}", labels={"x": "".join(["valu", "e"])}) for n in range(3)))
+    moved = foo("b", labels={"x": "other"})
+    for obj in (moved, foo("b", labels={"x": "".join(["valu", "e"])})):
+        index.update(["b"], [obj], index.column(["b"], [obj]))
+    assert len({id(text) for text in index._value.values()}) == 1
+    assert {"value"} == set(index.values()) == set(index._names)
 
 
 def test_an_empty_copy_has_the_function_and_no_objects() -> None:
