@@ -8,6 +8,9 @@ ONCE   ?=
 LAYERS ?=
 ROWS   ?=
 
+# Hundreds of tests start a process: without bytecode on the disk each would compile the library.
+export PYTHONDONTWRITEBYTECODE :=
+
 # The bounds of the kubernetes package in pyproject.toml, and the packages whose tests meet it. The
 # suites of other people's programs are left to `make test`.
 MATRIX            := .venv-matrix
