@@ -159,3 +159,19 @@ def test_a_wrong_scale_is_not_applied(api: Api, change: Any, status: int) -> Non
     body = {**config, **change} if change else change
     path = "/apis/apps/v1/namespaces/default/deployments/a/scale"
     assert api.call("PATCH", path, body, APPLY_PATCH, fieldManager="m").status == status
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("other", "the name of the object (other) does not match the name on the URL (a)"),
+        (None, "the name of the object (a based on URL) was undeterminable"),
+    ],
+)
+def test_a_scale_names_the_object_of_the_request(
+    scaled: Api, name: str | None, message: str
+) -> None:
+    body = scale(1)
+    body["metadata"] = {"name": name} if name else {}
+    answer = scaled.call("PUT", SCALE, body)
+    assert (answer.status, message in answer.body["message"]) == (400, True), answer.body

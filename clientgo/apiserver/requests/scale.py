@@ -20,6 +20,7 @@ from clientgo.apiserver.requests.patching import is_apply, read_patch
 from clientgo.apiserver.requests.verbs import (
     VerbCall,
     apply_configuration,
+    check_names,
     existing,
     read_body_as,
     read_configuration,
@@ -55,6 +56,7 @@ async def update_scale(call: VerbCall) -> AnyResponse:
     """Replace the scale of an object."""
     options = write_options(call.request, "UpdateOptions")
     wanted = await read_body_as(call, call.state.registry.bodies["Scale"], options)
+    check_names(call, wanted)
     return await _write(call, options, lambda _: wanted)
 
 

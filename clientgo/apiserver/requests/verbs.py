@@ -147,7 +147,7 @@ async def update(call: VerbCall) -> AnyResponse:
     """Replace an object."""
     options = write_options(call.request, "UpdateOptions")
     obj = await call.read_body(lambda: _read_body(call, options))
-    _check_names(call, obj)
+    check_names(call, obj)
 
     def replaced(old: Object) -> Object:
         uid, current = obj["metadata"].get("uid", ""), old["metadata"]["uid"]
@@ -190,7 +190,7 @@ async def patch_object(call: VerbCall) -> AnyResponse:
 
     def change(old: Object) -> Object:
         new = _read_patched(call, patch, patch.apply(old), options)
-        _check_names(call, new)
+        check_names(call, new)
         return new
 
     result = await call.writer.update(call.target, change, options, call.subresource)
@@ -240,7 +240,7 @@ async def apply_configuration(
 
     def read(merged: Object) -> Object:
         read = _read(call, merged, options, applied=True)
-        _check_names(call, read)
+        check_names(call, read)
         call.warnings[:0] = _strict_problems(duplicates, options)
         return read
 
@@ -365,7 +365,12 @@ def _check_namespace(call: VerbCall, obj: Object) -> None:
         )
 
 
-def _check_names(call: VerbCall, obj: Object) -> None:
+def check_names(call: VerbCall, obj: Object) -> None:
+    """Check that a body names the object and the namespace of the request.
+
+    Raises:
+        RequestError: 400.
+    """
     metadata = obj.get("metadata")
     name = metadata.get("name") if isinstance(metadata, dict) else None
     if not name:

@@ -68,8 +68,16 @@ def _about(resource: ResourceType, name: str, *, by_kind: bool = False) -> dict[
 
 def not_found(resource: ResourceType, name: str) -> RequestError:
     """Return a 404: the object does not exist."""
+    if resource.plural in _MISSING_BY_KIND:
+        resource = ResourceType(
+            resource.group, resource.version, resource.kind, resource.kind.lower()
+        )
     message = f'{resource.qualified_name} "{name}" not found'
     return RequestError(404, "NotFound", message, _about(resource, name))
+
+
+_MISSING_BY_KIND = frozenset({"componentstatuses"})
+"""Resources of which a missing object is reported, as upstream, by the singular name."""
 
 
 def already_exists(

@@ -220,3 +220,9 @@ def test_the_metrics_count_objects(api: Api) -> None:
     counts = [text for text in answer.body.splitlines() if text.startswith(line)]
     assert int(counts[0].removeprefix(line)) >= 3
     assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+
+
+def test_a_missing_component_status_is_reported_by_its_singular_name(api: Api) -> None:
+    answer = api.call("GET", "/api/v1/componentstatuses/none")
+    assert answer.body["message"] == 'componentstatus "none" not found'
+    assert answer.body["details"] == {"name": "none", "kind": "componentstatus"}
