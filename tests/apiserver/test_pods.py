@@ -221,4 +221,4 @@ def test_custom_conditions_have_qualified_names() -> None:
     new = pod()
     new["status"]["conditions"] = [{"type": "Ready"}, {"type": "example.com/a"}, {"type": "a b"}]
     errors = PODS.validate_status_update(new, pod())
-    assert [error.field for error in errors] == ["metadata.conditions[2].Type"]
+    assert [error.field for error in errors] == ["status.conditions[2].Type"]

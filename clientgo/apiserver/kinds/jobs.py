@@ -47,10 +47,65 @@ class JobStrategy(TemplateStrategy):
                 errors.append(FieldError.invalid("metadata.name", name, detail))
         return errors
 
+    def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
+        """Return the errors of a status, and of what changed in it."""
+        errors = super().validate_status_update(new, old)
+        status, before = new.get("status", {}), old.get("status", {})
+        spec = new["spec"]
+        started, was_started = status.get("startTime"), before.get("startTime")
+        if was_started and started != was_started and not spec.get("suspend"):
+            detail = "startTime cannot be removed for unsuspended job"
+            errors.append(FieldError.required("status.startTime", detail))
+        ended, was_ended = status.get("completionTime"), before.get("completionTime")
+        if ended and was_ended and ended != was_ended:
+            detail = "field is immutable"
+            errors.append(FieldError.invalid("status.completionTime", ended, detail))
+        for field in ("completedIndexes", "failedIndexes"):
+            indexes = status.get(field, "")
+            if indexes != before.get(field, "") and not _are_indexes(indexes, spec):
+                detail = "must be ordered, disjoint and below spec.completions"
+                errors.append(FieldError.invalid(f"status.{field}", indexes, detail))
+        if status.get("failedIndexes") and "backoffLimitPerIndex" not in spec:
+            detail = "cannot set non-null failedIndexes when backoffLimitPerIndex is null"
+            errors.append(
+                FieldError.invalid("status.failedIndexes", status["failedIndexes"], detail)
+            )
+        return errors + _uncounted_errors(status.get("uncountedTerminatedPods") or {})
+
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of an update: as upstream, the spec is checked twice."""
         errors = self.validate(new) + self.table.validate(new, old) + _selector_errors(new["spec"])
         return errors + _immutable_errors(new, old)
+
+
+def _are_indexes(text: str, spec: Object) -> bool:
+    """Return True if a text such as ``1,3-5`` names indexes of a job, in their order."""
+    last = -1
+    for part in text.split(",") if text and spec.get("completions") is not None else ():
+        first, dash, end = part.partition("-")
+        numbers = [first, end] if dash else [first]
+        if not all(number.isascii() and number.isdigit() for number in numbers):
+            return False
+        for number in map(int, numbers):
+            if not last < number < spec["completions"]:
+                return False
+            last = number
+    return True
+
+
+def _uncounted_errors(pods: Object) -> list[FieldError]:
+    """Return the empty and the repeated uids of pods that are not counted yet."""
+    errors = []
+    seen: set[str] = set()
+    for field in ("succeeded", "failed"):
+        for index, uid in enumerate(pods.get(field) or ()):
+            path = f"status.uncountedTerminatedPods.{field}[{index}]"
+            if not uid:
+                errors.append(FieldError.invalid(path, uid, "must not be empty"))
+            elif uid in seen:
+                errors.append(FieldError.duplicate(path, uid))
+            seen.add(uid)
+    return errors
 
 
 def _generate_selector(obj: Object) -> None:

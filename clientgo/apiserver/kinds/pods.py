@@ -3,7 +3,7 @@
 Promises: an update changes only what a real API server lets it change; the subresources
 ``ephemeralcontainers``, ``resize`` and ``binding`` change only their own fields.
 
-Does not promise node affinity changes of gated pods, and pod-level resources.
+Does not promise pod-level resources.
 
 Upstream: ``pkg/registry/core/pod/strategy.go`` and ``pkg/apis/core/validation``.
 """
@@ -48,7 +48,8 @@ class PodStrategy(StatusStrategy):
     }
 
     def default(self, obj: Object) -> None:
-        """Request what is limited."""
+        """Request what is limited; bring the two fields for addresses into step."""
+        _join_addresses(obj.get("status", {}))
         for container in _containers(obj["spec"]):
             resources = container["resources"]
             if "limits" in resources:
@@ -123,8 +124,8 @@ class PodStrategy(StatusStrategy):
         return errors + [error for error in errors if error.field.startswith("spec.tolerations[")]
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
-        """Return the changes of fields that may not change."""
-        return _change_errors(new["spec"], old["spec"])
+        """Return the changes of fields and annotations that may not change."""
+        return _annotation_errors(new, old) + _change_errors(new["spec"], old["spec"])
 
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of a status; ended containers stay so unless the pod restarts them."""
@@ -132,11 +133,16 @@ class PodStrategy(StatusStrategy):
         status, before = new.get("status", {}), old.get("status", {})
         for index, condition in enumerate(status.get("conditions") or ()):
             if condition["type"] not in _SYSTEM_CONDITIONS:
-                path = f"metadata.conditions[{index}].Type"  # as upstream
+                path = f"status.conditions[{index}].Type"  # as upstream
                 errors += [
                     FieldError.invalid(path, condition["type"], problem)
                     for problem in label_key_problems(condition["type"])
                 ]
+        errors += _address_errors(status)
+        node = status.get("nominatedNodeName")
+        if node and node != before.get("nominatedNodeName") and old["spec"].get("nodeName"):
+            detail = "may not be set on pods that are already bound to a node"
+            errors.append(FieldError.forbidden("status.nominatedNodeName", detail))
         policy = old["spec"].get("restartPolicy")
         for field in ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"):
             ephemeral = field.startswith("ephemeral")
@@ -166,6 +172,46 @@ class PodStrategy(StatusStrategy):
         if old is not None:
             return []
         return name_warnings(new, "the Pod's hostname") + pod_warnings(new["spec"], "spec")
+
+
+def _join_addresses(status: Object) -> None:
+    """Set the address of a pod and the list of its addresses from each other."""
+    address, addresses = status.get("podIP"), status.get("podIPs")
+    if address and (not addresses or addresses[0].get("ip") != address):
+        status["podIPs"] = [{"ip": address}]
+    elif addresses and addresses[0].get("ip"):
+        status["podIP"] = addresses[0]["ip"]
+
+
+def _address_errors(status: Object) -> list[FieldError]:
+    """Return the addresses of a status that contradict each other."""
+    errors = []
+    if hosts := status.get("hostIPs"):
+        first = hosts[0].get("ip", "")
+        if first != status.get("hostIP", ""):
+            detail = "must be equal to `hostIP`"
+            errors.append(FieldError.invalid("status.hostIPs[0].ip", first, detail))
+    for field in ("podIPs", "hostIPs"):
+        addresses = [item.get("ip", "") for item in status.get(field) or ()]
+        families = {":" in address for address in addresses}
+        if len(addresses) > len(families):
+            detail = "may specify no more than one IP for each IP family"
+            errors.append(FieldError.invalid(f"status.{field}", addresses, detail))
+    return errors
+
+
+_MIRROR = "kubernetes.io/config.mirror"
+_APP_ARMOR = "container.apparmor.security.beta.kubernetes.io/"
+
+
+def _annotation_errors(new: Object, old: Object) -> list[FieldError]:
+    """Return the changes of annotations that may not change."""
+    after, before = (pod["metadata"].get("annotations", {}) for pod in (new, old))
+    return [
+        FieldError.forbidden(f"metadata.annotations[{key}]", "may not be added, removed or updated")
+        for key in after.keys() | before.keys()
+        if (key == _MIRROR or key.startswith(_APP_ARMOR)) and after.get(key) != before.get(key)
+    ]
 
 
 _SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
@@ -270,10 +316,53 @@ def _change_errors(new: Object, old: Object) -> list[FieldError]:
             detail = "only additions to nodeSelector are allowed (no mutations or deletions)"
             errors.append(FieldError.invalid("spec.nodeSelector", selector, detail))
         take(compared, old, "nodeSelector")
+    if known:
+        errors += _affinity_errors(compared, old)
     if compared != old:
         detail = "pod updates may not change fields other than images, deadlines and tolerations"
         errors.append(FieldError.forbidden("spec", detail))
     return errors
+
+
+_REQUIRED_TERMS = "requiredDuringSchedulingIgnoredDuringExecution"
+
+
+def _affinity_errors(compared: Object, old: Object) -> list[FieldError]:
+    """Check that the node affinity of a gated pod only grows; give `compared` the old one."""
+    after, before = (spec.get("affinity") or {} for spec in (compared, old))
+    wanted, had = after.get("nodeAffinity"), before.get("nodeAffinity")
+    if wanted == had:
+        return []
+    others = {key: value for key, value in after.items() if key != "nodeAffinity"}
+    if had is not None:
+        others["nodeAffinity"] = had
+    if others or "affinity" in old:
+        compared["affinity"] = others
+    else:
+        compared.pop("affinity")
+    required = (had or {}).get(_REQUIRED_TERMS)
+    terms = (required or {}).get("nodeSelectorTerms") or []
+    new_terms = ((wanted or {}).get(_REQUIRED_TERMS) or {}).get("nodeSelectorTerms") or []
+    path = f"spec.affinity.nodeAffinity.{_REQUIRED_TERMS}.nodeSelectorTerms"
+    if terms and len(new_terms) != len(terms):
+        detail = "no additions/deletions to non-empty NodeSelectorTerms list are allowed"
+        return [FieldError.invalid(path, new_terms, detail)]
+    return [
+        FieldError.invalid(f"{path}[{index}]", term, "only additions are allowed")
+        for index, (term, known) in enumerate(zip(new_terms, terms, strict=False))
+        if not _only_adds(term, known)
+    ]
+
+
+def _only_adds(term: Object, known: Object) -> bool:
+    """Return True if a term begins with the requirements that it had, and was not empty."""
+    fields = ("matchExpressions", "matchFields")
+    if not any(known.get(field) for field in fields):
+        return not any(term.get(field) for field in fields)
+    return all(
+        (term.get(field) or [])[: len(known.get(field) or ())] == (known.get(field) or [])
+        for field in fields
+    )
 
 
 def _deadline_problem(new: int | None, old: int | None) -> str | None:

@@ -47,12 +47,13 @@ def _is_balanced(spec: Object) -> bool:
 
 
 def _has_node_ports(spec: Object) -> bool:
-    allocates = spec.get("allocateLoadBalancerNodePorts", True)
-    return bool(spec.get("type") == "NodePort" or (_is_balanced(spec) and allocates))
+    return spec.get("type") in ("NodePort", "LoadBalancer")
 
 
 def _is_external(spec: Object) -> bool:
-    return spec.get("type") in ("NodePort", "LoadBalancer")
+    return _has_node_ports(spec) or bool(
+        spec.get("type") == "ClusterIP" and spec.get("externalIPs")
+    )
 
 
 _FIELDS: tuple[tuple[_Condition, tuple[str, ...]], ...] = (
@@ -74,7 +75,7 @@ def _drop_fields_of_other_types(spec: Object, old: Object) -> None:
         if needs(old) and not needs(spec) and unchanged:
             for field in fields:
                 spec.pop(field, None)
-    unchanged = _node_ports(spec) == _node_ports(old)
+    unchanged = _node_ports(spec) <= _node_ports(old) | {0}
     if _has_node_ports(old) and not _has_node_ports(spec) and unchanged:
         for port in spec.get("ports", ()):
             port.pop("nodePort", None)
@@ -98,13 +99,15 @@ def _keep_node_ports(spec: Object, old: Object) -> None:
 
 
 def _keep_addresses(spec: Object, old: Object) -> None:
-    """Keep the addresses that the client left out."""
-    if not _has_addresses(spec) or not _has_addresses(old):
-        return
-    if not spec.get("clusterIP"):
+    """Keep the addresses that the client left out, and bring their two fields into step."""
+    if _has_addresses(spec) and _has_addresses(old) and not spec.get("clusterIP"):
         _take(spec, old, "clusterIP")
-    same = spec.get("clusterIP") == old.get("clusterIP")
-    if same and not spec.get("clusterIPs"):
-        _take(spec, old, "clusterIPs")
-    elif not same and spec.get("clusterIPs") == old.get("clusterIPs"):
+    address, before = spec.get("clusterIP"), old.get("clusterIP")
+    is_changed = (spec.get("clusterIPs") or []) != (old.get("clusterIPs") or [])
+    if (address or "") == (before or ""):
+        if not spec.get("clusterIPs"):
+            _take(spec, old, "clusterIPs")
+    elif address and not (is_changed and spec.get("clusterIPs")):
+        spec["clusterIPs"] = [address]
+    elif not is_changed:
         spec.pop("clusterIPs", None)

@@ -111,12 +111,12 @@ class ServiceAllocation(Plugin):
         user = f"{review.namespace}/{review.name}"
         if old is not None:
             keep_allocated(spec, old)
+        elif spec.get("clusterIP") and not spec.get("clusterIPs"):
+            spec["clusterIPs"] = [spec["clusterIP"]]
         errors: list[FieldError] = []
         if spec.get("type") != "ExternalName":
-            if spec.get("clusterIP") and not spec.get("clusterIPs"):
-                spec["clusterIPs"] = [spec["clusterIP"]]
             _set_families(spec, old)
-            errors = _family_errors(spec) or _address_errors(spec)
+            errors = _family_errors(spec) + _address_errors(spec) or list(_misfits(spec))
             if not errors and spec.get("clusterIP") != _HEADLESS:
                 errors = self._set_addresses(spec, user)
         if not errors:
@@ -259,14 +259,20 @@ def _address_errors(spec: Object) -> list[FieldError]:
         errors.append(FieldError.invalid(path, addresses, detail))
     malformed = list(_malformed_addresses(addresses))
     if len(addresses) > 2:
-        malformed.append(FieldError.invalid(path, addresses, "may only hold up to 2 values"))
-    errors += malformed
-    if errors:
-        return errors
+        detail = "may only hold up to 2 values"
+        errors.append(FieldError.invalid(path, addresses, detail))
+    if malformed:
+        return errors + malformed
     if len(addresses) == 2 and _family(addresses[0]) == _family(addresses[1]):
         detail = "may specify no more than one IP for each IP family"
-        return [FieldError.invalid(path, addresses, detail)]
-    return list(_misfits(spec, addresses))
+        errors.append(FieldError.invalid(path, addresses, detail))
+    if addresses == [_HEADLESS]:
+        return errors
+    for index, (given, family) in enumerate(zip(addresses, spec["ipFamilies"], strict=False)):
+        if family in _FAMILIES and _family(given) != family:
+            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
+            errors.append(FieldError.invalid(f"{path}[{index}]", given, detail))
+    return errors
 
 
 def _malformed_addresses(addresses: list[str]) -> Iterator[FieldError]:
@@ -283,9 +289,10 @@ def _malformed_addresses(addresses: list[str]) -> Iterator[FieldError]:
             yield FieldError.invalid(f"spec.clusterIPs[{index}]", address, detail)
 
 
-def _misfits(spec: Object, addresses: list[str]) -> Iterator[FieldError]:
+def _misfits(spec: Object) -> Iterator[FieldError]:
     """Yield the errors of policy and families that do not fit the addresses or the cluster."""
     policy, families = spec["ipFamilyPolicy"], spec["ipFamilies"]
+    addresses = spec.get("clusterIPs", ())
     path = "spec.ipFamilyPolicy"
     dual = "must be 'RequireDualStack' or 'PreferDualStack' when multiple {} are specified"
     if policy == "SingleStack" and len(addresses) == 2:
@@ -294,10 +301,6 @@ def _misfits(spec: Object, addresses: list[str]) -> Iterator[FieldError]:
         yield FieldError.invalid(path, policy, dual.format("IP families"))
     if spec.get("clusterIP") == _HEADLESS and not spec.get("selector"):
         return
-    for index, (address, family) in enumerate(zip(addresses, families, strict=False)):
-        if address != _HEADLESS and _family(address) != family:
-            detail = f"expected an {family} value as indicated by `ipFamilies[{index}]`"
-            yield FieldError.invalid(f"spec.clusterIPs[{index}]", address, detail)
     if policy == "RequireDualStack":
         detail = "this cluster is not configured for dual-stack services"
         yield FieldError.invalid(path, policy, detail)

@@ -44,6 +44,18 @@ class NodeStrategy(StatusStrategy):
         """Keep the status."""
         obj.setdefault("status", {})
 
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Keep the status; a kubelet no longer takes its configuration from the API."""
+        super().prepare_for_update(new, old)
+        if "configSource" not in old.get("spec", {}):
+            new["spec"].pop("configSource", None)
+
+    def prepare_for_status_update(self, new: Object, old: Object) -> None:
+        """Keep the spec, and drop the state of a configuration that nobody reads."""
+        super().prepare_for_status_update(new, old)
+        if "config" not in old.get("status", {}):
+            new.get("status", {}).pop("config", None)
+
 
 def _address_errors(status: Object) -> list[FieldError]:
     """Return the addresses that a status has twice."""

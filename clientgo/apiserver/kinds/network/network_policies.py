@@ -20,10 +20,26 @@ class NetworkPolicyStrategy(BuiltinStrategy):
 
 
 class EndpointSliceStrategy(BuiltinStrategy):
-    """Endpoint slices."""
+    """Endpoint slices; their topology was a field of an earlier version."""
+
+    def prepare_for_create(self, obj: Object) -> None:
+        """Drop the topology."""
+        super().prepare_for_create(obj)
+        _drop_topology(obj)
+
+    def prepare_for_update(self, new: Object, old: Object) -> None:
+        """Drop the topology, unless the endpoints stay as they are."""
+        super().prepare_for_update(new, old)
+        if new.get("endpoints") != old.get("endpoints"):
+            _drop_topology(new)
 
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Warn of addresses that are names."""
         if new.get("addressType") != "FQDN":
             return []
         return ["spec.addressType: FQDN endpoints are deprecated"]
+
+
+def _drop_topology(slice_: Object) -> None:
+    for endpoint in slice_.get("endpoints") or ():
+        endpoint.pop("deprecatedTopology", None)

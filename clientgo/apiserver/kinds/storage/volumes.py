@@ -40,7 +40,10 @@ class VolumeStrategy(StatusStrategy):
         super().prepare_for_status_update(new, old)
         status, before = new.get("status", {}), old.get("status", {})
         since = "lastPhaseTransitionTime"
-        if status.get("phase") != before.get("phase") and status.get(since) == before.get(since):
+        if status.get("phase") == before.get("phase"):
+            if since in before:
+                status.setdefault(since, before[since])
+        elif status.get(since) in (None, before.get(since)):
             status[since] = _now()
 
     def validate_update(self, new: Object, old: Object) -> list[FieldError]:
@@ -88,24 +91,53 @@ class ClaimStrategy(StatusStrategy):
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
         """Return the changes of what is fixed once a claim exists."""
+        errors = _class_annotation_errors(new, old)
         spec, before = dict(new["spec"]), dict(old["spec"])
         for field in _may_change(new, old):
             for state in (spec, before):
                 state.pop(field, None)
-        errors = []
+        if _is_bound(new):
+            spec["resources"] = _with_storage(spec.get("resources", {}), _storage(before))
         if spec != before:
             detail = (
                 "spec is immutable after creation except resources.requests and "
                 "volumeAttributesClassName for bound claims"
             )
             errors.append(FieldError.forbidden("spec", detail))
-        if _storage(new["spec"]) < _storage(old["spec"]):
+        wanted = parse_quantity(_storage(new["spec"]))
+        has = parse_quantity(old.get("status", {}).get("capacity", {}).get("storage", "0"))
+        if wanted < parse_quantity(_storage(old["spec"])) and wanted <= has:
             detail = "field can not be less than status.capacity"
             errors.append(FieldError.forbidden("spec.resources.requests.storage", detail))
         mode = new["spec"].get("volumeMode")
         if mode != old["spec"].get("volumeMode"):
             errors.append(FieldError.invalid("volumeMode", mode, "field is immutable"))
+        kept = "currentVolumeAttributesClassName" in old.get("status", {})
+        if kept and old["spec"].get(_ATTRIBUTES) and not new["spec"].get(_ATTRIBUTES):
+            detail = "may not be removed when status.currentVolumeAttributesClassName is set"
+            errors.append(FieldError.forbidden(f"spec.{_ATTRIBUTES}", detail))
         return errors
+
+
+_ATTRIBUTES = "volumeAttributesClassName"
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
+def _class_annotation(claim: Object) -> str:
+    annotations = claim["metadata"].get("annotations", {})
+    return str(annotations.get(_CLASS_ANNOTATION, ""))
+
+
+def _class_annotation_errors(new: Object, old: Object) -> list[FieldError]:
+    """Return a change of the annotation that stood for the field; it may become the field."""
+    before = _class_annotation(old)
+    named = new["spec"].get("storageClassName")
+    if before and "storageClassName" not in old["spec"] and named == before:
+        return []
+    if _class_annotation(new) == before:
+        return []
+    path = f"metadata.annotations.{_CLASS_ANNOTATION}"
+    return [FieldError.invalid(path, _class_annotation(new), "field is immutable")]
 
 
 def _join_sources(spec: Object) -> None:
@@ -128,13 +160,28 @@ def _may_change(new: Object, old: Object) -> list[str]:
     fields = []
     if not old["spec"].get("volumeName"):
         fields.append("volumeName")
-        if "storageClassName" not in old["spec"]:
-            fields.append("storageClassName")
-    if new.get("status", {}).get("phase") == "Bound":
-        fields += ["resources", "volumeAttributesClassName"]
+    named = new["spec"].get("storageClassName")
+    if "storageClassName" not in old["spec"] and _class_annotation(old) in ("", named):
+        fields.append("storageClassName")
+    if _is_bound(new):
+        fields.append(_ATTRIBUTES)
     return fields
 
 
-def _storage(spec: Object) -> Any:
-    amount = spec.get("resources", {}).get("requests", {}).get("storage", "0")
-    return parse_quantity(amount)
+def _is_bound(claim: Object) -> bool:
+    return bool(claim.get("status", {}).get("phase") == "Bound")
+
+
+def _storage(spec: Object) -> str:
+    amount: str = spec.get("resources", {}).get("requests", {}).get("storage", "0")
+    return amount
+
+
+def _with_storage(resources: Object, amount: str) -> Object:
+    """Return resources with another amount of storage, if they request any."""
+    requests = resources.get("requests")
+    return (
+        resources
+        if requests is None
+        else {**resources, "requests": {**requests, "storage": amount}}
+    )

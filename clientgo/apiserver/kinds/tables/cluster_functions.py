@@ -290,9 +290,38 @@ def _endpoint_slice(obj: Any, _path: str) -> list[FieldError]:
     return errors
 
 
+_TOPOLOGY_MODE = "service.kubernetes.io/topology-mode"
+_TOPOLOGY_HINTS = "service.kubernetes.io/topology-aware-hints"
+_SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
+
+
+def _service_annotations(service: Any, _path: str) -> list[FieldError]:
+    """Check the annotations that stood for fields of services."""
+    annotations = service["metadata"].get("annotations") or {}
+    errors = []
+    mode, hints = annotations.get(_TOPOLOGY_MODE), annotations.get(_TOPOLOGY_HINTS)
+    if None not in (mode, hints) and mode != hints:
+        detail = f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified"
+        where = f"metadata.annotations[{_TOPOLOGY_MODE}]"
+        errors.append(FieldError.invalid(where, mode, detail))
+    ranges = annotations.get(_SOURCE_RANGES)
+    if ranges is None or service["spec"].get("loadBalancerSourceRanges"):
+        return errors
+    where = f"metadata.annotations[{_SOURCE_RANGES}]"
+    if service["spec"].get("type") != "LoadBalancer":
+        detail = "may only be used when `type` is 'LoadBalancer'"
+        errors.append(FieldError.forbidden(where, detail))
+    return errors + [
+        FieldError.invalid(where, text.strip(), problem)
+        for text in ranges.strip().split(",")
+        if ranges.strip()
+        for problem in FORMATS["padded-cidr"](text)
+    ]
+
+
 def _address_problems(address: str, kind: str) -> list[str]:
     if kind == "FQDN":
-        return FORMATS["dns-subdomain"](address)
+        return FORMATS["domain-name"](address)
     if kind not in ("IPv4", "IPv6"):
         return []
     if not FORMATS["ip"](address) and (":" in address) != (kind == "IPv6"):
@@ -356,6 +385,54 @@ def _access_modes(spec: Any, path: str) -> list[FieldError]:
     return _access_mode_errors(spec.get("accessModes", []), f"{path}.accessModes")
 
 
+_RESIZE_STATUSES = (
+    *("ControllerResizeInProgress", "ControllerResizeInfeasible"),
+    *("NodeResizePending", "NodeResizeInProgress", "NodeResizeInfeasible"),
+)
+
+
+def _allocated_resources(amounts: Any, path: str) -> list[FieldError]:
+    """Check what is allocated to a claim."""
+    errors = []
+    for name, amount in amounts.items():
+        of_name = _claim_resource_errors(name, path)
+        if not of_name and parse_quantity(amount) < 0:
+            detail = "must be greater than or equal to 0"
+            of_name = [FieldError.invalid(f"{path}[{name}]", amount, detail)]
+        errors += of_name
+    return errors
+
+
+def _resize_statuses(statuses: Any, path: str) -> list[FieldError]:
+    """Check how far the resize of a claim is."""
+    errors = []
+    for name, status in statuses.items():
+        errors += _claim_resource_errors(name, path)
+        if status not in _RESIZE_STATUSES:
+            errors.append(FieldError.not_supported(path, name, _RESIZE_STATUSES))
+    return errors
+
+
+def _claim_resource_errors(name: str, path: str) -> list[FieldError]:
+    """Check the name of a resource of a claim: of the native ones, only storage."""
+    if problems := label_key_problems(name):
+        return [FieldError.invalid(path, name, problem) for problem in problems]
+    is_native = "/" not in name or "kubernetes.io/" in name
+    if is_native and name != "storage":
+        return [FieldError.not_supported(path, name, ["storage"])]
+    return []
+
+
+def _flex_options(options: Any, path: str) -> list[FieldError]:
+    """Check that the options of a volume have no reserved domain."""
+    detail = "kubernetes.io and k8s.io namespaces are reserved"
+    return [
+        FieldError.invalid(f"{path}[{key}]", key, detail)
+        for key in options
+        if f".{key.partition('/')[0].lower()}".endswith((".kubernetes.io", ".k8s.io"))
+    ]
+
+
 # -- autoscalers
 
 
@@ -407,17 +484,21 @@ def _label_selector(selector: Any, path: str) -> list[FieldError]:
 
 CLUSTER_FUNCTIONS: Final[Mapping[str, Check]] = {
     "access-modes": _access_modes,
+    "allocated-resources": _allocated_resources,
     "amounts": _amounts,
     "claim-spec": _claim_spec,
     "described-object": _described_object,
     "endpoint-slice": _endpoint_slice,
+    "flex-options": _flex_options,
     "ip-block": _ip_block,
     "label-selector": _label_selector,
     "limit-range-item": _limit_range_item,
     "node": node_errors,
     "positive-quantity": _positive_quantity,
     "quota": _quota,
+    "resize-statuses": _resize_statuses,
     "scale-target": _scale_target,
+    "service-annotations": _service_annotations,
     "topologies": _topologies,
 }
 """Checks by the name that tables use."""

@@ -278,9 +278,23 @@ def _finalizer(name: str) -> list[str]:
     return [*problems, "name is neither a standard finalizer name nor is it fully qualified"]
 
 
+def _no_ip(name: str) -> list[str]:
+    return [] if _ip(name) else ["must be a DNS name, not an IP address"]
+
+
 def _ingress_host(host: str) -> list[str]:
-    is_address = [] if _ip(host) else ["must be a DNS name, not an IP address"]
-    return is_address + _wildcard_subdomain(host)
+    return _no_ip(host) + _wildcard_subdomain(host)
+
+
+def _domain_name(name: str) -> list[str]:
+    """Return the problems of a name with a domain; it may end in a dot."""
+    bare = name.removesuffix(".")
+    if problems := DNS_SUBDOMAIN.problems(bare):
+        return problems
+    labels = bare.split(".")
+    if len(labels) < 2:
+        return ["should be a domain with at least two segments separated by dots"]
+    return [problem for label in labels for problem in DNS_LABEL.problems(label)]
 
 
 def _wildcard_subdomain(host: str) -> list[str]:
@@ -307,6 +321,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "dns-subdomain": DNS_SUBDOMAIN.problems,
     "dns-subdomain-prefix": _prefix_of(DNS_SUBDOMAIN.problems),
     "domain-prefixed-path": _domain_prefixed_path,
+    "domain-name": _domain_name,
     "env-name": _matching(_ENV_NAME, "must be printable ASCII characters other than '='"),
     "finalizer": _finalizer,
     "http-header-name": _matching(_HEADER_NAME, "a valid HTTP header must consist of letters"),
@@ -314,12 +329,14 @@ FORMATS: Final[Mapping[str, Format]] = {
     "ip": _ip,
     "iscsi-name": _matching(_ISCSI_NAME, "must be valid format"),
     "label-key": label_key_problems,
+    "label-key-of-any-case": lambda key: label_key_problems(key.lower()),
     "label-keys": _label_keys,
     "label-value": label_value_problems,
     "labels": _labels,
     "limit-type": _limit_type,
     "local-path": _local_path,
     "no-backsteps": _no_backsteps,
+    "no-ip": _no_ip,
     "path-segment": PATH_SEGMENT.problems,
     "padded-cidr": _padded_cidr,
     "port": _port,
