@@ -149,20 +149,21 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
     return None
 
 
-def final_objects(batches: Iterable[Sequence[Change]], *, only_adds: bool) -> list[Any]:
-    """Return the objects that exist after all these changes.
+def final_objects(added: Iterable[Sequence[Any]], batches: Iterable[Sequence[Change]]) -> list[Any]:
+    """Return the objects that exist after these were added and then changed.
 
     A server sends most lists as additions only, each of another object: then there is nothing to
     work out. If it sends one twice, its store keeps the later state, as with any list.
     """
-    if only_adds:
-        return [obj for _, obj in chain.from_iterable(batches)]
-    objects: dict[str, Any] = {}
-    deleted = DeltaType.DELETED
-    for kind, obj in chain.from_iterable(batches):
+    objects = list(chain.from_iterable(added))
+    changes = list(chain.from_iterable(batches))
+    if not changes:
+        return objects
+    by_key = {deletion_handling_meta_namespace_key(obj): obj for obj in objects}
+    for kind, obj in changes:
         key = deletion_handling_meta_namespace_key(obj)
-        if kind is deleted:
-            objects.pop(key, None)
+        if kind is DeltaType.DELETED:
+            by_key.pop(key, None)
         else:
-            objects[key] = obj
-    return list(objects.values())
+            by_key[key] = obj
+    return list(by_key.values())

@@ -155,11 +155,12 @@ class OpenStream(Struct, frozen=True):
 class StreamingList(StreamState, frozen=True):
     """Reading a streamed list; nothing reaches the store before its end marker.
 
-    ``changes`` holds those of each batch so far, which ``only_adds`` says are all additions.
+    ``added`` holds the objects of each batch so far, up to the first batch that does not only add;
+    ``changes`` those of each batch from there on.
     """
 
+    added: tuple[Sequence[Any], ...] = ()
     changes: tuple[Sequence[Change], ...] = ()
-    only_adds: bool = True
 
 
 class Backoff(Struct, frozen=True):

@@ -338,20 +338,23 @@ def _initial_events_came(
     end = end_of_initial_events(event.events)
     reading = read_events(settings.expected, event.events if end is None else event.events[:end])
     reports = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
-    changes = (*state.changes, *(m.changes for m in reading.messages if isinstance(m, Apply)))
-    only_adds = state.only_adds and reading.only_adds
+    batches = [m.changes for m in reading.messages if isinstance(m, Apply)]
+    if reading.only_adds and not state.changes:
+        # Without a tuple for each object, which the garbage collector would visit.
+        added = (*state.added, *([obj for _, obj in batch] for batch in batches))
+        state = replace(state, added=added)
+    else:
+        state = replace(state, changes=(*state.changes, *batches))
     if reading.error is not None:
         return Step(_after_failed_stream(settings, state.memory, reading.error), reports)
     if end is None:
-        accepted = state.accepted + reading.accepted
-        streaming = replace(state, accepted=accepted, changes=changes, only_adds=only_adds)
-        return Step(streaming, reports)
+        return Step(replace(state, accepted=state.accepted + reading.accepted), reports)
     version = metadata_of(event.events[end].object).resource_version
     memory = replace(state.memory, version=version, unavailable=False, cut_streams=0)
     watching = Watching(memory, event.at)
     rest = event.events[end + 1 :]
     then = _events_came(settings, watching, Received(rest, event.at))
-    objects = final_objects(changes, only_adds=only_adds)
+    objects = final_objects(state.added, state.changes)
     return Step(then.next, [*reports, Replace(objects, version), *then.messages])
 
 
