@@ -8,7 +8,8 @@ current batch is processed, which slows the watch down.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final, Protocol, TypeVar
+from itertools import repeat
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -33,6 +34,10 @@ Transformer = Callable[[Any], Any]
 """Takes an object before it is queued and returns the one to queue. May change it in place."""
 
 KeyedDelta = tuple[str, Delta]
+
+
+Waiting: TypeAlias = dict[str, Delta | Deltas]
+"""Changes by key: a single one as itself, so that the garbage collector has nothing to visit."""
 
 
 class EmptyDeltasError(ValueError):
@@ -135,6 +140,21 @@ class ChangePreparation:
                 return prepared, key_error
             return prepared, error
         return prepared, None
+
+    def listed_by_key(self, kind: DeltaType, objs: Sequence[Any]) -> Waiting | None:
+        """Prepare a list in one go.
+
+        Returns None if that is not possible: a key fails or occurs twice, or a transformer is to
+        be called.
+        """
+        if self.transformer is not None:
+            return None
+        try:
+            deltas = map(Delta, repeat(kind), objs)
+            changes: Waiting = dict(zip(map(self._key_func, objs), deltas, strict=True))
+        except Exception:  # noqa: BLE001 - one by one it is found and reported
+            return None
+        return changes if len(changes) == len(objs) else None
 
     def listed(self, kind: DeltaType, objs: Sequence[Any]) -> Iterator[list[KeyedDelta]]:
         """Prepare a list as changes of one kind, part by part.

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any
 
 from clientgo.cache.queues.change_queue import (
     ChangePreparation,
@@ -21,6 +21,7 @@ from clientgo.cache.queues.change_queue import (
     KeyedDelta,
     ListedChanges,
     Transformer,
+    Waiting,
 )
 from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
 from clientgo.cache.queues.queue import ChangeError, Delta, Deltas, QueueMetrics
@@ -54,10 +55,6 @@ class DeltaFIFO(ChangeQueue):
         super().__init__(pending, key_func, transformer, name=name, clock=clock, metrics=metrics)
 
 
-Waiting: TypeAlias = dict[str, Delta | Deltas]
-"""Changes by key: a single one as itself, so that the garbage collector has nothing to visit."""
-
-
 class ListedByKey(ListedChanges):
     """A list for a :class:`DeltaFIFO`."""
 
@@ -83,7 +80,10 @@ class ChangesByKey:
         else:
             keys = [self._order.popleft() for _ in range(limit)]
             taken = {key: self._items.pop(key) for key in keys}
-        in_flight = {key: _as_list(waiting) for key, waiting in taken.items()}
+        in_flight = {
+            key: waiting if isinstance(waiting, list) else [waiting]
+            for key, waiting in taken.items()
+        }
         self._consumer.in_flight = in_flight
         return list(in_flight.values())
 
@@ -107,6 +107,9 @@ class ChangesByKey:
     def prepare_list(
         self, preparation: ChangePreparation, objs: Sequence[Any], resource_version: str
     ) -> ListedByKey:
+        in_one_go = preparation.listed_by_key(self._listed_type, objs)
+        if in_one_go is not None:
+            return ListedByKey(None, in_one_go)
         listed = ListedByKey(None, {})
         try:
             for part in preparation.listed(self._listed_type, objs):
@@ -117,10 +120,12 @@ class ChangesByKey:
         return listed
 
     def append_list(self, listed: ListedByKey) -> Iterable[KeyedDelta]:
-        self.append(_one_by_one(listed.changes))
-        if listed.error is not None:
-            return _one_by_one(listed.changes)
-        deletions = self._deletions(listed.changes)
+        deletions = self._deletions(listed.changes) if listed.error is None else []
+        if self._items:
+            self.append(_one_by_one(listed.changes))
+        else:
+            self._items = listed.changes.copy()
+            self._order.extend(listed.changes)
         for key, deletion in deletions:
             if key not in self._items:
                 self._order.append(key)
