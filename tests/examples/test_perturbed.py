@@ -85,8 +85,9 @@ def test_the_same_controller_as_an_operator() -> None:
 
 
 def test_the_same_controller_with_an_election() -> None:
+    """No run waits for the end of the Lease that a crashed process holds."""
     election = LeaderElection(
-        id="foo.example.com", namespace="default", lease=3.0, renew=2.0, retry=0.2
+        id="foo.example.com", namespace="default", lease=60.0, renew=40.0, retry=0.2
     )
     controller = operator(FooReconciler(), leader_election=election)
 

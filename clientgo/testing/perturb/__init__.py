@@ -106,7 +106,7 @@ def perturb(
     outcomes = []
     with ThreadPoolExecutor(jobs) as threads:
         for outcome in threads.map(
-            lambda case: _disturbed(plan, case[0], case[1], undisturbed.state), cases
+            lambda case: _disturbed(plan, case[0], case[1], undisturbed.states), cases
         ):
             outcomes.append(outcome)
             done += 1
@@ -115,7 +115,7 @@ def perturb(
     return Report(writes, outcomes, command)
 
 
-def _disturbed(plan: Plan, name: str, write: Write, expected: State) -> Outcome:
+def _disturbed(plan: Plan, name: str, write: Write, expected: Sequence[State]) -> Outcome:
     trial = Trial(plan, write, PERTURBATIONS[name])
     try:
         problem = trial.run(expected)

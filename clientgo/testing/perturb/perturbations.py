@@ -105,8 +105,6 @@ def lost_leadership(trial: Trial) -> None:
     trial.take_leases()
     trial.release()
     trial.settle()
-    trial.end_life()
-    trial.free_leases()
     trial.next_life()
 
 

@@ -13,7 +13,6 @@ from clientgo.api.core_v1 import ConfigMap
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.faults import CloseWatches, FailRequests, HoldRequests, Requests
 from clientgo.client import CachedDiscovery, Client, DiscoveringRESTMapper, DiscoveryClient
-from clientgo.clock import REAL_CLOCK
 from clientgo.meta import APIResource, Unstructured
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.process import SupervisedThread
@@ -71,14 +70,19 @@ class Trial:
     perturbation: Callable[[Trial], None] | None = None
     log: RequestLog = field(default_factory=RequestLog)
     struck: bool = False
-    state: State = field(default_factory=State)
+    states: list[State] = field(default_factory=list)
+    """After each step."""
+    _state: State = field(default_factory=State)
     _lives: int = 0
     _life: AbstractContextManager[object] | None = None
 
     # What the run does
 
-    def run(self, expected: State | None = None) -> str:
+    def run(self, expected: Sequence[State] = ()) -> str:
         """Run; return what differs from the expected state, empty if nothing does.
+
+        ``expected`` has the states of the undisturbed run. The next step is made when the state is
+        the expected one.
 
         Raises:
             PerturbError: the controller did not start.
@@ -99,12 +103,17 @@ class Trial:
             self.next_life()
             objects = [m for m in self.plan.manifests if not self.plan.is_definition(m)]
             steps = [lambda _client: self._create(objects), *self.plan.changes]
-            for step in steps:
+            problem = ""
+            for number, step in enumerate(steps):
                 step(self.client)
                 self.log.activity()
-                self.settle()
-                self._disturb()
-            return self._compare(expected)
+                wanted = expected[number] if expected else None
+                if step is not steps[-1]:
+                    self._reach(wanted)
+                else:
+                    problem = self._compare(wanted)
+                self.states.append(self._state)
+            return problem
 
     def _arm(self) -> HoldRequests | None:
         if self.target is None:
@@ -122,23 +131,33 @@ class Trial:
         self.perturbation(self)
         self.settle()
 
+    def _reach(self, expected: State | None) -> None:
+        """Wait until the state is the expected one, or the time is up: the end decides."""
+        end = self.log.waited + self.plan.timeout
+        while self._look(expected) and self.log.waited < end:
+            self.log.activity()
+
     def _compare(self, expected: State | None) -> str:
         """Wait until the state is the expected one, and the controller makes no more writes."""
-        deadline = REAL_CLOCK.monotonic() + self.plan.timeout
+        end = self.log.waited + self.plan.timeout
         while True:
             before = len(self.log.writes())
-            self.settle()
-            self._disturb()  # the write may come late
-            touched = {r.resource for r in self.log.requests() if is_write(r)}
-            touched |= self._created_plurals
-            self.state = read_state(self.client, touched, self._since, self.plan.normalise)
-            difference = "" if expected is None else differences(expected, self.state)
+            difference = self._look(expected)
             rests = len(self.log.writes()) == before
             if rests and not difference and self._stays_quiet():
                 return ""
-            if REAL_CLOCK.monotonic() >= deadline:
+            if self.log.waited >= end:
                 return difference or "the controller does not come to rest: it keeps writing"
             self.log.activity()
+
+    def _look(self, expected: State | None) -> str:
+        """Read the state when the controller is quiet; return what differs."""
+        self.settle()
+        self._disturb()  # the write may come late
+        touched = {r.resource for r in self.log.requests() if is_write(r)}
+        touched |= self._created_plurals
+        self._state = read_state(self.client, touched, self._since, self.plan.normalise)
+        return "" if expected is None else differences(expected, self._state)
 
     def _stays_quiet(self) -> bool:
         before = len(self.log.writes())
@@ -182,16 +201,25 @@ class Trial:
         self.server.inject(CloseWatches(requests=mine, abruptly=True))
 
     def settle(self) -> None:
-        """Wait until the controller has been quiet for a while."""
-        self.log.wait_until_quiet(self.plan.quiet, self.plan.timeout)
+        """Wait until the controller has been quiet for a while.
+
+        The other runs depend on what the undisturbed one found, so it waits longer.
+        """
+        quiet = self.plan.quiet * (1 if self.target else 2)
+        self.log.wait_until_quiet(quiet, self.plan.timeout)
 
     def watched_resources(self) -> int:
         """Return how many watches the controller has."""
         return len({r[1:4] for r in self.log.requests() if r.verb == "watch"})
 
     def next_life(self) -> None:
-        """End this life, if there is one, and start the controller again."""
+        """End this life, if there is one, and start the controller again.
+
+        No run waits until the Leases of a life that has ended have expired.
+        """
         self.end_life()
+        if self.elects():
+            self._free_leases()
         self._lives += 1
         life = self.plan.controller(self._config(self.agent))
         life.__enter__()
@@ -246,16 +274,15 @@ class Trial:
             body = {"spec": {"holderIdentity": "perturb", "leaseDurationSeconds": 3600}}
             self._lease_client(lease).patch(lease.metadata.name, body)
 
-    def free_leases(self) -> None:
-        """Let the next life take the Leases."""
-        for lease in self._leases():
-            self._lease_client(lease).patch(lease.metadata.name, {"spec": {"holderIdentity": ""}})
-
     def elects(self) -> bool:
         """Return True if the controller has written a Lease."""
         return any(r.resource == "leases" and r.code < 400 for r in self.log.requests())
 
     # Inside
+
+    def _free_leases(self) -> None:
+        for lease in self._leases():
+            self._lease_client(lease).patch(lease.metadata.name, {"spec": {"holderIdentity": ""}})
 
     def _leases(self) -> list[Lease]:
         written = {(r.namespace, r.name) for r in self.log.requests() if r.resource == "leases"}

@@ -134,6 +134,27 @@ def restless(config: RestConfig) -> Any:
     return running(config, sync)
 
 
+def slow_after_a_restart(config: RestConfig) -> Any:
+    """Right, but its second process is slow; keeps every value that it has seen."""
+    first = config.user_agent.endswith("/1")
+
+    def sync(client: Client, copies: Lister[Secret], source: ConfigMap) -> None:
+        secrets = client.resource(Secret).namespace("default")
+        if not first:
+            threading.Event().wait(0.5)
+            source = client.resource(ConfigMap).namespace("default").get("source")
+        value = (source.data or {})["k"]
+        try:
+            present = secrets.get("copy")
+        except NotFoundError:
+            secrets.create(Secret(metadata=ObjectMeta(name="copy"), string_data={value: "seen"}))
+            return
+        if value not in (present.data or {}):
+            secrets.patch("copy", {"stringData": {value: "seen"}})
+
+    return running(config, sync)
+
+
 @contextmanager
 def idle(config: RestConfig) -> Iterator[None]:
     """A controller that uses another configuration: it makes no request."""

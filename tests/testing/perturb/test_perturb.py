@@ -53,6 +53,19 @@ def test_a_controller_that_creates_before_it_checks_is_found() -> None:
     assert any("exists once more" in outcome.problem for outcome in report.failures)
 
 
+def test_the_next_change_is_made_when_the_controller_has_dealt_with_the_one_before() -> None:
+    report = perturb(
+        controllers.slow_after_a_restart,
+        manifests=[SOURCE],
+        changes=[change_source],
+        perturbations=["crash-before"],
+        quiet=0.1,
+    )
+
+    report.check()
+    assert len(report.writes) == 2
+
+
 def test_a_controller_that_keeps_writing_is_found() -> None:
     with pytest.raises(PerturbError, match="does not come to rest"):
         disturbed(controllers.restless, timeout=2.0)
