@@ -410,7 +410,7 @@ _LEAVES: list[dict[str, Any]] = [
     {"x-kubernetes-int-or-string": True},
     {"x-kubernetes-preserve-unknown-fields": True},
     {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
-    {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {}},
+    {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
     {
         "type": "object",
         "x-kubernetes-embedded-resource": True,
@@ -421,14 +421,14 @@ _LEAVES: list[dict[str, Any]] = [
 ]
 
 
-def schema(source: random.Random, depth: int = 0) -> dict[str, Any]:
-    """A structural schema."""
+def schema(source: random.Random, depth: int = 0, mistakes: float = 0.0) -> dict[str, Any]:
+    """A structural schema; ``mistakes`` is the probability of a rule that may not compile."""
     if depth > 3 or (depth and source.random() < 0.5):
         leaf = dict(source.choice(_LEAVES))
-        if leaf.get("type") == "string" and source.random() < 0.1:
+        if leaf.get("type") == "string" and source.random() < mistakes:
             leaf["pattern"] = source.choice(PATTERNS)
         return leaf
-    inner = [schema(source, depth + 1) for _ in range(source.randint(1, 4))]
+    inner = [schema(source, depth + 1, mistakes) for _ in range(source.randint(1, 4))]
     made: dict[str, Any]
     match source.choice(("object", "object", "map", "list", "list-map", "set")):
         case "map":
@@ -453,21 +453,26 @@ def schema(source: random.Random, depth: int = 0) -> dict[str, Any]:
         case _:
             made = {"type": "object", "properties": dict(zip("abcd", inner, strict=False))}
             if source.random() < 0.3:
-                made["required"] = ["a"]
-            if source.random() < 0.3:
                 made["x-kubernetes-map-type"] = source.choice(("atomic", "granular"))
             if source.random() < 0.2:
-                made["default"] = {}
+                made |= source.choice(({"required": ["a"]}, {"default": {}}))
     if source.random() < 0.2:
-        rule = source.choice((*RULES, *SPEC_RULES, "size(self) < 3", "!has(self.a) || true"))
-        made["x-kubernetes-validations"] = [{"rule": rule}]
+        rules = ["self == self", "self == oldSelf", "type(self) == type(self)", "true"]
+        if source.random() < mistakes:
+            rules = [*RULES, *SPEC_RULES]
+        made["x-kubernetes-validations"] = [{"rule": source.choice(rules), "message": "m"}]
     if source.random() < 0.1:
         made["nullable"] = True
     return made
 
 
 def _gadget_version(source: random.Random, name: str, *, storage: bool) -> dict[str, Any]:
-    properties = {"spec": schema(source), "status": schema(source), "replicas": {"type": "integer"}}
+    mistakes = source.choice((0.0, 0.0, 0.2))
+    properties = {
+        "spec": schema(source, 0, mistakes),
+        "status": schema(source, 0, mistakes),
+        "replicas": {"type": "integer"},
+    }
     version: dict[str, Any] = {
         "name": name,
         "served": source.random() < 0.9,
@@ -479,7 +484,7 @@ def _gadget_version(source: random.Random, name: str, *, storage: bool) -> dict[
         version["subresources"]["status"] = {}
     if source.random() < 0.4:
         version["subresources"]["scale"] = {
-            "specReplicasPath": source.choice((".spec.a", ".replicas", ".spec.replicas")),
+            "specReplicasPath": source.choice((".spec.a", ".spec.replicas")),
             "statusReplicasPath": ".status.a",
             "labelSelectorPath": ".status.b",
         }
@@ -487,7 +492,7 @@ def _gadget_version(source: random.Random, name: str, *, storage: bool) -> dict[
         path = source.choice((".spec.a", ".spec.b[0].c", ".metadata.labels.a", ".spec"))
         type_ = source.choice(("string", "integer", "date", "boolean", "number"))
         version["additionalPrinterColumns"] = [{"name": "A", "type": type_, "jsonPath": path}]
-    if source.random() < 0.3:
+    if source.random() < 0.08:
         version["selectableFields"] = [{"jsonPath": source.choice((".spec.a", ".spec.a.b"))}]
     if source.random() < 0.2:
         version |= {"deprecated": True, "deprecationWarning": "old"}
@@ -518,7 +523,7 @@ def _gadgets(source: random.Random) -> Draft:
             },
         }
     body = {"metadata": {"name": "gadgets.example.com"}, "spec": spec}
-    if source.random() < 0.05:
+    if source.random() < 0.02:
         return Draft("DELETE", f"{CRDS}/gadgets.example.com", {})
     if source.random() < 0.5:
         return Draft("POST", CRDS, body)
@@ -540,6 +545,8 @@ def _gadget(source: random.Random) -> Draft:
     }
     method = source.choice(("POST", "POST", "PUT", "PATCH", "DELETE"))
     part = source.choice(("", "", "", "/status", "/scale")) if method in ("PUT", "PATCH") else ""
+    if method == "DELETE":
+        body = {}
     return Draft(method, path if method == "POST" else f"{path}/{name}{part}", body)
 
 

@@ -110,10 +110,13 @@ class Source:
         self._values = Values(self._random, components)
         self._has_users = has_users
         self._seen: dict[str, dict[str, Any]] = {}
+        self._gadget_schema: Mapping[str, Any] = {}
+        """Of the newest definition that was accepted."""
         self._tokens = ["x"]
         """Of pages whose rest can be asked for."""
         self._makers: dict[Callable[[], FuzzedRequest | bytes], float] = {
             self._create: 20,
+            self._correct: 10,
             self._update: 12,
             self._patch: 18,
             self._apply: 9,
@@ -163,6 +166,9 @@ class Source:
             self._tokens = [*self._tokens[-20:], metadata["continue"]]
         if not isinstance(metadata, dict) or "uid" not in metadata or metadata["name"] == "large":
             return
+        if metadata["name"] == "gadgets.example.com" and "spec" in answer:
+            version = answer["spec"]["versions"][0]
+            self._gadget_schema = version["schema"]["openAPIV3Schema"]
         for kind in self._kinds:
             if (kind.api_version, kind.kind) == (answer.get("apiVersion"), answer.get("kind")):
                 self._seen[kind.path_of(answer)] = answer
@@ -179,6 +185,17 @@ class Source:
         if self._random.random() < 0.2 and kind.collection in OBJECTS:
             made = self._values.with_mistakes(OBJECTS[kind.collection])
         return made
+
+    def _correct(self) -> FuzzedRequest:
+        """A new object that is mostly accepted, for others to refer to or change."""
+        path = self._random.choice(list(OBJECTS))
+        obj = copy.deepcopy(OBJECTS[path])
+        obj.setdefault("metadata", {})["name"] = self._values.name()
+        for name in ("ownerReferences", "managedFields"):  # no owner: it is collected
+            if self._random.random() < 0.9:
+                obj["metadata"].pop(name, None)
+        obj = self._values.with_mistakes(obj, self._random.choice((0, 0, 1)))
+        return self._json("POST", path, obj)
 
     def _known(self) -> tuple[str, dict[str, Any]]:
         """The path and state of an object that exists or has existed."""
@@ -315,6 +332,9 @@ class Source:
         [make] = self._random.choices(list(FEATURES), list(FEATURES.values()))
         method, path, body = make(self._random)
         name = body.get("metadata", {}).get("name", "a")
+        if body.get("kind") == "Gadget" and self._random.random() < 0.7:
+            fields = self._values.of(self._gadget_schema, 1, 0.02)
+            body |= fields if isinstance(fields, dict) else {}
         if self._random.random() < 0.3:
             body = self._values.with_mistakes(body, 2)
         if method == "PATCH":
@@ -383,12 +403,15 @@ class Source:
                 "list": {"type": "array", "items": {"type": "string"}, "maxItems": 9},
                 "map": {"type": "object", "additionalProperties": {"type": "integer"}},
                 "any": {"x-kubernetes-preserve-unknown-fields": True},
-                "text": {"type": "string", "pattern": self._random.choice(PATTERNS)},
+                "text": {
+                    "type": "string",
+                    "pattern": self._random.choice((*PATTERNS, *"abcdefgh")),
+                },
             },
-            "x-kubernetes-validations": [
-                {"rule": self._random.choice((*SPEC_RULES, *RULES)), "message": "m"}
-            ],
         }
+        if self._random.random() < 0.5:
+            rule = self._random.choice((*SPEC_RULES, *RULES))
+            properties["spec"]["x-kubernetes-validations"] = [{"rule": rule, "message": "m"}]
         if self._random.random() < 0.3:
             version["subresources"]["scale"] = {
                 "specReplicasPath": ".spec.size",
