@@ -81,7 +81,10 @@ class Ownership:
         try:
             return self._manager(resource, subresource).update(live, new, writer)
         except TypedValueError:
-            return new  # validation refuses what does not fit its type
+            # Most of what does not fit its type is refused later. For the rest nothing is known of
+            # its owners, and entries that the client has sent were not checked.
+            kept = {key: value for key, value in new["metadata"].items() if key != "managedFields"}
+            return new | {"metadata": kept}
 
     def _own_new(self, resource: Resource, new: Object, writer: str) -> Object:
         """Return a new object whose fields are all owned by its writer.

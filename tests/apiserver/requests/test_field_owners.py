@@ -118,3 +118,18 @@ def test_a_create_that_conflicts_has_the_warnings_of_its_kind(api: Api) -> None:
     answers = [api.call("POST", secrets, secret) for _ in range(2)]
 
     assert [(answer.status, len(answer.warnings)) for answer in answers] == [(201, 1), (409, 1)]
+
+
+def test_entries_of_an_object_that_does_not_fit_its_type_are_not_kept(api: Api) -> None:
+    accounts = "/api/v1/namespaces/default/serviceaccounts"
+    metadata = {"name": "a", "managedFields": [{"manager": "x"}]}
+    without_key = [{"namespace": "its name, which is the key, is missing"}]
+
+    created = api.create(accounts, {"metadata": metadata, "secrets": without_key})
+    read = api.get(f"{accounts}/a")
+    read["metadata"]["managedFields"] = [{"manager": "x"}]
+    updated = api.call("PUT", f"{accounts}/a", {**read, "automountServiceAccountToken": True})
+
+    assert updated.status == 200
+    assert "managedFields" not in created["metadata"]
+    assert "managedFields" not in updated.body["metadata"]
