@@ -79,6 +79,11 @@ def test_a_pod_may_go_without_a_token(accounts: Api) -> None:
     assert "volumes" not in accounts.create(PODS, pod(automountServiceAccountToken=False))["spec"]
 
 
+def test_a_pod_without_containers_is_refused_like_without_accounts(accounts: Api) -> None:
+    answer = accounts.call("POST", PODS, {"metadata": {"name": "a"}, "spec": {}})
+    assert (answer.status, answer.body["details"]["causes"][0]["field"]) == (422, "spec.containers")
+
+
 def test_an_account_that_does_not_exist_is_refused(accounts: Api) -> None:
     answer = accounts.call("POST", PODS, pod(serviceAccountName="none"))
 

@@ -57,7 +57,8 @@ class ServiceAccounts(Plugin):
 
 
 def _mount_token(spec: Object) -> None:
-    containers = [*spec.get("initContainers", ()), *spec.get("containers", ())]
+    # A pod without containers has null there, until it is refused.
+    containers = [*spec.get("initContainers", ()), *(spec.get("containers") or ())]
     without = [item for item in containers if not _has_token(item)]
     if not without:
         return
