@@ -213,7 +213,11 @@ class Target:
         Raises:
             Failure: it is not answered.
         """
-        answer = self.api.call("GET", kind.everywhere)
+        until = time.monotonic() + 5
+        while (answer := self.api.call("GET", kind.everywhere)).status >= 500:
+            if time.monotonic() > until:
+                break
+            time.sleep(0.1)  # a definition that has changed is not in effect yet
         if answer.status != 200:
             raise Failure(f"{kind.everywhere} is listed with {answer.status}: {answer.body}")
         return answer.body
