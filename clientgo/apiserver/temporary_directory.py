@@ -52,16 +52,27 @@ class TemporaryDirectory:
 def _remove_abandoned() -> None:
     if sys.platform == "win32":
         return
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+    with os.scandir(tempfile.gettempdir()) as entries:  # there may be thousands
+        own = [
+            entry
+            for entry in entries
+            if entry.name.startswith(_PREFIX)
+            and not entry.is_symlink()
+            and os.access(f"{entry.path}/{_LOCK}", os.W_OK)
+        ]
+    for entry in own:
         with contextlib.suppress(OSError):  # another server may remove it at the same time
-            if path.is_symlink() or path.stat().st_uid != os.getuid():
-                continue
-            lock = os.open(path / _LOCK, os.O_RDWR)
-            try:
-                if _locks(lock):
-                    shutil.rmtree(path, ignore_errors=True)
-            finally:
-                os.close(lock)
+            if entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                _remove_if_unlocked(entry.path)
+
+
+def _remove_if_unlocked(path: str) -> None:
+    lock = os.open(f"{path}/{_LOCK}", os.O_RDWR)
+    try:
+        if _locks(lock):
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(lock)
 
 
 def _locks(descriptor: int) -> bool:

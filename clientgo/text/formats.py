@@ -11,6 +11,7 @@ Follows ``k8s.io/kube-openapi/pkg/validation/strfmt``, which ignores dashes in n
 from __future__ import annotations
 
 import datetime
+import functools
 import ipaddress
 import re
 from collections.abc import Callable
@@ -44,8 +45,9 @@ def format_check(name: str) -> FormatCheck | None:
 
 
 def _pattern(regex: str, flags: int = 0) -> FormatCheck:
-    compiled = re.compile(regex, flags | re.ASCII)
-    return lambda text: compiled.fullmatch(text) is not None
+    """Return the test for a pattern, which is compiled on first use."""
+    compiled = functools.cache(lambda: re.compile(regex, flags | re.ASCII))
+    return lambda text: compiled().fullmatch(text) is not None
 
 
 def _is_date(text: str) -> bool:

@@ -23,7 +23,6 @@ from clientgo.apiserver.http.protobuf import (
     UnknownKindError,
     decode_protobuf,
 )
-from clientgo.apiserver.http.yaml_bodies import YamlError, read_yaml
 from clientgo.apiserver.resources.errors import (
     RequestError,
     bad_request,
@@ -220,6 +219,8 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
             value, duplicates = parse_json(body, whole=int)
             if not duplicates:
                 return value, ()
+    from clientgo.apiserver.http.yaml_bodies import YamlError, read_yaml  # not needed to start
+
     try:
         return read_yaml(body)
     except YamlError as error:

@@ -13,11 +13,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clientgo.apiserver.kinds.generations import GENERATION_FIELDS, raises_generation
 from clientgo.apiserver.kinds.metadata_checks import metadata_checks
-from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
 from clientgo.apiserver.kinds.typed_objects import (
     TypeMismatchError,
     read_typed,
@@ -33,6 +32,9 @@ from clientgo.meta.patches.strategic_merge import PatchSchema
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.field_types import builtin_field_type
 from clientgo.schema.openapi import OpenAPIType, builtin_type
+
+if TYPE_CHECKING:
+    from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
 
 _STATUS = FieldSet.of([field_path("status")])
 _ZEROS: Mapping[str | None, int | bool] = {"integer": 0, "boolean": False}
@@ -61,7 +63,13 @@ class BuiltinStrategy(Strategy):
         self.kind = kind
         self.counts_generations = kind in GENERATION_FIELDS
         self.metadata_checks = metadata_checks(kind)
-        self.table = BuiltinTable(api_version, kind)
+
+    @functools.cached_property
+    def table(self) -> BuiltinTable:
+        """Return the table of the kind; it is loaded when the first object is written."""
+        from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable  # slow to import
+
+        return BuiltinTable(self.api_version, self.kind)
 
     @functools.cached_property
     def openapi_type(self) -> OpenAPIType | None:

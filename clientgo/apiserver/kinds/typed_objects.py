@@ -19,12 +19,12 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from clientgo.apiserver.kinds.tables.kind_table import short_name
 from clientgo.apiserver.kinds.tables.repeated_values import (
     REPEATED_TYPES,
     RepeatedValues,
     value_key,
 )
+from clientgo.apiserver.kinds.tables.type_names import short_name
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import WholeFloat, copy_json

@@ -9,7 +9,6 @@ Upstream: apiserver ``authentication/token/tokenfile``.
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 from clientgo.apiserver.auth.users import User
@@ -34,6 +33,8 @@ def read_users(path: Path) -> dict[str, User]:
         OSError: the file can't be read.
         ValueError: a line has too few columns.
     """
+    import csv  # not needed to start
+
     users: dict[str, User] = {}
     with path.open(encoding="utf-8", newline="") as file:
         lines = csv.reader(file, skipinitialspace=True)

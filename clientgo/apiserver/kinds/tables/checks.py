@@ -25,7 +25,6 @@ from clientgo.apiserver.kinds.tables.kind_table import (
     VALUES,
     Place,
     TableError,
-    short_name,
     split_path,
 )
 from clientgo.apiserver.kinds.tables.nodes import Node
@@ -34,6 +33,7 @@ from clientgo.apiserver.kinds.tables.repeated_values import (
     RepeatedValues,
     value_key,
 )
+from clientgo.apiserver.kinds.tables.type_names import short_name
 from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason
 from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity

@@ -13,13 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from clientgo.apiserver.kinds.tables.expressions import NO_VALUE, Expression
-from clientgo.apiserver.kinds.tables.kind_table import ITEMS, short_name, split_path
+from clientgo.apiserver.kinds.tables.kind_table import ITEMS, split_path
 from clientgo.apiserver.kinds.tables.nodes import Node
 from clientgo.apiserver.kinds.tables.repeated_values import (
     REPEATED_TYPES,
     RepeatedValues,
     value_key,
 )
+from clientgo.apiserver.kinds.tables.type_names import short_name
 from clientgo.meta.json_values import copy_json
 
 _UNSET = (None, "")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ipaddress
 import re
-import zoneinfo
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -228,6 +227,8 @@ def _time_zone(name: str) -> list[str]:
         return ["timeZone must be nil or non-empty string"]
     if name.lower() == "local":
         return ["timeZone must be an explicit time zone"]
+    import zoneinfo  # slow to import, and rarely needed
+
     return [] if name in zoneinfo.available_timezones() else [f"unknown time zone {name}"]
 
 

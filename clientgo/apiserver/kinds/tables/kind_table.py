@@ -91,11 +91,6 @@ _RULE_KEYS = frozenset(
 _DISTINCT_KEYS = frozenset({"of", "by", "field", "reason", "report"})
 _REFERENCE_KEYS = frozenset({"each", "by", "to", "reason"})
 _UNION_KEYS = frozenset({"fields", "none", "many", "at"})
-_PREFIXES = (
-    "io.k8s.api.",
-    "io.k8s.apimachinery.pkg.apis.",
-    "io.k8s.kube-aggregator.pkg.apis.",
-)
 ITEMS: Final = "[]"
 VALUES: Final = "{}"
 
@@ -151,14 +146,6 @@ def split_path(path: str) -> Iterator[str]:
         suffix = name[len(bare) :]
         for start in range(0, len(suffix), 2):
             yield suffix[start : start + 2]
-
-
-def short_name(definition: str) -> str:
-    """Return the name of a published type as tables write it: ``core.v1.Container``."""
-    for prefix in _PREFIXES:
-        if definition.startswith(prefix):
-            return definition.removeprefix(prefix)
-    return definition
 
 
 @functools.cache

@@ -18,8 +18,8 @@ from clientgo.apiserver.kinds.tables.kind_table import (
     TableError,
     has_table,
     load_types,
-    short_name,
 )
+from clientgo.apiserver.kinds.tables.type_names import short_name
 from clientgo.schema.openapi import OpenAPIType, builtin_type
 
 
