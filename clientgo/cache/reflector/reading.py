@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Final
 
 from msgspec import Struct
@@ -57,6 +58,9 @@ _DELTA_TYPES: Final[dict[str, DeltaType]] = {
 _BOOKMARK: Final = EventType.BOOKMARK.value
 """Plain text, because it is compared with the type of every event, and because before Python 3.12
 access to a member of an enum costs as much as a function call."""
+
+
+_uid: Final = attrgetter("metadata.uid")
 
 
 def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Reading:
@@ -153,11 +157,11 @@ def final_objects(added: Iterable[Sequence[Any]], batches: Iterable[Sequence[Cha
     """Return the objects that exist after these were added and then changed.
 
     A server sends most lists as additions only, each of another object: then there is nothing to
-    work out. If it sends one twice, its store keeps the later state, as with any list.
+    work out, and uids show that in a fraction of the time.
     """
     objects = list(chain.from_iterable(added))
     changes = list(chain.from_iterable(batches))
-    if not changes:
+    if not changes and len(_uids(objects)) == len(objects):
         return objects
     by_key = {deletion_handling_meta_namespace_key(obj): obj for obj in objects}
     for kind, obj in changes:
@@ -167,3 +171,11 @@ def final_objects(added: Iterable[Sequence[Any]], batches: Iterable[Sequence[Cha
         else:
             by_key[key] = obj
     return list(by_key.values())
+
+
+def _uids(objects: Sequence[Any]) -> set[str]:
+    """Return the uids of objects; none if not all can have one."""
+    try:
+        return set(map(_uid, objects))
+    except AttributeError:
+        return set()

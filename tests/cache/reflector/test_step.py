@@ -509,14 +509,24 @@ class TestAStreamedList:
         assert reached == Reached("11")
         assert taken.next == Watching(Memory(version="11"), since=7.0, accepted=1)
 
-    def test_a_list_of_additions_alone_is_taken_as_it_came(self) -> None:
+    @pytest.mark.parametrize("has_uids", [True, False])
+    def test_a_list_of_additions_alone_is_taken_as_it_came(self, has_uids: bool) -> None:
         """WLS-05."""
-        filling = after(self.STREAMING, received(event("ADDED", "b", 2)), STREAMS)
-        taken = step(
-            STREAMS, filling, received(event("ADDED", "a", 1), bookmark(10, end=True), at=7.0)
-        )
+        events = [event("ADDED", name, 1) for name in "bac"]
+        for number, each in enumerate(events):
+            each.object.metadata.uid = f"uid-{number}" if has_uids else ""
+        filling = after(self.STREAMING, received(*events[:2]), STREAMS)
+        taken = step(STREAMS, filling, received(events[2], bookmark(10, end=True)))
         assert isinstance(taken.messages[0], Replace)
-        assert [ref(obj) for obj in taken.messages[0].objects] == ["b@2", "a@1"]
+        assert [ref(obj) for obj in taken.messages[0].objects] == ["b@1", "a@1", "c@1"]
+
+    def test_an_object_that_is_added_twice_is_in_the_list_once(self) -> None:
+        """WLS-05."""
+        filling = after(self.STREAMING, received(event("ADDED", "a", 1)), STREAMS)
+        again = received(event("ADDED", "a", 2), bookmark(10, end=True))
+        replaced = step(STREAMS, filling, again).messages[0]
+        assert isinstance(replaced, Replace)
+        assert [ref(obj) for obj in replaced.objects] == ["a@2"]
 
     def test_an_object_whose_deletion_does_not_decode_is_not_in_the_list(self) -> None:
         """WLS-05."""
