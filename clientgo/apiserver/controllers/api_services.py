@@ -36,12 +36,9 @@ class ApiServices:
         for api_version, of_version in priorities.items():
             self._put(api_version, "onstart", of_version)
 
-    def sync(self, group: str) -> None:
-        """Create and delete the APIServices of a group's custom resources."""
-        served = {
-            item.version for item in self._state.registry if item.is_custom and item.group == group
-        }
-        for version in served:
+    def sync(self, group: str, served: set[str]) -> None:
+        """Create and delete the APIServices of a group, whose definitions serve some versions."""
+        for version in sorted(served):
             self._put(f"{group}/{version}", "true", _CUSTOM_PRIORITIES)
         for stored in list(self._collection.scan()):
             version, _, group_of_version = stored.key.partition(".")

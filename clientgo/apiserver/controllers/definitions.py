@@ -41,6 +41,25 @@ class _Served(msgspec.Struct, frozen=True):
     conversion: Any
 
 
+class _Known(msgspec.Struct, frozen=True):
+    """What of a CRD matters to the others of its group."""
+
+    group: str
+    names: Names
+    """The accepted ones."""
+    versions: tuple[str, ...]
+    """The served ones; none until it is established."""
+
+
+def _known(crd: Object) -> _Known:
+    served = [item["name"] for item in crd["spec"]["versions"] if item["served"]]
+    return _Known(
+        crd["spec"]["group"],
+        crd["status"].get("acceptedNames", {}),
+        tuple(served) if is_condition_true(crd, "Established") else (),
+    )
+
+
 class DefinitionController:
     """Serves what stored CRDs define."""
 
@@ -64,8 +83,8 @@ class DefinitionController:
         self._work = work
         self._served: dict[str, tuple[_Served | None, int]] = {}
         """Each CRD as last served, and the resource version when its versions changed."""
-        self._group_names: dict[str, tuple[str, Names]] = {}
-        """Group and accepted names of each CRD."""
+        self._known: dict[str, _Known] = {}
+        """What of each CRD matters to the others of its group."""
         state.storage.observe(self._observe)
 
     def close(self) -> None:
@@ -77,8 +96,7 @@ class DefinitionController:
             name = change.current.key
             if change.type is not EventType.DELETED:
                 crd = change.current.decode()
-                names = crd["status"].get("acceptedNames", {})
-                self._group_names[name] = crd["spec"]["group"], names
+                self._known[name] = _known(crd)
             self._work.start(self._sync(name))
         elif change.type is EventType.DELETED and not len(collection):
             key = (collection.group, collection.plural)
@@ -100,20 +118,20 @@ class DefinitionController:
 
     def _free_names(self, name: str) -> None:
         """Forget the names of a deleted definition; others of its group may want them."""
-        group, _ = self._group_names.pop(name, ("", {}))
-        self._check_others(name, group)
+        if known := self._known.pop(name, None):
+            self._check_others(name, known.group)
 
     def _check_others(self, name: str, group: str) -> None:
-        for other, (other_group, _) in self._group_names.items():
-            if other != name and other_group == group:
+        for other, known in self._known.items():
+            if other != name and known.group == group:
                 self._work.start(self._sync(other))
 
     def _taken_names(self, name: str, group: str) -> TakenNames:
         """Return the names that the other resources of a group have."""
         taken = TakenNames()
-        for other, (other_group, names) in self._group_names.items():
-            if other != name and other_group == group:
-                taken.add(names)
+        for other, known in self._known.items():
+            if other != name and known.group == group:
+                taken.add(known.names)
         for resource in self._registry:
             if resource.group == group and not resource.is_custom:
                 taken.add(
@@ -170,9 +188,18 @@ class DefinitionController:
         self._state.ownership.forget(group, plural)
         for resource in resources_of(crd, since, self._conversions):
             self._registry.add(resource)
-        self._api_services.sync(group)
+        self._api_services.sync(group, self._versions(group))
         if served is not None:
             self._state.watches.end_of(group, plural)
+
+    def _versions(self, group: str, without: str = "") -> set[str]:
+        """Return the served versions of a group, also of definitions that are not served yet."""
+        return {
+            version
+            for name, known in self._known.items()
+            if known.group == group and name != without
+            for version in known.versions
+        }
 
     def _changed_before(self, crd: Object) -> int:
         """Return a version since which the schemas of a newly served CRD have not changed."""
@@ -255,5 +282,5 @@ class DefinitionController:
         self._state.ownership.forget(group, plural)
         self._state.watches.end_of(group, plural)
         self._storage.drop((group, plural))
-        self._api_services.sync(group)
+        self._api_services.sync(group, self._versions(group, without=name))
         self._storage.delete(self.collection, name)
