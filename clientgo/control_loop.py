@@ -40,7 +40,13 @@ from clientgo.leaderelection import (
 from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName, Resource
 from clientgo.metrics import set_default_provider
 from clientgo.serving import Handler, HealthChecks, Server
-from clientgo.sharding import Ownership, ShardMember, shard_member, work_in_shards
+from clientgo.sharding import (
+    Deletions,
+    Ownership,
+    ShardMember,
+    shard_member,
+    work_in_shards,
+)
 from clientgo.workqueue import RateLimitingQueue, run_workers
 
 R = TypeVar("R", bound=Resource)
@@ -106,6 +112,7 @@ class ControlLoop:
         self.ownership: Ownership[ObjectName] = Ownership(shards) if shards else Ownership.alone()
         """Which keys are this process's own."""
         self._shared = shards > 0
+        self._deletions: Deletions[ObjectName] = Deletions()
 
     def watch(self, kind: type[R], keys: Keys | None = None) -> Lister[R]:
         """Queue keys when an object of a kind changes; return the reader of its cache.
@@ -116,18 +123,26 @@ class ControlLoop:
         keys = keys or own_key
 
         def enqueue(obj: Any) -> None:
-            if isinstance(obj, DeletedFinalStateUnknown):
-                obj = obj.obj
-            for key in () if obj is None else keys(obj):
+            for key in keys(obj):
                 if self.ownership.owns(key):
                     self.queue.add(key)
+
+        def on_delete(obj: Any) -> None:
+            if isinstance(obj, DeletedFinalStateUnknown):
+                obj = obj.obj
+            if obj is None:
+                return
+            if self._shared:
+                for key in keys(obj):
+                    self._deletions.note(key)
+            enqueue(obj)
 
         def on_update(old: Any, new: Any) -> None:
             enqueue(old)  # it may have led to other keys
             enqueue(new)
 
         self.factory.informer_for(kind).add_event_handler(
-            on_add=enqueue, on_update=on_update, on_delete=enqueue
+            on_add=enqueue, on_update=on_update, on_delete=on_delete
         )
         self._watched.setdefault(kind, []).append(keys)
         return self.factory.lister_for(kind)
@@ -188,6 +203,8 @@ class ControlLoop:
                     for key in keys(obj):
                         if self.ownership.shard_of(key) in shards:
                             self.queue.add(key)
+        for key, _ in self._deletions.select(lambda key: self.ownership.shard_of(key) in shards):
+            self.queue.add(key)
 
     def _lead(self, work: Callable[[Leadership], object], stop: threading.Event) -> Ending:
         namespace, _, name = self._lease.rpartition("/")

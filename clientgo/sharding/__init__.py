@@ -6,7 +6,7 @@
 
     handler ──► ownership.owns(key)?  ──► queue ──► worker ──► ownership.begin(key)? ──► sync
                                             ▲
-    ShardMember ──► on_acquired(shards) ────┘ every key of them
+    ShardMember ──► on_acquired(shards) ────┘ every key of them: cached, or deleted lately
 
 Each replica watches all objects and queues the keys of its own shards. :class:`ShardMember` keeps
 the replica in the group; :class:`Ownership` is what handlers and workers ask. ``ControlLoop`` and
@@ -16,6 +16,7 @@ docs/sharding.md says what is assumed of clocks and of the guarded work.
 """
 
 from clientgo.sharding.assignment import plan, shard_of
+from clientgo.sharding.deletions import Deletions
 from clientgo.sharding.member import (
     ShardCountError,
     ShardMember,
@@ -41,6 +42,7 @@ __all__ = [
     # what handlers and workers ask
     "Ownership",
     "ShardsLostError",
+    "Deletions",
     # the Leases
     "Leases",
     "ShardLeases",

@@ -19,6 +19,7 @@ from clientgo.leaderelection import LeadershipLostError, Timing
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.metrics import NO_METRICS, set_default_provider
 from clientgo.serving import Request, ServingError
+from clientgo.sharding import Ownership, ShardLeases, ShardMember
 from tests.background import Background
 
 QUICK = Timing(lease_duration=2.0, renew_deadline=1.5, retry_period=0.1)
@@ -227,6 +228,35 @@ def test_an_event_of_a_shard_of_others_is_not_queued(kube_client: Client) -> Non
         assert loop.factory.wait_for_cache_sync(threading.Event())
     assert len(loop.queue) == 0
     loop.queue.shut_down()
+
+
+def test_a_deletion_in_a_shard_of_others_is_synced_by_its_next_owner(kube_client: Client) -> None:
+    patient = Timing(lease_duration=60.0, renew_deadline=40.0, retry_period=0.1)
+    leases = ShardLeases(kube_client.config, "default", "l", patient)
+    other = ShardMember(
+        leases, Ownership[ObjectName](8), on_acquired=lambda _shards: None, timing=patient
+    )
+    other.step()  # it has all shards, and never looks whether others have come
+    maps = kube_client.resource(ConfigMap).namespace("default")
+    maps.create(config_map("a"))
+    loop = ControlLoop(kube_client, "test", lease="default/l", shards=8, timing=patient)
+    loop.watch(ConfigMap)
+    here, gone = threading.Event(), threading.Event()
+    loop.factory.informer_for(ConfigMap).add_event_handler(
+        on_add=lambda obj: here.set() if obj.metadata.name == "a" else None,
+        on_delete=lambda _obj: gone.set(),
+    )
+    synced: SimpleQueue[ObjectName] = SimpleQueue()
+    with running(loop, synced.put):
+        assert here.wait(30)
+        maps.delete("a")
+        assert gone.wait(30)
+        assert not loop.ownership.owned
+        while not other.step(leaving=True):
+            pass
+        while synced.get(timeout=30) != A:
+            pass
+    leases.close()
 
 
 def test_shards_need_a_lease(kube_client: Client) -> None:

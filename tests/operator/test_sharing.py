@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -15,7 +16,7 @@ from clientgo.operator import Context, LeaderElection, Manager, controller
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.tasks import timer
 from clientgo.rest import RestConfig
-from clientgo.sharding import ShardsLostError
+from clientgo.sharding import Ownership, ShardLeases, ShardMember, ShardsLostError
 from tests.operator.world import PATIENCE, Gadget, World, gadget
 
 SHARED = LeaderElection(
@@ -105,6 +106,42 @@ def test_the_queue_of_a_replica_forgets_what_others_own(replica: Callable[..., M
     ledger.wait_for(lambda last: "two" in last.values())
     known = first.queue.statistics().known + second.queue.statistics().known
     assert known <= len(NAMES)
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+def test_a_deletion_in_a_shard_of_others_reaches_its_next_owner(
+    world: World, replica: Callable[..., Manager], by_key: bool
+) -> None:
+    patient = replace(SHARED, lease=60.0, renew=40.0)
+    config = RestConfig(server=world.server.url)
+    leases = ShardLeases(config, patient.namespace, patient.id, patient.timing())
+    other = ShardMember(
+        leases, Ownership[Any](8), on_acquired=lambda _shards: None, timing=patient.timing()
+    )
+    other.step()  # it has all shards, and never looks whether others have come
+    told: SimpleQueue[str] = SimpleQueue()
+
+    class WhenGone:
+        def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+            if ctx.deleted:
+                told.put(obj.metadata.name)
+
+    class ByKey:
+        def reconcile_key(self, ctx: Context[Any], key: Any) -> None:
+            if ctx.obj is None:
+                told.put(key.name)
+
+    manager = replica(leader_election=patient)
+    if by_key:
+        manager.register(controller(Gadget, name="gadgets")(ByKey)())
+    else:
+        manager.register(controller(Gadget, name="gadgets")(WhenGone)(), on_deleted=True)
+    manager.start()
+    world.delete(gadget("g3"))
+    while not other.step(leaving=True):
+        pass
+    assert told.get(timeout=PATIENCE) == "g3"
+    leases.close()
 
 
 def test_nothing_is_written_once_the_lease_has_ended(replica: Callable[..., Manager]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from clientgo.leaderelection import USUAL_TIMING
 from clientgo.meta import ConflictError, ObjectName, Status
-from clientgo.sharding import Group, Ownership, ShardMember
+from clientgo.sharding import Deletions, Group, Ownership, ShardMember
 from clientgo.testing import FakeClock
 
 
@@ -74,17 +74,40 @@ class Replica:
         self.name = name
         self.leases = MemberLeases(shared)
         self.ownership: Ownership[ObjectName] = Ownership(shards, clock=clock)
+        self.deletions: Deletions[ObjectName] = Deletions(clock=clock)
+        self.queue: set[ObjectName] = set()
         self.acquired: list[frozenset[int]] = []
         self.released: list[frozenset[int]] = []
         self.member = ShardMember(
             self.leases,
             self.ownership,
-            on_acquired=self.acquired.append,
+            on_acquired=self.on_acquired,
             on_released=self.released.append,
             identity=name,
             timing=USUAL_TIMING,
             clock=clock,
         )
+
+    def on_acquired(self, shards: frozenset[int]) -> None:
+        self.acquired.append(shards)
+        gone = self.deletions.select(lambda key: self.ownership.shard_of(key) in shards)
+        self.queue |= {key for key, _ in gone}
+
+    def see_deletion(self, key: ObjectName) -> None:
+        """Handle the event of a deletion."""
+        self.deletions.note(key)
+        if self.ownership.owns(key):
+            self.queue.add(key)
+
+    def sync_queue(self) -> set[ObjectName]:
+        """Take the queue; return the keys that were synced, and forget those of others."""
+        synced = set()
+        for key in self.queue:
+            if self.ownership.begin(key):
+                synced.add(key)
+                self.ownership.end(key)
+        self.queue.clear()
+        return synced
 
     @property
     def owned(self) -> frozenset[int]:

@@ -36,6 +36,8 @@ class GroupMachine(RuleBasedStateMachine):
         self.work: list[tuple[Replica, ObjectName, int]] = []
         self.joined = 0
         self.inside: set[str] = set()
+        self.deleted: dict[ObjectName, tuple[float, set[str]]] = {}
+        """Keys of deleted objects that were not synced: since when, and which replicas know."""
 
     @precondition(lambda self: len(self.replicas) < 3)
     @rule()
@@ -117,6 +119,26 @@ class GroupMachine(RuleBasedStateMachine):
                 worker.ownership.end(key)
         self.work = [each for each in self.work if each[0] is not replica]
 
+    @precondition(lambda self: self.replicas)
+    @rule(shard=st.sampled_from(range(SHARDS)))
+    def delete(self, shard: int) -> None:
+        """Delete an object; every replica that watches has the event."""
+        replicas = self.replicas.values()
+        key = key_in(shard, next(iter(replicas)).ownership)
+        self.deleted[key] = self.clock.monotonic(), {*self.replicas}
+        for replica in replicas:
+            replica.queue.discard(key)
+            replica.see_deletion(key)
+
+    @precondition(lambda self: self.replicas)
+    @rule(data=st.data())
+    def sync(self, data: st.DataObject) -> None:
+        self.sync_queue_of(data.draw(st.sampled_from(sorted(self.replicas))))
+
+    def sync_queue_of(self, name: str) -> None:
+        for key in self.replicas[name].sync_queue():
+            self.deleted.pop(key, None)
+
     @rule(seconds=st.sampled_from([0.5, 2.0, 5.0, 14.0, 20.0]))
     def pass_time(self, seconds: float) -> None:
         self.clock.step(seconds)
@@ -151,6 +173,15 @@ class GroupMachine(RuleBasedStateMachine):
             assert sorted(owned) == list(range(SHARDS))
             numbers = [len(replica.owned) for replica in replicas]
             assert max(numbers) - min(numbers) <= 1
+            self.deletions_are_synced()
+
+    def deletions_are_synced(self) -> None:
+        """Check that a deletion is lost only if its owner joined after it, or it is long ago."""
+        for name in self.replicas:
+            self.sync_queue_of(name)
+        for key, (since, known_to) in self.deleted.items():
+            owner = next(name for name, r in self.replicas.items() if r.ownership.owns(key))
+            assert owner not in known_to or self.clock.monotonic() > since + 500, key
 
 
 GroupMachine.TestCase.settings = settings(max_examples=150, stateful_step_count=15, deadline=None)

@@ -195,9 +195,13 @@ class PrimaryRouter(EventRouter):
         self._on_deleted = on_deleted
 
     def emit(self, event: ChangeEvent) -> None:
-        if not isinstance(event, DeleteEvent) or self._by_key:
+        if not isinstance(event, DeleteEvent):
+            super().emit(event)
+        elif self._by_key:
+            self._queue.note_deleted(ObjectName.of(event.obj))
             super().emit(event)
         elif self._on_deleted and self._passes(event):
+            self._queue.note_deleted(ObjectName.of(event.obj), event.obj)
             self._queue.deleted(ObjectName.of(event.obj), event.obj)
         else:
             self._queue.forget(ObjectName.of(event.obj))

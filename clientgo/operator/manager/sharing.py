@@ -70,6 +70,7 @@ class SharedWork:
     def _acquired(self, shards: frozenset[int]) -> None:
         for controller in self._controllers():
             controller.replay(lambda key: self.ownership.shard_of(key) in shards)
+            controller.queue.recall(lambda key: self.ownership.shard_of(key) in shards)
 
     def _released(self, shards: frozenset[int]) -> None:
         for controller in self._controllers():

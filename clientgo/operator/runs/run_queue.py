@@ -33,7 +33,7 @@ from clientgo.workqueue import LOW_PRIORITY, PriorityQueue
 
 if TYPE_CHECKING:
     from clientgo.operator.runs.explanation import RunExplanation
-    from clientgo.sharding import Ownership
+    from clientgo.sharding import Deletions, Ownership
 
 _AGEING: Final = 0.6
 """Seconds of waiting that count as much as one level of priority: 100 levels are a minute."""
@@ -85,6 +85,11 @@ class RunQueue:
         self._on_crash = on_crash
         self._clock = clock
         self._ownership = ownership
+        self._deletions: Deletions[ObjectName] | None = None
+        if ownership is not None:
+            from clientgo.sharding import Deletions  # for those who share the work
+
+            self._deletions = Deletions(clock=clock)
         self._lock = threading.Lock()
         """Taken before that of the queue below."""
         self._states: dict[ObjectName, ObjectState] = {}
@@ -140,6 +145,19 @@ class RunQueue:
                 if state.last_error is not None and not state.running:
                     state.trigger_at(instant(now + after), LOW_PRIORITY)
                     self._schedule_locked(key, state, now)
+
+    def note_deleted(self, key: ObjectName, last_known: Any = None) -> None:
+        """The object is gone, which :meth:`recall` may have to tell a run."""
+        if self._deletions is not None:
+            self._deletions.note(key, last_known)
+
+    def recall(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Ask for runs of objects, now this process's, that were deleted before."""
+        for key, last_known in self._deletions.select(condition) if self._deletions else ():
+            if last_known is None:
+                self.trigger(key)
+            else:
+                self.deleted(key, last_known)
 
     def deleted(self, key: ObjectName, last_known: Any) -> None:
         """The object is gone; ask for a run that is given its last state."""

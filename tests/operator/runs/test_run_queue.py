@@ -361,3 +361,26 @@ def test_objects_of_other_processes_do_not_run() -> None:
     clock.wait_for(lambda: queue.statistics().known == 0)
     queue.stop()
     assert ran == [ours]
+
+
+def test_deleted_objects_of_a_shard_that_is_taken_run() -> None:
+    clock = FakeClock(start=START)
+    ran: list[tuple[ObjectName, object]] = []
+    ownership: Ownership[ObjectName] = Ownership(8, clock=clock)
+    ownership.renewed(START + 100)
+
+    def work(run: Run) -> None:
+        ran.append((run.key, run.last_known))
+        run.gone()
+
+    settings = RunSettings(retry=retry.generic())
+    queue = RunQueue("test", work, settings, ownership=ownership, clock=clock)
+    queue.note_deleted(A, "last state")
+    queue.deleted(A, "last state")
+    queue.note_deleted(B)
+    queue.start(1)
+    ownership.grant(frozenset(range(8)))
+    queue.recall(lambda _key: True)
+    clock.wait_for(lambda: len(ran) == 2)
+    queue.stop()
+    assert ran == [(A, "last state"), (B, None)]
