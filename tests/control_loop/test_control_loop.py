@@ -22,7 +22,7 @@ from clientgo.serving import Request, ServingError
 from clientgo.sharding import Ownership, ShardLeases, ShardMember
 from tests.background import Background
 
-QUICK = Timing(lease_duration=2.0, renew_deadline=1.5, retry_period=0.1)
+QUICK = Timing(lease_duration=60, renew_deadline=40, retry_period=0.1)
 A = ObjectName("default", "a")
 
 

@@ -1,4 +1,4 @@
-"""A candidate in a process of its own: ``python candidate_process.py URL IDENTITY``.
+"""A candidate in a process of its own: ``python candidate_process.py URL IDENTITY LEASE``.
 
 Writes ``act TOKEN TIME`` for everything it does while it leads, and at last ``end HOW``. The time
 is that of the system's monotonic clock, which all processes share.
@@ -21,8 +21,6 @@ from clientgo.leaderelection import (
 )
 from clientgo.wait import setup_signal_handler
 
-TIMING = Timing(lease_duration=2, renew_deadline=1.3, retry_period=0.3)
-
 
 def act(leadership: Leadership) -> None:
     while not leadership.stop.wait(0.02):
@@ -31,10 +29,12 @@ def act(leadership: Leadership) -> None:
         print("act", leadership.transitions, now, flush=True)
 
 
-def main(url: str, identity: str) -> None:
+def main(url: str, identity: str, lease: str) -> None:
+    seconds = float(lease)
+    timing = Timing(lease_duration=seconds, renew_deadline=seconds - 1, retry_period=0.3)
     config = LeaderElectionConfig(
-        timing=TIMING,
-        lock=lease_lock_from_config(url, "default", "le", identity, timing=TIMING),
+        timing=timing,
+        lock=lease_lock_from_config(url, "default", "le", identity, timing=timing),
         on_started_leading=act,
         on_stopped_leading=lambda _: None,
         on_new_leader=lambda leader: print("sees", leader, flush=True),

@@ -1,4 +1,7 @@
-"""Real processes over real HTTP, in real time with a lease of two seconds."""
+"""Real processes over real HTTP, in real time.
+
+A Lease is short only where its holder must judge by its own clock that it has ended.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,21 @@ from clientgo.api.coordination_v1 import Lease
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.testing.tcp_proxy import TCPProxy
+from tests.leases import let_lease_end_soon
 
 _SCRIPT = Path(__file__).with_name("candidate_process.py")
-_PATIENCE = 30.0
+_PATIENCE = 60.0
+_LONG, _SHORT = 60, 5
 
 
 class CandidateProcess:
     """A running candidate and the lines that it has written."""
 
-    def __init__(self, url: str, identity: str) -> None:
+    def __init__(self, url: str, identity: str, lease: int) -> None:
         self._popen = subprocess.Popen(
-            [sys.executable, str(_SCRIPT), url, identity], stdout=subprocess.PIPE, text=True
+            [sys.executable, str(_SCRIPT), url, identity, str(lease)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         self._changed = threading.Condition()
         self._lines: list[str] = []
@@ -79,12 +86,12 @@ class Field:
     Between ``a`` and the server is a network of its own.
     """
 
-    def __init__(self, server: EmbeddedAPIServer, network: TCPProxy) -> None:
+    def __init__(self, server: EmbeddedAPIServer, network: TCPProxy, lease: int) -> None:
         self.server = server
         self.network = network
-        self.a = CandidateProcess(network.url, "a")
+        self.a = CandidateProcess(network.url, "a", lease)
         self.a.wait_for("act")
-        self.b = CandidateProcess(server.url, "b")
+        self.b = CandidateProcess(server.url, "b", lease)
         self.b.wait_for("sees a")
 
     def assert_that_terms_did_not_overlap(self) -> None:
@@ -94,23 +101,30 @@ class Field:
 
 
 @pytest.fixture
-def field() -> Iterator[Field]:
+def lease() -> int:
+    return _LONG
+
+
+@pytest.fixture
+def field(lease: int) -> Iterator[Field]:
     with EmbeddedAPIServer() as server, TCPProxy(urlsplit(server.url).port or 0) as network:
-        field = Field(server, network)
+        field = Field(server, network, lease)
         yield field
         field.a.end()
         field.b.end()
 
 
 def test_a_killed_leader_is_replaced_when_its_lease_has_ended(field: Field) -> None:
-    """LE-13: after 1.7 to 2.7 s here, 15 to 19.4 s with the usual values."""
+    """LE-13: after 15 to 19.4 s with the usual values."""
     field.a.send(signal.SIGKILL)
+    with Client(field.server.url) as client:
+        let_lease_end_soon(client, "le")
 
     field.b.wait_for("act")
 
     field.assert_that_terms_did_not_overlap()
     (died, _), (began, _) = field.a.acts()[-1], field.b.acts()[0]
-    assert 1.5 < began - died < 6
+    assert began - died >= 1
 
 
 def test_a_leader_that_is_stopped_hands_over_before_its_lease_ends(field: Field) -> None:
@@ -123,6 +137,7 @@ def test_a_leader_that_is_stopped_hands_over_before_its_lease_ends(field: Field)
     field.assert_that_terms_did_not_overlap()
 
 
+@pytest.mark.parametrize("lease", [_SHORT])
 def test_a_leader_that_is_cut_off_stops_before_another_begins(field: Field) -> None:
     """P-18: nobody tells it that it has lost, and it does not lead again when all is well."""
     field.network.cut()
@@ -160,6 +175,7 @@ def test_a_lease_that_somebody_deletes_is_put_back_by_its_leader(field: Field) -
     assert field.b.acts() == []
 
 
+@pytest.mark.parametrize("lease", [_SHORT])
 def test_a_suspended_leader_does_not_act_when_it_goes_on(field: Field) -> None:
     """P-18, P-22: its own clock tells it, before any answer does."""
     field.a.send(signal.SIGSTOP)

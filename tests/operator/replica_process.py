@@ -16,7 +16,7 @@ from clientgo.operator import LeaderElection, Manager
 
 def main(url: str, identity: str) -> None:
     election = LeaderElection(
-        id="replicas", namespace="default", identity=identity, lease=1.5, renew=1.0, retry=0.2
+        id="replicas", namespace="default", identity=identity, lease=60, renew=40, retry=0.2
     )
     manager = Manager(url, metrics="0", leader_election=election)
 

@@ -394,7 +394,7 @@ def test_a_lost_lease_ends_a_program_with_one_line() -> None:
         from clientgo.client import Client
         from clientgo.operator import LeaderElection
 
-        election = LeaderElection(id="x", namespace="default", lease=1.5, renew=1, retry=0.2)
+        election = LeaderElection(id="x", namespace="default", lease=60, renew=40, retry=0.2)
         manager = Manager(server.url, metrics="0", leader_election=election)
         leases = Client(server.url).resource(Lease).namespace("default")
         manager.add_runnable(lambda stop: leases.patch("x", {"spec": {"holderIdentity": "other"}}))

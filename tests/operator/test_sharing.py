@@ -19,9 +19,7 @@ from clientgo.rest import RestConfig
 from clientgo.sharding import Ownership, ShardLeases, ShardMember, ShardsLostError
 from tests.operator.world import PATIENCE, Gadget, World, gadget
 
-SHARED = LeaderElection(
-    id="replicas", namespace="default", lease=2.0, renew=1.4, retry=0.1, shards=8
-)
+SHARED = LeaderElection(id="replicas", namespace="default", lease=60, renew=40, retry=0.1, shards=8)
 NAMES = [f"g{number}" for number in range(16)]
 
 

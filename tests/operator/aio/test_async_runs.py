@@ -179,7 +179,7 @@ def test_without_being_asked_a_deletion_lets_a_run_end(world: World) -> None:
 def test_a_run_that_waits_is_cancelled_with_the_loss_of_leadership(
     make_world: Callable[..., World],
 ) -> None:
-    election = LeaderElection(id="x", namespace="default", lease=1.5, renew=1.0, retry=0.2)
+    election = LeaderElection(id="x", namespace="default", lease=60, renew=40, retry=0.2)
     world = make_world(gadget(), leader_election=election, real_time=True)
     waiting = Waiting()
     world.register(waiting)

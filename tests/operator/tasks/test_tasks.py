@@ -141,7 +141,7 @@ def test_the_stop_ends_tasks_and_leaves_the_finalizer(world: World, reconciler: 
 def test_tasks_end_with_leadership(
     make_world: Callable[..., World], reconciler: type[Base]
 ) -> None:
-    election = LeaderElection(id="x", namespace="default", lease=1.5, renew=1.0, retry=0.2)
+    election = LeaderElection(id="x", namespace="default", lease=60, renew=40, retry=0.2)
     world = make_world(gadget(), leader_election=election, real_time=True)
     followed = reconciler()
     world.register(followed)

@@ -153,7 +153,7 @@ def test_a_fake_clock_drives_what_the_manager_waits_for() -> None:
 def test_a_stolen_lease_ends_the_manager() -> None:
     """OP-TST-06, OP-LE-06"""
     with FakeCluster(gadget()) as cluster:
-        election = LeaderElection(id="lock", namespace="default", lease=1, renew=0.5, retry=0.1)
+        election = LeaderElection(id="lock", namespace="default", lease=60, renew=40, retry=0.1)
         manager = manager_of(cluster.operator_client(), metrics="0", leader_election=election)
         manager.add_runnable(lambda stop: cluster.steal_lease("lock"), name="thief")
         with pytest.raises(LeadershipLostError):
