@@ -7,12 +7,13 @@ such a failure loses the event, or the whole list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from clientgo.cache.queues.queue import Queue
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.parts import Parts, in_parts
 
 Transform = Callable[[Any], Any]
 """Takes an object and returns the one to cache, usually a smaller one."""
@@ -49,13 +50,16 @@ class TransformingStore:
         self._queue.apply(transformed)
 
     def replace(self, objs: Sequence[Any], resource_version: str) -> None:
-        transformed = []
+        self._queue.replace(Parts(in_parts(self._all_transformed(objs))), resource_version)
+
+    def _all_transformed(self, objs: Sequence[Any]) -> Iterator[Any]:
         for obj in objs:
             try:
-                transformed.append(self._transformed(obj))
+                transformed = self._transformed(obj)
             except Exception as error:  # noqa: BLE001 - a transform may raise anything
                 self._report(obj, error)
-        self._queue.replace(transformed, resource_version)
+            else:
+                yield transformed
 
     def _transformed(self, obj: Any) -> Any:
         return obj if type(obj) is DeletedFinalStateUnknown else self._transform(obj)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, Final, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
@@ -28,6 +28,7 @@ from clientgo.cache.queues.queue import (
 )
 from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling
+from clientgo.cache.store.parts import in_parts
 from clientgo.clock import Clock
 
 Transformer = Callable[[Any], Any]
@@ -44,9 +45,8 @@ class EmptyDeltasError(ValueError):
     """A key was asked of Deltas without a single delta."""
 
 
-_PART: Final = 1000
-"""Objects of a list that are prepared together. What holds more of them is a dict without anything
-for the garbage collector, which otherwise stops all threads while it visits a million tuples."""
+Note = Callable[[list[KeyedDelta]], None]
+"""Is called with changes that were added, if a tracer is to see them."""
 
 
 class ListedChanges(Struct):
@@ -81,17 +81,11 @@ class PendingChanges(Protocol[Listed]):
     ) -> Listed:
         """Prepare a list. Raises :class:`ChangeError` if none of it can be queued."""
 
-    def append_list(self, listed: Listed) -> Iterable[KeyedDelta]:
-        """Add a list, and the deletion of everything that is not in it; return what was added.
+    def append_list(self, listed: Listed, note: Note | None) -> None:
+        """Add a list, and the deletion of everything that is not in it."""
 
-        The result is to be read before the pending changes change again.
-        """
-
-    def append_resync(self) -> list[KeyedDelta]:
-        """Add every known object once more, except those with changes pending or in flight.
-
-        Return what was added.
-        """
+    def append_resync(self, note: Note | None) -> None:
+        """Add every known object once more, except those with changes pending or in flight."""
 
     def append_bookmark(self, resource_version: str) -> None:
         """Add a note that everything up to ``resource_version`` has been seen, if supported."""
@@ -161,12 +155,14 @@ class ChangePreparation:
 
         Raises :class:`ChangeError` for the first failure, after the part that ends before it.
         """
-        for start in range(0, len(objs), _PART):
-            changes, cause = self.prepared((kind, obj) for obj in objs[start : start + _PART])
+        done = 0
+        for part in in_parts(objs):
+            changes, cause = self.prepared((kind, obj) for obj in part)
             yield changes
             if cause is not None:
-                failed = start + len(changes)
-                raise ChangeError(failed, objs[failed], cause) from cause
+                failed = len(changes)
+                raise ChangeError(done + failed, part[failed], cause) from cause
+            done += len(part)
 
 
 class ChangeQueue:
@@ -225,7 +221,7 @@ class ChangeQueue:
         listed = self._pending.prepare_list(self._preparation, objs, resource_version)
         gate = self._gate
         with gate.lock:
-            self._note_locked(self._pending.append_list(listed))
+            self._pending.append_list(listed, self._noting())
             if listed.error is None:
                 gate.populate_locked(len(self._pending))
             gate.announce_locked()
@@ -235,7 +231,7 @@ class ChangeQueue:
     def resync(self) -> None:
         """Queue every known object once more, except those with changes pending or in flight."""
         with self._gate.lock:
-            self._note_locked(self._pending.append_resync())
+            self._pending.append_resync(self._noting())
             self._gate.announce_locked()
 
     def bookmark(self, resource_version: str) -> None:
@@ -344,9 +340,12 @@ class ChangeQueue:
                 kept.append(change)
         self._note_locked(kept)
 
-    def _note_locked(self, changes: Iterable[KeyedDelta]) -> None:
-        if self._gate.trace is not None and (noted := list(changes)):
-            self._gate.trace.note_all(self._gate.synced.name, appended, noted)
+    def _noting(self) -> Note | None:
+        return None if self._gate.trace is None else self._note_locked
+
+    def _note_locked(self, changes: list[KeyedDelta]) -> None:
+        if self._gate.trace is not None and changes:
+            self._gate.trace.note_all(self._gate.synced.name, appended, changes)
 
     def _drops_locked(self, change: Change) -> bool:
         kind, obj = change

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any
 
 from clientgo.cache.queues.change_queue import (
@@ -20,6 +19,7 @@ from clientgo.cache.queues.change_queue import (
     ChangeQueue,
     KeyedDelta,
     ListedChanges,
+    Note,
     Transformer,
     Waiting,
 )
@@ -27,6 +27,7 @@ from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tom
 from clientgo.cache.queues.queue import ChangeError, Delta, Deltas, QueueMetrics
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
+from clientgo.cache.store.parts import in_parts
 from clientgo.clock import REAL_CLOCK, Clock
 
 
@@ -68,7 +69,8 @@ class ChangesByKey:
         self._consumer = ConsumerState(known_objects)
         self._listed_type = listed_type
         self._items: Waiting = {}
-        self._order: deque[str] = deque()
+        self._order: deque[tuple[str, ...]] = deque()
+        """The keys, in parts that the garbage collector need not visit."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -78,8 +80,7 @@ class ChangesByKey:
             taken, self._items = self._items, {}
             self._order.clear()
         else:
-            keys = [self._order.popleft() for _ in range(limit)]
-            taken = {key: self._items.pop(key) for key in keys}
+            taken = {key: self._items.pop(key) for key in self._first_keys(limit)}
         in_flight = {
             key: waiting if isinstance(waiting, list) else [waiting]
             for key, waiting in taken.items()
@@ -90,14 +91,17 @@ class ChangesByKey:
     def processed(self) -> None:
         self._consumer.in_flight = {}
 
-    def append(self, changes: Iterable[KeyedDelta]) -> None:
-        items, order, deleted = self._items, self._order, DeltaType.DELETED
+    def append(self, changes: list[KeyedDelta]) -> None:
+        items, deleted = self._items, DeltaType.DELETED
+        keys: list[str] = []
         for key, delta in changes:
             if key in items:
                 _add(items, key, delta)
             elif delta.type is not deleted or self._consumer.knows(key):
                 items[key] = delta
-                order.append(key)
+                keys.append(key)
+        if keys:
+            self._order.append(tuple(keys))
 
     def drops(self, kind: DeltaType, key: str) -> bool:
         return (
@@ -119,27 +123,45 @@ class ChangesByKey:
             listed.error = error
         return listed
 
-    def append_list(self, listed: ListedByKey) -> Iterable[KeyedDelta]:
+    def append_list(self, listed: ListedByKey, note: Note | None) -> None:
         deletions = self._deletions(listed.changes) if listed.error is None else []
         if self._items:
-            self.append(_one_by_one(listed.changes))
+            self._append_parts(_one_by_one(listed.changes), note)
         else:
-            self._items = listed.changes.copy()
-            self._order.extend(listed.changes)
+            self._items = listed.changes
+            self._order += in_parts(listed.changes)
+            if note is not None:
+                note([*_one_by_one(listed.changes)])
+        new = [key for key, _ in deletions if key not in self._items]
         for key, deletion in deletions:
-            if key not in self._items:
-                self._order.append(key)
             _add(self._items, key, deletion)
-        return chain(_one_by_one(listed.changes), deletions)
+        self._order += in_parts(new)
+        if note is not None:
+            note(deletions)
 
-    def append_resync(self) -> list[KeyedDelta]:
+    def append_resync(self, note: Note | None) -> None:
         objects = self._consumer.idle_objects(self._items.__contains__)
-        changes = [(key, Delta(DeltaType.SYNC, obj)) for key, obj in objects]
-        self.append(changes)
-        return changes
+        self._append_parts(((key, Delta(DeltaType.SYNC, obj)) for key, obj in objects), note)
 
     def append_bookmark(self, resource_version: str) -> None:
         """Ignore it: keys leave their order, so that the store is never as of one version."""
+
+    def _append_parts(self, changes: Iterable[KeyedDelta], note: Note | None) -> None:
+        for part in in_parts(changes):
+            added = list(part)
+            self.append(added)
+            if note is not None:
+                note(added)
+
+    def _first_keys(self, limit: int) -> list[str]:
+        """Remove and return that many keys."""
+        keys: list[str] = []
+        while len(keys) < limit:
+            part, room = self._order.popleft(), limit - len(keys)
+            keys += part[:room]
+            if len(part) > room:
+                self._order.appendleft(part[room:])
+        return keys
 
     def _deletions(self, listed: Waiting) -> list[KeyedDelta]:
         """Return deletions for what is pending or known, but not listed."""

@@ -55,7 +55,7 @@ class ConsumerState:
         for key, deltas in self.in_flight.items():
             if deltas[-1].type is not DeltaType.DELETED:
                 yield key
-        for key in self.store.list_keys():
+        for key in _keys_of(self.store):
             if key not in self.in_flight:
                 yield key
 
@@ -63,7 +63,7 @@ class ConsumerState:
         """Return the objects of the store that have no changes in flight and are not ``busy``."""
         if self.store is None:
             return
-        for key in self.store.list_keys():
+        for key in _keys_of(self.store):
             if key not in self.in_flight and not busy(key):
                 obj = self._object(self.store, key)
                 if obj is not None:
@@ -87,6 +87,11 @@ class ConsumerState:
         if obj is None:
             _log.info("A listed object is not in the store; continuing without it: %s", key)
         return obj
+
+
+def _keys_of(store: KnownObjects) -> tuple[str, ...]:
+    """Return the keys as a tuple, which the garbage collector visits only once."""
+    return tuple(store.list_keys())
 
 
 def tombstone_of(key: str, last: Delta) -> DeletedFinalStateUnknown:

@@ -19,6 +19,7 @@ from clientgo.cache.queues.change_queue import (
     ChangeQueue,
     KeyedDelta,
     ListedChanges,
+    Note,
     PendingChanges,
     Transformer,
 )
@@ -120,14 +121,16 @@ class AtomicChanges(_OrderedChanges):
         replacement = Replacement(_transformed(preparation, objs), resource_version)
         return ListedInOrder(None, [("", Delta(DeltaType.REPLACED_ALL, replacement))], set())
 
-    def append_list(self, listed: ListedInOrder) -> list[KeyedDelta]:
+    def append_list(self, listed: ListedInOrder, note: Note | None) -> None:
         self.append(listed.changes)
-        return listed.changes
+        if note is not None:
+            note(listed.changes)
 
-    def append_resync(self) -> list[KeyedDelta]:
+    def append_resync(self, note: Note | None) -> None:
         changes = [("", Delta(DeltaType.SYNC_ALL, None))]
         self.append(changes)
-        return changes
+        if note is not None:
+            note(changes)
 
     def append_bookmark(self, resource_version: str) -> None:
         if self._emit_bookmarks:
@@ -159,17 +162,19 @@ class SingleChanges(_OrderedChanges):
             listed.error = error
         return listed
 
-    def append_list(self, listed: ListedInOrder) -> list[KeyedDelta]:
+    def append_list(self, listed: ListedInOrder, note: Note | None) -> None:
         changes = self._deletions(listed.keys) + listed.changes
         self.append(changes)
-        return changes
+        if note is not None:
+            note(changes)
 
-    def append_resync(self) -> list[KeyedDelta]:
+    def append_resync(self, note: Note | None) -> None:
         pending = {key for key, _ in self._queue}
         objects = self._consumer.idle_objects(pending.__contains__)
         changes = [(key, Delta(DeltaType.SYNC, obj)) for key, obj in objects]
         self.append(changes)
-        return changes
+        if note is not None:
+            note(changes)
 
     def append_bookmark(self, resource_version: str) -> None:
         """Ignore it: deletions come before the changes of a list, out of the server's order."""

@@ -6,8 +6,8 @@ handleAnyWatch) reads one event at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
+from collections.abc import Sequence
+from itertools import chain, repeat
 from operator import attrgetter
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ from clientgo.cache.reflector.state import (
 )
 from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
+from clientgo.cache.store.parts import Parts, PartTuple
 from clientgo.meta import (
     INITIAL_EVENTS_END,
     EventType,
@@ -153,18 +154,17 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
     return None
 
 
-def final_objects(added: Iterable[Sequence[Any]], batches: Iterable[Sequence[Change]]) -> list[Any]:
+def final_objects(added: PartTuple, batches: Sequence[Sequence[Change]]) -> Sequence[Any]:
     """Return the objects that exist after these were added and then changed.
 
     A server sends most lists as additions only, each of another object: then there is nothing to
     work out, and uids show that in a fraction of the time.
     """
-    objects = list(chain.from_iterable(added))
-    changes = list(chain.from_iterable(batches))
-    if not changes and len(_uids(objects)) == len(objects):
+    objects = Parts(added)
+    if not batches and _are_different(added):
         return objects
     by_key = {deletion_handling_meta_namespace_key(obj): obj for obj in objects}
-    for kind, obj in changes:
+    for kind, obj in chain.from_iterable(batches):
         key = deletion_handling_meta_namespace_key(obj)
         if kind is DeltaType.DELETED:
             by_key.pop(key, None)
@@ -173,9 +173,13 @@ def final_objects(added: Iterable[Sequence[Any]], batches: Iterable[Sequence[Cha
     return list(by_key.values())
 
 
-def _uids(objects: Sequence[Any]) -> set[str]:
-    """Return the uids of objects; none if not all can have one."""
+def _are_different(added: PartTuple) -> bool:
+    """Return True if no two objects have the same uid, False if that does not show."""
+    # A dict and not a set, because the garbage collector visits a set.
+    uids: dict[str, None] = {}
     try:
-        return set(map(_uid, objects))
+        for part in added:
+            uids.update(zip(map(_uid, part), repeat(None)))
     except AttributeError:
-        return set()
+        return False
+    return len(uids) == sum(map(len, added))

@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias
 from msgspec import Struct
 
 from clientgo.cache.store.changes import Change
+from clientgo.cache.store.parts import PartTuple
 from clientgo.meta import (
     GroupVersionKind,
     ListOptions,
@@ -117,15 +118,17 @@ class StreamState(Struct, frozen=True):
 
 
 class ListPage(Struct, frozen=True):
-    """Waiting for a page of a list; ``pages`` came before it.
+    """Waiting for a page of a list; the objects of ``pages`` came before it.
 
+    ``version`` is that of the first page.
     ``in_one_piece`` marks the list without pages that follows an expired continue token,
     ``newest`` the list of the newest state that follows an unavailable version.
     """
 
     memory: Memory
     options: ListOptions
-    pages: tuple[ObjectList[Any], ...] = ()
+    pages: PartTuple = ()
+    version: str = ""
     in_one_piece: bool = False
     newest: bool = False
 
@@ -155,11 +158,11 @@ class OpenStream(Struct, frozen=True):
 class StreamingList(StreamState, frozen=True):
     """Reading a streamed list; nothing reaches the store before its end marker.
 
-    ``added`` holds the objects of each batch so far, up to the first batch that does not only add;
-    ``changes`` those of each batch from there on.
+    ``added`` holds the objects in parts, up to the first batch that does not only add; ``changes``
+    those of each batch from there on.
     """
 
-    added: tuple[Sequence[Any], ...] = ()
+    added: PartTuple = ()
     changes: tuple[Sequence[Change], ...] = ()
 
 
@@ -236,7 +239,7 @@ Event: TypeAlias = Page | Opened | Received | Closed | Failed | Refused | Waited
 class Replace(Struct, frozen=True):
     """These are all objects, as of a version."""
 
-    objects: list[Any]
+    objects: Sequence[Any]
     version: str
 
 

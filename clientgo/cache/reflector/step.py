@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import errno
 from collections.abc import Callable, Sequence
-from itertools import chain
 from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 from msgspec import Struct
@@ -53,6 +52,7 @@ from clientgo.cache.reflector.state import (
     Waited,
     Watching,
 )
+from clientgo.cache.store.parts import Parts, with_part
 from clientgo.meta import (
     ListOptions,
     StatusError,
@@ -161,14 +161,14 @@ def _first_page(settings: Settings, memory: Memory, *, newest: bool = False) -> 
 
 @_on(ListPage, Page)
 def _page_came(_settings: Settings, state: ListPage, event: Page) -> Step[ListPage | OpenWatch]:
-    pages = (*state.pages, event.content)
+    pages = (*state.pages, tuple(event.content.items))
+    version = state.version if state.pages else event.content.metadata.resource_version
     messages = [Quarantine(obj) for obj in event.content.undecodable]
     token = event.content.metadata.continue_
     if token:
         # A continue token implies the version; a server refuses both together.
         options = ListOptions(limit=state.options.limit, continue_=token)
-        return Step(replace(state, options=options, pages=pages), messages)
-    version = pages[0].metadata.resource_version
+        return Step(replace(state, options=options, pages=pages, version=version), messages)
     asked_cache = _asked_version(state) == "0"
     memory = replace(
         state.memory,
@@ -176,10 +176,7 @@ def _page_came(_settings: Settings, state: ListPage, event: Page) -> Step[ListPa
         unavailable=False,
         always_page=state.memory.always_page or (asked_cache and _was_paged(state)),
     )
-    objects = (
-        pages[0].items if len(pages) == 1 else list(chain.from_iterable(p.items for p in pages))
-    )
-    return Step(OpenWatch(memory), [*messages, Replace(objects, version)])
+    return Step(OpenWatch(memory), [*messages, Replace(Parts(pages), version)])
 
 
 def _asked_version(state: ListPage) -> str:
@@ -340,8 +337,7 @@ def _initial_events_came(
     reports = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
     batches = [m.changes for m in reading.messages if isinstance(m, Apply)]
     if reading.only_adds and not state.changes:
-        # Without a tuple for each object, which the garbage collector would visit.
-        added = (*state.added, *([obj for _, obj in batch] for batch in batches))
+        added = with_part(state.added, tuple(obj for batch in batches for _, obj in batch))
         state = replace(state, added=added)
     else:
         state = replace(state, changes=(*state.changes, *batches))

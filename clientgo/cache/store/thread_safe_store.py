@@ -14,10 +14,12 @@ from __future__ import annotations
 import builtins
 import threading
 from collections.abc import Mapping, Sequence
+from itertools import compress
 from typing import Any, Generic, TypeVar
 
 from clientgo.cache.store.index import Index
 from clientgo.cache.store.keys import IndexFunc
+from clientgo.cache.store.parts import in_parts
 from clientgo.cache.store.resource_versions import gauge_value, has_reached
 from clientgo.cache.store.store import IndexConflictError, StoreStatistics, UnknownIndexError
 from clientgo.metrics import Gauge
@@ -162,9 +164,10 @@ class ThreadSafeStore(Generic[T]):
     def add_indexers(self, indexers: Mapping[str, IndexFunc]) -> None:
         """Register indexes; when the call returns they cover all stored objects.
 
-        Writers continue meanwhile. Raises :class:`~clientgo.cache.IndexConflictError` if one
-        of the names is taken, :class:`~clientgo.cache.IndexFuncError` if a function fails
-        for a stored object; then nothing is registered.
+        Readers and writers continue meanwhile. Raises
+        :class:`~clientgo.cache.IndexConflictError` if one of the names is taken,
+        :class:`~clientgo.cache.IndexFuncError` if a function fails for a stored object; then
+        nothing is registered.
         """
         with self._lock:
             if taken := [name for name in indexers if name in self._indexes]:
@@ -173,23 +176,17 @@ class ThreadSafeStore(Generic[T]):
             self._indexes = self._indexes | {
                 name: Index(name, function, ready=False) for name, function in indexers.items()
             }
-            keys, objs = list(self._items), list(self._items.values())
+            stored = self._items.copy()
             added = [self._indexes[name] for name in indexers]
         try:
-            columns = [index.column(keys, objs) for index in added]
+            for part in in_parts(stored.items()):
+                self._fill(added, part)
         except BaseException:
             self._remove_indexes(indexers)
             raise
         with self._lock:
-            current = [self._items.get(key) is obj for key, obj in zip(keys, objs, strict=True)]
-            for name, column in zip(indexers, columns, strict=True):
-                index = self._indexes[name]
-                index.update(
-                    [key for key, same in zip(keys, current, strict=True) if same],
-                    [obj for obj, same in zip(objs, current, strict=True) if same],
-                    [values for values, same in zip(column, current, strict=True) if same],
-                )
-                index.ready = True
+            for name in indexers:
+                self._indexes[name].ready = True
 
     def bookmark(self, resource_version: str) -> None:
         """Note that the content is as of ``resource_version``."""
@@ -218,6 +215,20 @@ class ThreadSafeStore(Generic[T]):
                 index_values={name: len(index) for name, index in self._indexes.items()},
                 resource_version=self._resource_version,
             )
+
+    def _fill(self, added: Sequence[Index], stored: Sequence[tuple[str, T]]) -> None:
+        """Index what was stored, as far as it still is; writers index what they write."""
+        keys, objs = [key for key, _ in stored], [obj for _, obj in stored]
+        columns = [index.column(keys, objs) for index in added]
+        with self._lock:
+            current = [self._items.get(key) is obj for key, obj in stored]
+            for index, column in zip(added, columns, strict=True):
+                # A replacement makes new indexes, which cover all of it.
+                self._indexes[index.name].update(
+                    [*compress(keys, current)],
+                    [*compress(objs, current)],
+                    [*compress(column, current)],
+                )
 
     def _write_locked(
         self, keys: Sequence[str], objs: Sequence[T | None]

@@ -22,6 +22,7 @@ from clientgo.cache import (
     meta_namespace_index,
     ttl_policy,
 )
+from clientgo.cache.store.parts import PART
 from clientgo.meta import ExplicitKey, deep_copy
 from clientgo.testing import FakeClock
 from tests.background import Background
@@ -493,6 +494,24 @@ class TestAddingIndexes:
 
         assert refs(store.by_index("groups", "x")) == ["c@1", "d@1"]
         assert refs(store.by_index("groups", "y")) == ["a@2"]
+
+    def test_the_lock_is_free_between_parts_of_a_large_store(self) -> None:
+        """IDX-06, STO-10: readers and writers do not wait for a million objects."""
+        store: Indexer[Foo] = Indexer()
+        store.replace([foo(f"a-{number}") for number in range(PART + 2)], "1")
+        indexed = []
+
+        def by_name(obj: Foo) -> list[str]:
+            indexed.append(store.statistics().index_values["names"])
+            if len(indexed) == PART + 1:
+                store.delete(foo(f"a-{PART + 1}"))
+            return [obj.metadata.name]
+
+        store.add_indexers({"names": by_name})
+
+        assert indexed == [0] * PART + [PART] * 2
+        assert store.by_index("names", f"a-{PART + 1}") == []
+        assert len(store.list_index_func_values("names")) == PART + 1
 
     def test_a_replacement_while_an_index_is_filled_wins(self) -> None:
         """IDX-06, IDX-09."""
