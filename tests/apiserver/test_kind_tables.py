@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.kinds.builtin_resources import builtin_resources
+from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy
 from clientgo.apiserver.kinds.tables import kind_table, nodes
 from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
 from clientgo.apiserver.kinds.tables.expressions import NO_VALUE, Expression
@@ -453,3 +454,9 @@ def test_an_expression_of_all_of_an_object_is_not_remembered_by_its_fields() -> 
     expression = Expression("self.all(key, key != 'b')")
     assert expression.evaluate({"self": {"a": 1}}) is True
     assert expression.evaluate({"self": {"b": 1}}) is False
+
+
+def test_the_servers_of_a_process_share_the_tables() -> None:
+    first, second = BuiltinStrategy("v1", "Pod"), BuiltinStrategy("v1", "Pod")
+
+    assert first.table is second.table

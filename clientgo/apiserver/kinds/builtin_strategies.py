@@ -67,9 +67,9 @@ class BuiltinStrategy(Strategy):
     @functools.cached_property
     def table(self) -> BuiltinTable:
         """Return the table of the kind; it is loaded when the first object is written."""
-        from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable  # slow to import
+        from clientgo.apiserver.kinds.tables.builtin_table import builtin_table  # slow to import
 
-        return BuiltinTable(self.api_version, self.kind)
+        return builtin_table(self.api_version, self.kind)
 
     @functools.cached_property
     def openapi_type(self) -> OpenAPIType | None:

@@ -17,7 +17,7 @@ _STATUS = "status"
 
 
 class BuiltinTable:
-    """The defaults and checks of a built-in kind; the table is read on first use."""
+    """The defaults and checks of a built-in kind; the table is read on first use. Thread-safe."""
 
     def __init__(self, api_version: str, kind: str) -> None:
         self._api_version = api_version
@@ -86,3 +86,9 @@ class BuiltinTable:
             if value is not None:
                 check(value, before, name, run)
         return run.errors
+
+
+@functools.cache
+def builtin_table(api_version: str, kind: str) -> BuiltinTable:
+    """Return the table of a kind; all servers of a process share it, as its checks take time."""
+    return BuiltinTable(api_version, kind)
