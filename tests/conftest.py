@@ -13,9 +13,9 @@ from hypothesis import settings
 from tests.leftover_threads import no_thread_left
 
 # A busy machine is no failure. In CI the same examples are tried each time, so that a change is
-# judged by what it changes; on a desk every run looks further.
-settings.register_profile("desk", deadline=None, print_blob=True)
-settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+# judged by what it changes; on a desk every run looks further, so few examples a run are enough.
+settings.register_profile("desk", deadline=None, print_blob=True, max_examples=50)
+settings.register_profile("ci", settings.get_profile("desk"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "desk")
 
 

@@ -23,7 +23,7 @@ def _decodes(value: Any, cls: type[Resource]) -> bool:
     return True
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_the_schema_refuses_the_type_refuses_and_the_other_way_round(
     data: st.DataObject,

@@ -29,7 +29,7 @@ from tests.codegen.loading import typed
 from tests.codegen.schema_essence import essence
 
 _LARGE = settings(
-    max_examples=5,
+    max_examples=3,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
@@ -51,7 +51,7 @@ def _accepted(client: Client, kind: type[Resource]) -> Any:
     return client.resource(CustomResourceDefinition).create(definition).to_dict()
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_server_accepts_the_definition_of_every_type(client: Client, data: st.DataObject) -> None:
     kind = kind_with(data.draw(class_types(TYPES)).type)

@@ -204,7 +204,7 @@ def _drawn(data: st.DataObject) -> Schema:
     return root
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_whatever_the_schema_allows_the_type_decodes(data: st.DataObject) -> None:
     root = _drawn(data)
@@ -220,7 +220,7 @@ def test_whatever_the_schema_allows_the_type_decodes(data: st.DataObject) -> Non
     assert foo.to_dict()["spec"] == stored["spec"] if "spec" in stored else True
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_definition_made_of_the_types_says_what_the_schema_said(data: st.DataObject) -> None:
     root = _drawn(data)

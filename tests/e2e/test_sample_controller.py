@@ -112,13 +112,13 @@ def test_a_stale_update_is_a_conflict(world: World) -> None:
 
 
 @pytest.mark.parametrize("workers", [4])
-def test_two_hundred_foos_converge(world: World, workers: int) -> None:
-    names = [f"foo-{number}" for number in range(200)]
+def test_fifty_foos_converge(world: World, workers: int) -> None:
+    names = [f"foo-{number}" for number in range(50)]
 
     for name in names:
         world.create_foo(name)
 
-    world.eventually(lambda: all(world.reconciled(name, 1) for name in names), timeout=180.0)
+    world.eventually(lambda: all(world.reconciled(name, 1) for name in names), timeout=120.0)
 
 
 def foreign_deployment(name: str) -> Deployment:

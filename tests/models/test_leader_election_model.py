@@ -325,7 +325,7 @@ _LATE_ANSWER = [
 
 
 @example(_LATE_ANSWER)
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_FATES, min_size=2, max_size=3))
 def test_no_two_leaders_act_at_once_and_one_is_found_when_trouble_is_over(
     fates: list[Fate],

@@ -66,7 +66,7 @@ def schemas(draw: st.DrawFn) -> StructuralSchema:
 
 
 COMMON = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.filter_too_much]
 )
 
 
