@@ -334,3 +334,112 @@ def test_the_eviction_must_name_its_pod(api: Api) -> None:
     post_pod(api)
 
     assert api.call("POST", f"{PODS}/a/eviction", {}).status == 400
+
+
+# -- quotas
+
+
+QUOTAS = f"{DEFAULT}/resourcequotas"
+
+
+def quota(api: Api, **spec: Any) -> None:
+    api.create(QUOTAS, named("q", spec=spec))
+
+
+def using(*, cpu: str = "300m") -> list[dict[str, Any]]:
+    resources = {"requests": {"cpu": cpu, "memory": "64Mi"}}
+    return [{"name": "c", "image": "i", "resources": resources}]
+
+
+def test_objects_above_the_count_of_a_quota_are_refused(api: Api) -> None:
+    quota(api, hard={"count/leases.coordination.k8s.io": "1", "pods": "1"})
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    api.create(leases, named("a"))
+    lease = api.call("POST", leases, named("b"))
+    post_pod(api)
+    pod = post_pod(api, "b")
+
+    assert message(lease) == (
+        'leases.coordination.k8s.io "b" is forbidden: exceeded quota: q, '
+        "requested: count/leases.coordination.k8s.io=1, "
+        "used: count/leases.coordination.k8s.io=1, limited: count/leases.coordination.k8s.io=1"
+    )
+    assert message(pod) == (
+        'pods "b" is forbidden: exceeded quota: q, requested: pods=1, used: pods=1, limited: pods=1'
+    )
+
+
+def test_what_is_deleted_or_has_ended_uses_nothing(api: Api) -> None:
+    quota(api, hard={"pods": "1"})
+    post_pod(api)
+    api.delete(f"{PODS}/a")
+    assert post_pod(api, "b").status == 201
+    api.patch(f"{PODS}/b/status", {"status": {"phase": "Succeeded"}})
+    assert post_pod(api, "c").status == 201
+    assert post_pod(api, "d").status == 403
+
+
+def test_the_requests_of_pods_are_added_up(api: Api) -> None:
+    quota(api, hard={"requests.cpu": "1", "memory": "128Mi"})
+    post_pod(api, containers=using())
+    post_pod(api, "b", containers=using())
+    third = post_pod(api, "c", containers=using(cpu="500m"))
+
+    assert message(third).endswith(
+        "exceeded quota: q, requested: memory=64Mi,requests.cpu=500m, "
+        "used: memory=128Mi,requests.cpu=600m, limited: memory=128Mi,requests.cpu=1"
+    )
+
+
+def test_a_pod_says_what_it_needs_of_a_limited_resource(api: Api) -> None:
+    quota(api, hard={"limits.cpu": "1", "requests.memory": "1Gi"})
+
+    assert message(post_pod(api)).endswith(
+        "failed quota: q: must specify limits.cpu for: c; requests.memory for: c"
+    )
+
+
+@pytest.mark.parametrize(
+    ("scope", "refused"),
+    [
+        ({"scopes": ["BestEffort"]}, True),
+        ({"scopes": ["NotBestEffort"]}, False),
+        ({"scopes": ["NotTerminating"]}, True),
+        ({"scopes": ["Terminating"]}, False),
+        (
+            {
+                "scopeSelector": {
+                    "matchExpressions": [
+                        {"scopeName": "PriorityClass", "operator": "In", "values": ["x"]}
+                    ]
+                }
+            },
+            False,
+        ),
+    ],
+)
+def test_a_quota_limits_the_pods_of_its_scopes(
+    api: Api, scope: dict[str, Any], refused: bool
+) -> None:
+    quota(api, hard={"pods": "0"}, **scope)
+    assert (post_pod(api).status == 403) is refused
+
+
+def test_a_service_that_becomes_a_load_balancer_needs_quota(api: Api) -> None:
+    services = f"{DEFAULT}/services"
+    quota(api, hard={"services.loadbalancers": "0", "services.nodeports": "1"})
+    api.create(services, named("a", spec={"ports": [{"port": 80}]}))
+    change = {"spec": {"type": "LoadBalancer"}}
+    answer = api.call("PATCH", f"{services}/a", change, "application/merge-patch+json")
+
+    assert "requested: services.loadbalancers=1, used: services.loadbalancers=0" in message(answer)
+
+
+def test_claims_share_the_storage_of_a_quota(api: Api) -> None:
+    quota(api, hard={"requests.storage": "3Gi"})
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}}
+    api.create(CLAIMS, named("a", spec=spec))
+
+    assert message(api.call("POST", CLAIMS, named("b", spec=spec))).endswith(
+        "requested: requests.storage=2Gi, used: requests.storage=2Gi, limited: requests.storage=3Gi"
+    )

@@ -1,4 +1,4 @@
-"""The order of admission: namespace life cycle, definitions, plugins, webhooks, roles.
+"""The order of admission: namespace life cycle, definitions, plugins, webhooks, roles, quotas.
 
 Upstream: apiserver ``admission.chainAdmissionHandler``; ``kubeapiserver/options/plugins.go``.
 """
@@ -6,6 +6,7 @@ Upstream: apiserver ``admission.chainAdmissionHandler``; ``kubeapiserver/options
 from __future__ import annotations
 
 from clientgo.apiserver.admission.namespace_lifecycle import NamespaceLifecycle
+from clientgo.apiserver.admission.plugins.quotas import ResourceQuotas
 from clientgo.apiserver.admission.plugins.table import Plugins
 from clientgo.apiserver.admission.policies.plugin import AdmissionPolicies
 from clientgo.apiserver.admission.role_escalation import RoleEscalation
@@ -34,6 +35,7 @@ class AdmissionChain:
         self._registry = registry
         self._namespaces = NamespaceLifecycle(storage, namespaces)
         self._plugins = Plugins(storage, service_accounts=service_accounts)
+        self._quotas = ResourceQuotas(storage)
         self._policies = AdmissionPolicies(storage, registry, self._namespaces.labels, authorizer)
         self._webhooks = Webhooks(storage, registry, self._namespaces.labels)
         self._escalation = RoleEscalation(authorizer) if isinstance(authorizer, RBAC) else None
@@ -77,7 +79,7 @@ class AdmissionChain:
         self._plugins.allocate(review)
 
     async def validate(self, review: Review) -> None:
-        """Let plugins, validating policies and webhooks refuse the write.
+        """Let plugins, validating policies, webhooks and, at last, quotas refuse the write.
 
         Raises:
             RequestError: one denies the write, or a call fails and failurePolicy is Fail.
@@ -85,6 +87,7 @@ class AdmissionChain:
         self._plugins.validate(review)
         await self._policies.validate(review)
         await self._webhooks.validate(review)
+        self._quotas.check(review)
 
     def close(self) -> None:
         """End the threads that call webhooks."""
