@@ -319,3 +319,40 @@ def test_formats_that_are_not_enforced_are_found_in_every_part_of_a_schema() -> 
         "int32",
         "other",
     ]
+
+
+@pytest.mark.parametrize(
+    ("embedded", "causes"),
+    [
+        ({"name": {"type": "string", "default": "a"}}, []),
+        ({"name": {"type": "string", "default": "a/b"}}, ["[metadata].properties[name].default"]),
+        ({"name": {"type": "string", "default": ""}}, []),
+    ],
+)
+def test_a_default_inside_of_metadata_is_checked_as_metadata(
+    embedded: Spec, causes: list[str]
+) -> None:
+    resource: Spec = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "properties": {"metadata": {"type": "object", "properties": embedded}},
+    }
+    schema = copy.deepcopy(SCHEMA)
+    schema["openAPIV3Schema"]["properties"]["spec"]["properties"]["pod"] = resource
+    found = [error.field for error in validate_crd(definition(version(schema=schema)))]
+    above = "spec.validation.openAPIV3Schema.properties[spec].properties[pod].properties"
+    assert found == [above + cause for cause in causes]
+
+
+def test_the_metadata_of_a_default_is_checked() -> None:
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": "c"}}}
+    resource: Spec = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "x-kubernetes-preserve-unknown-fields": True,
+        "default": pod,
+    }
+    schema = copy.deepcopy(SCHEMA)
+    schema["openAPIV3Schema"]["properties"]["spec"]["properties"]["pod"] = resource
+    [error] = validate_crd(definition(version(schema=schema)))
+    assert error.field.endswith("properties[pod].default.metadata.labels")

@@ -529,3 +529,13 @@ def test_embedded_resources_need_an_identity() -> None:
         ("spec.v.kind", "Invalid"),
         ("spec.v.metadata", "Invalid"),
     ]
+
+
+@pytest.mark.parametrize("junctor", ["allOf", "anyOf", "oneOf"])
+def test_an_update_is_forgiven_unchanged_members_in_alternatives(junctor: str) -> None:
+    schema = object_with(v={"type": "integer"}, w={"type": "integer"})
+    schema["properties"]["spec"][junctor] = [{"properties": {"v": {"maximum": 0}}}]
+    old = {"spec": {"v": 1, "w": 1}}
+
+    assert causes(schema, {"spec": {"v": 1, "w": 2}}, old) == []
+    assert causes(schema, {"spec": {"v": 2, "w": 1}}, old)

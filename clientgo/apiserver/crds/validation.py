@@ -10,17 +10,21 @@ Upstream: apiextensions ``pkg/apis/apiextensions/validation`` and ``v1/conversio
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from clientgo.apiserver.crds.webhook_conversion import REVIEW_VERSIONS
+from clientgo.apiserver.objects.metadata import embedded_causes
 from clientgo.apiserver.resources.names import DNS_1035_LABEL, DNS_SUBDOMAIN, NameRule
 from clientgo.apiserver.resources.webhook_addresses import (
     validate_ca_bundle,
     validate_client_config,
 )
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema import FieldError, JSONSchema, SchemaError, StructuralSchema
+from clientgo.schema import FieldError, JSONSchema, SchemaError, StructuralSchema, field_path
+from clientgo.schema.field_errors import aggregate_message
+from clientgo.schema.pruning import RESOURCE_FIELDS
 from clientgo.schema.rules import rule_path
 from clientgo.text.formats import format_check
 from clientgo.text.request_uri import RequestURIError, parse_request_uri
@@ -411,10 +415,70 @@ def _validate_parts(
 
 def _validate_schema(schema: Object, path: str, *, has_status: bool) -> Sequence[FieldError]:
     try:
-        StructuralSchema.parse(schema, path=path, has_status=has_status)
+        parsed = StructuralSchema.parse(schema, path=path, has_status=has_status)
     except SchemaError as error:
         return error.causes
-    return ()
+    return list(_metadata_of_defaults(parsed.root, path, _resource, inside=False, is_root=True))
+
+
+_Holder = Callable[[Any], Object]
+"""Returns the resource that a value is part of."""
+
+
+def _resource(value: Object) -> Object:
+    return {"apiVersion": "validation/v1", "kind": "Validation", **value}
+
+
+def _metadata_of_defaults(
+    schema: JSONSchema, path: str, holder: _Holder, *, inside: bool, is_root: bool = False
+) -> Iterator[FieldError]:
+    """Yield the defaults that make the metadata of a resource invalid, or of one inside of it.
+
+    ``inside`` says that the schema is of metadata, or of a kind or version.
+    """
+    is_resource = is_root or schema.embedded_resource
+    if is_resource:
+        holder, inside = _resource, False
+    where = f"{path}.default"
+    if schema.default is not None and inside:
+        resource = holder(schema.default)
+        causes = [*_identity_causes(resource), *_metadata_causes(resource)]
+        if causes:
+            detail = f"must result in valid metadata: {aggregate_message(causes)}"
+            yield FieldError.invalid(where, schema.default, detail)
+    elif schema.default is not None:
+        found = StructuralSchema(schema, None).embedded_resources(schema.default)
+        for at, resource in found:
+            yield from (cause.below(at).below(where) for cause in _metadata_causes(resource))
+    if schema.item_schema is not None:
+        of_items = partial(_in_list, holder)
+        yield from _metadata_of_defaults(
+            schema.item_schema, f"{path}.items", of_items, inside=inside
+        )
+    for name, member in schema.properties.items():
+        yield from _metadata_of_defaults(
+            member,
+            field_path.key(f"{path}.properties", name),
+            partial(_in_object, holder, name),
+            inside=inside or (is_resource and name in RESOURCE_FIELDS),
+        )
+
+
+def _in_list(holder: _Holder, value: Any) -> Object:
+    return holder([value])
+
+
+def _in_object(holder: _Holder, name: str, value: Any) -> Object:
+    return holder({name: value})
+
+
+def _identity_causes(resource: Object) -> list[FieldError]:
+    return StructuralSchema(JSONSchema(embedded_resource=True), None).validate(resource)
+
+
+def _metadata_causes(resource: Object) -> list[FieldError]:
+    metadata = resource.get("metadata")
+    return embedded_causes(metadata) if isinstance(metadata, dict) else []
 
 
 def _validate_columns(columns: Sequence[Object], path: str) -> list[FieldError]:

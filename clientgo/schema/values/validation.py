@@ -68,7 +68,7 @@ def _validate(
             _check_format(value, schema, path, errors)
         elif is_number(value):
             _check_number(value, schema, path, errors)
-        applied += _check_junctors(value, schema, path, errors)
+        applied += _check_junctors(value, schema, path, errors, old)
     if len(errors) > before and old is not MISSING and json_equal(value, old):
         del errors[before:]
     return applied
@@ -259,30 +259,32 @@ def _check_list(
     return applied
 
 
-def _check_junctors(value: Any, schema: JSONSchema, path: str, errors: list[FieldError]) -> int:
+def _check_junctors(
+    value: Any, schema: JSONSchema, path: str, errors: list[FieldError], old: Any
+) -> int:
     applied = 0
     if schema.any_of:
-        applied += _check_any_of(value, schema.any_of, path, errors)
+        applied += _check_any_of(value, schema.any_of, path, errors, old)
     if schema.one_of:
-        applied += _check_one_of(value, schema.one_of, path, errors)
+        applied += _check_one_of(value, schema.one_of, path, errors, old)
     if schema.all_of:
-        applied += _check_all_of(value, schema.all_of, path, errors)
-    if schema.not_ is not None and not _outcome(value, schema.not_, path)[1]:
+        applied += _check_all_of(value, schema.all_of, path, errors, old)
+    if schema.not_ is not None and not _outcome(value, schema.not_, path, old)[1]:
         errors.append(_junctor_error(path, "must not validate the schema (not)"))
     return applied
 
 
-def _outcome(value: Any, schema: JSONSchema, path: str) -> tuple[int, list[FieldError]]:
+def _outcome(value: Any, schema: JSONSchema, path: str, old: Any) -> tuple[int, list[FieldError]]:
     errors: list[FieldError] = []
-    return _validate(value, schema, path, errors), errors
+    return _validate(value, schema, path, errors, old), errors
 
 
 def _check_any_of(
-    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError]
+    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError], old: Any
 ) -> int:
     outcomes = []
     for schema in schemas:
-        applied, problems = _outcome(value, schema, path)
+        applied, problems = _outcome(value, schema, path, old)
         if not problems:
             return applied
         outcomes.append((applied, problems))
@@ -293,9 +295,9 @@ def _check_any_of(
 
 
 def _check_one_of(
-    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError]
+    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError], old: Any
 ) -> int:
-    outcomes = [_outcome(value, schema, path) for schema in schemas]
+    outcomes = [_outcome(value, schema, path, old) for schema in schemas]
     valid = [applied for applied, problems in outcomes if not problems]
     if len(valid) == 1:
         return valid[0]
@@ -309,9 +311,9 @@ def _check_one_of(
 
 
 def _check_all_of(
-    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError]
+    value: Any, schemas: list[JSONSchema], path: str, errors: list[FieldError], old: Any
 ) -> int:
-    outcomes = [_outcome(value, schema, path) for schema in schemas]
+    outcomes = [_outcome(value, schema, path, old) for schema in schemas]
     for _, problems in outcomes:
         errors.extend(problems)
     valid = sum(not problems for _, problems in outcomes)
