@@ -76,11 +76,16 @@ docs: tables ## build the documentation into site/
 docs-serve: $(STAMP) ## show the documentation on http://127.0.0.1:8000, and follow its changes
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
-bench: $(STAMP) ## measure the grid beside its peers in under 3 minutes (LAYERS=queue: a part)
+# Peers that only the benchmarks need.
+$(VENV)/.bench: $(STAMP)
+	$(BIN)/pip install --quiet --disable-pip-version-check -e '.[bench]'
+	@touch $@
+
+bench: $(VENV)/.bench ## measure the grid beside its peers in under 3 minutes (LAYERS=queue: a part)
 	$(BIN)/python -m benchmarks $(LAYERS)
 
 # A part of the layers is printed only: the result, the plots and the page are of all of them.
-bench-full: $(STAMP) ## measure the whole grid in under 20 minutes, write result, plots and page
+bench-full: $(VENV)/.bench ## measure the whole grid in under 20 minutes, write result, plots and page
 	$(BIN)/python -m benchmarks --scale full $(or $(LAYERS),$(BENCH_OUT))
 
 bench-parts: $(STAMP) ## measure the API server, the operator layer and single stages

@@ -37,7 +37,7 @@ def _watches(kind: str) -> Iterator[Row]:
     for form, loop in (("typed", "Structs"), ("unstructured", "dicts")):
         for what, target in (("header", 1.3), ("spec read", 0.9), ("all read", 0.0)):
             yield Row(
-                f"watch, {kind}, {form}, {what}: bare loop to {loop}", "informer",
+                f"watch, {kind}, {form}, {what}", "informer",
                 f"watch, {kind}", f"informer, {form}, {what}", f"bare loop to {loop}",
                 target if form == "typed" else 0.0,
             )  # fmt: skip
@@ -46,7 +46,7 @@ def _watches(kind: str) -> Iterator[Row]:
 def _lists(kind: str) -> Iterator[Row]:
     for how in ("streamed", "in pages"):
         yield Row(
-            f"first list {how}, {kind}, typed: bare loop to Structs", "informer",
+            f"first list {how}, {kind}, typed", "informer",
             f"first list {how}, {kind}", "informer, typed", "bare loop to Structs", 0.85,
         )  # fmt: skip
 
@@ -54,7 +54,7 @@ def _lists(kind: str) -> Iterator[Row]:
 def _reads(kind: str) -> Iterator[Row]:
     for form in ("typed", "unstructured"):
         yield Row(
-            f"first read of a body, {kind}, {form}: decoding its header", "informer",
+            f"first read of a body, {kind}, {form}", "informer",
             f"decoding, {kind}, {form}", f"first read of it, {form}, spec read",
             f"header of an event, {form}", 1 / 1.2,
         )  # fmt: skip
@@ -72,35 +72,35 @@ _CLIENTS = (
 )
 HEADLINES = (
     *(
-        Row(f"watch of 1 KB Foos, headers: {each}", "informer", _APART, "clientgo", each)
+        Row("watch of 1 KB Foos, headers", "informer", _APART, "clientgo", each)
         for each in _CLIENTS
     ),
     *(
-        Row(f"the same, by processor time: {each}", "informer", "the same by processor time",
+        Row("the same, by processor time", "informer", "the same by processor time",
             "clientgo", each)
         for each in _CLIENTS
     ),
     *(
-        Row(f"most memory of that process: {each}", "informer", "memory of this process",
+        Row("most memory of that process", "informer", "memory of this process",
             "clientgo", each)
         for each in _CLIENTS
     ),
     *(
-        Row(f"queue, 1 producer and 4 workers: {each}", "queue", "threads", "Queue", each,
+        Row("queue, 1 producer and 4 workers", "queue", "threads", "Queue", each,
             workers="1 producers, 4 workers")
         for each in _QUEUES
     ),
 )  # fmt: skip
 _COUNTS = ("4", "8", "16")
 TARGETS = (
-    Row("queue, one thread: `queue.Queue`", "queue", "add, get, done", "Queue", "queue.Queue", 3),
+    Row("queue, one thread", "queue", "add, get, done", "Queue", "queue.Queue", 3),
     *(
-        Row(f"queue, 1 producer and {count} workers: `{peer}`", "queue", "threads", "Queue", peer,
+        Row(f"queue, 1 producer and {count} workers", "queue", "threads", "Queue", peer,
             target, f"1 producers, {count} workers")
         for count in _COUNTS
         for peer, target in (("queue.Queue", 3), ("queue.SimpleQueue", 0.1))
     ),
-    Row("queue, 16 workers: 1 worker", "queue", "threads", "Queue", "", 0.5,
+    Row("queue, 16 workers", "queue", "threads", "Queue", "", 0.5,
         "1 producers, 16 workers", "1 producers, 1 workers"),
     *_watches("Foos of 1 KB"),
     *_watches("pods of 6 KB"),
@@ -127,9 +127,9 @@ TARGETS = (
         "clientgo"),
     Row("full garbage collection with 100,000 cached objects", "memory",
         "full garbage collection with the objects cached", "clientgo", target=20),
-    Row("sample controller: bare threads with the same requests", "controller", "reconciles",
+    Row("sample controller", "controller", "reconciles",
         "sample controller", "bare threads", 0.8, "4 workers"),
-    Row("syncs that compute for 2 ms, two processes: one", "controller", "syncs of 2 ms",
+    Row("syncs that compute for 2 ms, two processes", "controller", "syncs of 2 ms",
         "ControlLoop", "", 1.8, "2 processes", "1 processes"),
 )  # fmt: skip
 
@@ -143,41 +143,44 @@ def block(result: Mapping[str, Any]) -> str:
         f"{machine['processor']}, {machine['processors']} processors, {machine['system']}, "
         f"{machine['python']}; {packages}. Commit {result['commit']}, {result['date']}, load "
         f"{result['load']} at the end.",
-        "| ours, beside | measured | of the peer's |",
-        *_table(figures, HEADLINES),
+        _table(figures, HEADLINES, "| | ours | beside | times as fast, or as small |"),
         "## Targets",
-        "| | measured | ratio | target | |",
-        *_table(figures, TARGETS, with_target=True),
+        _table(figures, TARGETS, "| | ours | beside | ratio | target | |"),
         *(f"- Not measured: {what}: {why}." for what, why in result["skipped"].items()),
         *(f"![{chart.title}]({PLOTS}/{name}.svg)" for name, chart in CHARTS.items()),
     ]
-    return "\n\n".join(parts).replace(" |\n\n|", " |\n|")
+    return "\n\n".join(parts)
 
 
-def _table(
-    figures: Sequence[Figure], rows: Sequence[Row], *, with_target: bool = False
-) -> Iterator[str]:
-    yield "|---|---|---|" + ("---|---|" if with_target else "")
+def _table(figures: Sequence[Figure], rows: Sequence[Row], head: str) -> str:
+    columns = head.count("|") - 1
+    lines = [head, "|" + "---|" * columns]
     for row in rows:
-        if (found := _find(figures, row, row.workers)) is None:
+        if (ours := _find(figures, row, row.implementation, row.workers)) is None:
             continue
-        ratio = found.ratios.get(row.peer)
-        if row.of_workers and (other := _find(figures, row, row.of_workers)):
-            ratio = found.value / other.value
-        if row.peer and ratio is None:
-            continue
-        value = (
-            f"{number(found.value)} {found.unit} ({number(found.least)} to {number(found.most)})"
-        )
-        cells = [row.text, value, "" if ratio is None else f"{ratio:.2f} x"]
-        if with_target:
-            cells += _judged(row, found, ratio)
-        yield f"| {' | '.join(cells)} |"
+        beside, ratio = "", None
+        if row.peer:
+            other, ratio = _find(figures, row, row.peer, row.workers), ours.ratios.get(row.peer)
+            beside = row.peer
+        elif row.of_workers:
+            other = _find(figures, row, row.implementation, row.of_workers)
+            ratio, beside = other and ours.value / other.value, row.of_workers
+        if beside:
+            if other is None or ratio is None:
+                continue
+            beside += f": {number(other.value)} {other.unit}"
+        value = f"{number(ours.value)} {ours.unit}"
+        if ours.least < ours.most:
+            value += f" ({number(ours.least)} to {number(ours.most)})"
+        cells = [row.text, value, beside, "" if ratio is None else f"{ratio:.2f} x"]
+        cells += _judged(row, ours, ratio)
+        lines.append(f"| {' | '.join(cells[:columns])} |")
+    return "\n".join(lines)
 
 
-def _find(figures: Sequence[Figure], row: Row, workers: str) -> Figure | None:
+def _find(figures: Sequence[Figure], row: Row, implementation: str, workers: str) -> Figure | None:
     """Return the figure of the largest size."""
-    cell = (row.layer, row.operation, row.implementation, workers)
+    cell = (row.layer, row.operation, implementation, workers)
     fitting = [
         each
         for each in figures
@@ -191,7 +194,7 @@ def _judged(row: Row, found: Figure, ratio: float | None) -> tuple[str, str]:
     if not row.target:
         return "", ""
     if ratio is not None:
-        met, judged = ratio >= row.target, f"missed: {ratio / row.target:.2f} of it"
+        met, judged = ratio >= row.target, f"missed: {ratio / row.target:.2f} of the target"
         return f"{row.target:.2f} x", "met" if met else judged
     factor = found.value / row.target
     judged = "met" if factor <= 1 else f"missed: {factor:.2f} times as much"

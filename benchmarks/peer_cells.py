@@ -32,7 +32,7 @@ class PeerError(Exception):
 
 def measure(grid: Grid) -> None:
     """Run each client in turn, ours as one of them."""
-    count = grid.pick(tiny=20, quick=8_000, full=10_000)
+    count = grid.pick(tiny=20, quick=5_000, full=10_000)
     rounds = grid.pick(tiny=1, quick=3, full=5)
     events = 4 * count
     with (
@@ -59,7 +59,7 @@ def _commands(grid: Grid, directory: Path) -> dict[str, list[str]]:
     names = [OURS] if grid.scale is Scale.TINY else list(PEERS)
     python = [sys.executable, "-m", "benchmarks.peers"]
     commands = {name: [*python, name] for name in names}
-    if grid.scale is not Scale.TINY:
+    if grid.scale is Scale.FULL:
         try:
             program = _build(directory)
         except PeerError as error:

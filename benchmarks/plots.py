@@ -18,23 +18,31 @@ from benchmarks.grid import Figure
 
 @dataclass(frozen=True)
 class Chart:
-    """Which figures a chart shows. ``over`` names what the x axis of lines is."""
+    """Which figures a chart shows. ``over`` names the x axis of lines, ``things`` are counted."""
 
     title: str
     layer: str
     operation: str
     workers: str = ""
     over: str = ""
+    things: str = "events"
 
 
 CHARTS = {
-    "queue-one-thread": Chart("Queue: add, get, done in one thread", "queue", "add, get, done"),
-    "queue-workers": Chart("Queue: one producer", "queue", "threads", "1 producers", "workers"),
+    "queue-one-thread": Chart(
+        "Queue: add, get, done in one thread", "queue", "add, get, done", things="keys"
+    ),
+    "queue-workers": Chart(
+        "Queue: one producer", "queue", "threads", "1 producers", "workers", things="keys"
+    ),
     "store-size": Chart("Store: objects added", "store", "add", over="objects"),
     "informer-foos": Chart("Watch of Foos, 1 KB", "informer", "watch, Foos of 1 KB"),
     "informer-pods": Chart("Watch of pods, 6 KB", "informer", "watch, pods of 6 KB"),
     "informer-list": Chart(
-        "First list in pages, Foos of 1 KB", "informer", "first list in pages, Foos of 1 KB"
+        "First list in pages, Foos of 1 KB",
+        "informer",
+        "first list in pages, Foos of 1 KB",
+        things="objects",
     ),
     "informer-peers": Chart(
         "Watch, each client in a process of its own", "informer", "watch in a process of its own"
@@ -42,7 +50,9 @@ CHARTS = {
     "informer-memory": Chart(
         "Most memory of these processes", "informer", "memory of this process"
     ),
-    "controller": Chart("Sample controller", "controller", "reconciles", "4 workers"),
+    "controller": Chart(
+        "Sample controller", "controller", "reconciles", "4 workers", things="Foos"
+    ),
 }
 
 _STYLE = """<style>
@@ -110,7 +120,7 @@ def bars(wanted: Chart, figures: Sequence[Figure]) -> str:
         ]
     unit = f"{figures[0].unit}; median, and from the least to the most of the rounds"
     parts.append(_text(left, bottom + 34, unit, "soft"))
-    return _svg(_titled(wanted.title, largest), bottom + 44, parts)
+    return _svg(_titled(wanted, largest), bottom + 44, parts)
 
 
 def lines(wanted: Chart, figures: Sequence[Figure]) -> str:
@@ -154,7 +164,7 @@ def lines(wanted: Chart, figures: Sequence[Figure]) -> str:
         end = max(y(max(points)[1]) + 4, *(each + 16 for each in ends[-1:]), 0)
         ends.append(end)
         parts.append(_text(right + 8, end, name, style=f"fill: {colour}"))
-    title = _titled(wanted.title, 0 if wanted.over == "objects" else figures[0].size)
+    title = _titled(wanted, 0 if wanted.over == "objects" else figures[0].size)
     return _svg(title, bottom + 48, parts, lower=26)
 
 
@@ -166,8 +176,8 @@ def _workers(figure: Figure) -> int:
     return int(re.findall(r"\d+", figure.workers)[-1])
 
 
-def _titled(title: str, size: int) -> str:
-    return f"{title}, {size:,} of them" if size else title
+def _titled(wanted: Chart, size: int) -> str:
+    return f"{wanted.title}; {size:,} {wanted.things}" if size else wanted.title
 
 
 def _ticks(most: float) -> list[float]:

@@ -96,15 +96,21 @@ def test_a_plot_over_workers_has_a_line_for_each_implementation(tmp_path: Path) 
 
 
 def test_the_page_says_by_how_much_a_target_is_missed() -> None:
+    peer = replace(FIGURE, implementation="queue.Queue", value=40.0, is_peer=True)
     met = replace(FIGURE, ratios={"queue.Queue": 3.5})
-    missed = Figure(
-        "memory", "heap for a pod of 6 KB, typed", 9, "", "clientgo", "bytes", 9e3, 9e3, 9e3
-    )
+    pod = ("memory", "heap for a pod of 6 KB, typed", 9, "", "clientgo", "bytes", 9e3, 9e3, 9e3)
+    list_ = ("informer", "first list in pages, Foos of 1 KB", 9, "")
+    loop = Figure(*list_, "bare loop to Structs", "objects/s", 10.0, 9.0, 11.0, is_peer=True)
+    missed = replace(loop, implementation="informer, typed", ratios={loop.implementation: 0.425})
 
-    text = page.block({**result(met, missed), **RUN})
+    text = page.block({**result(peer, met, Figure(*pod), loop, missed), **RUN})
 
-    assert "3.50 x | 3.00 x | met |" in text
-    assert "| 9,000 bytes (9,000 to 9,000) |  | 8,192 bytes | missed: 1.10 times as much |" in text
+    assert (
+        "| queue, one thread | 100 items/s (90 to 110) | queue.Queue: 40 items/s | 3.50 x "
+        "| 3.00 x | met |"
+    ) in text
+    assert "| 9,000 bytes |  |  | 8,192 bytes | missed: 1.10 times as much |" in text
+    assert "| 0.42 x | 0.85 x | missed: 0.50 of the target |" in text
     assert "- Not measured: client-go: no Go toolchain is installed." in text
 
 
