@@ -101,6 +101,15 @@ def test_one_connection_serves_many_requests(server):
     assert server.connections == 1
 
 
+def test_a_server_may_be_written_in_capitals_and_have_a_path(server):
+    server.on("/prefix/api", answer_json({}))
+    url = f"{server.url.replace('http', 'HTTP')}/prefix"
+
+    RestClient(RestConfig(server=url)).get().absolute_path("/api").do_raw()
+
+    assert [request.path for request in server.requests] == ["/prefix/api"]
+
+
 def test_refused_answers_leave_the_connection_usable(server):
     server.on(PATH, answer_status(404, "NotFound"), answer(204), answer_json({}))
     client = client_of(server)

@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from http import HTTPStatus
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import urllib3
 from urllib3.exceptions import HTTPError
@@ -97,7 +98,9 @@ class HTTPTransport:
     def __init__(self, config: RestConfig) -> None:
         self._config = config
         self._lock = threading.Lock()
+        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(config.server))
         self._pools: urllib3.PoolManager | None = None
+        self._pool: urllib3.HTTPConnectionPool | None = None
         self._pools_key: tuple[Any, ...] | None = None
         renew_in_child(self, "_lock", renew=HTTPTransport.close)
 
@@ -133,7 +136,7 @@ class HTTPTransport:
     def close(self) -> None:
         """Close idle connections; those in use are closed when their request ends."""
         with self._lock:
-            pools, self._pools = self._pools, None
+            pools, self._pools, self._pool = self._pools, None, None
         if pools is not None:
             for key in pools.pools.keys():  # noqa: SIM118 - this container is no mapping to iterate
                 pool = pools.pools.get(key)
@@ -159,9 +162,9 @@ class HTTPTransport:
         in_flight = InFlight(stop)
         try:
             with carrying(in_flight):
-                response = self._pools_for(identity).urlopen(
+                response = self._pool_for(identity).urlopen(
                     method,
-                    url,
+                    url if self._config.proxy else url[len(self._origin) :],
                     body=body,
                     headers=headers,
                     timeout=urllib3.Timeout(connect=connect_timeout, read=read_timeout),
@@ -178,8 +181,12 @@ class HTTPTransport:
             raise transport_error(method, url, error) from error
         return HTTPAnswer(method, url, response, in_flight)
 
-    def _pools_for(self, identity: Identity) -> urllib3.PoolManager:
-        """The pools for a client certificate, made again when one of their files has changed."""
+    def _pool_for(self, identity: Identity) -> urllib3.HTTPConnectionPool | urllib3.PoolManager:
+        """The connections with a client certificate, made again when a file of it has changed.
+
+        A proxy needs the manager of pools. Without one, the only pool takes a quarter less time
+        for a request.
+        """
         tls = self._config.tls
         files = (identity.cert_file, identity.key_file, tls.ca_file)
         key = (files, _versions(files))
@@ -188,8 +195,13 @@ class HTTPTransport:
                 # Not closed: another thread may be about to use the old ones. Their idle
                 # connections are closed once the last of their answers is.
                 self._pools = _make_pools(self._config, identity)
+                self._pool = None
                 self._pools_key = key
-            return self._pools
+            if self._config.proxy:
+                return self._pools
+            if self._pool is None:
+                self._pool = self._pools.connection_from_url(self._origin)
+            return self._pool
 
 
 def _versions(files: Iterable[str]) -> tuple[int, ...]:
