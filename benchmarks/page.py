@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.grid import Figure, number
-from benchmarks.plots import CHARTS
+from benchmarks.grid import Figure
+from benchmarks.plots import CHARTS, short
 
 BEGIN, END = "<!-- measured: make bench-full -->", "<!-- end of measured -->"
 PLOTS = "../assets/benchmarks"
@@ -144,10 +144,10 @@ def block(result: Mapping[str, Any]) -> str:
         f"{machine['python']}; {packages}. Commit {result['commit']}, {result['date']}, load "
         f"{result['load']} at the end.",
         _table(figures, HEADLINES, "| | ours | beside | times as fast, or as small |"),
+        *(f"![{chart.title}]({PLOTS}/{name}.svg)" for name, chart in CHARTS.items()),
         "## Targets",
         _table(figures, TARGETS, "| | ours | beside | ratio | target | |"),
         *(f"- Not measured: {what}: {why}." for what, why in result["skipped"].items()),
-        *(f"![{chart.title}]({PLOTS}/{name}.svg)" for name, chart in CHARTS.items()),
     ]
     return "\n\n".join(parts)
 
@@ -168,10 +168,10 @@ def _table(figures: Sequence[Figure], rows: Sequence[Row], head: str) -> str:
         if beside:
             if other is None or ratio is None:
                 continue
-            beside += f": {number(other.value)} {other.unit}"
-        value = f"{number(ours.value)} {ours.unit}"
+            beside += f": {short(other.value)} {other.unit}"
+        value = f"{short(ours.value)} {ours.unit}"
         if ours.least < ours.most:
-            value += f" ({number(ours.least)} to {number(ours.most)})"
+            value += f" ({short(ours.least)} to {short(ours.most)})"
         cells = [row.text, value, beside, "" if ratio is None else f"{ratio:.2f} x"]
         cells += _judged(row, ours, ratio)
         lines.append(f"| {' | '.join(cells[:columns])} |")
@@ -198,7 +198,7 @@ def _judged(row: Row, found: Figure, ratio: float | None) -> tuple[str, str]:
         return f"{row.target:.2f} x", "met" if met else judged
     factor = found.value / row.target
     judged = "met" if factor <= 1 else f"missed: {factor:.2f} times as much"
-    return f"{number(row.target)} {found.unit}", judged
+    return f"{short(row.target)} {found.unit}", judged
 
 
 def write(page: Path, text: str) -> None:

@@ -107,7 +107,7 @@ def bars(wanted: Chart, figures: Sequence[Figure]) -> str:
     parts = []
     for tick in ticks:
         parts.append(_line(x(tick), _TOP, x(tick), bottom))
-        parts.append(_text(x(tick), bottom + 16, _short(tick), "soft", "middle"))
+        parts.append(_text(x(tick), bottom + 16, short(tick), "soft", "middle"))
     for place, each in enumerate(figures):
         y = _TOP + _BAR * place + 4
         kind = "peer" if each.is_peer else "ours"
@@ -116,7 +116,7 @@ def bars(wanted: Chart, figures: Sequence[Figure]) -> str:
             f'<rect class="{kind}" x="{left:.0f}" y="{y}" width="{x(each.value) - left:.1f}" '
             'height="18" rx="2"/>',
             _line(x(each.least), y + 9, x(each.most), y + 9, "range"),
-            _text(x(max(each.value, each.most)) + 6, y + 13, _short(each.value)),
+            _text(x(max(each.value, each.most)) + 6, y + 13, short(each.value)),
         ]
     unit = f"{figures[0].unit}; median, and from the least to the most of the rounds"
     parts.append(_text(left, bottom + 34, unit, "soft"))
@@ -145,8 +145,8 @@ def lines(wanted: Chart, figures: Sequence[Figure]) -> str:
     parts = []
     for tick in _decades(low, high):
         parts += [_line(left, y(tick), right, y(tick))]
-        parts += [_text(left - 6, y(tick) + 4, _short(tick), "soft", "end")]
-    parts += [_text(x(tick), bottom + 18, _short(tick), "soft", "middle") for tick in at]
+        parts += [_text(left - 6, y(tick) + 4, short(tick), "soft", "end")]
+    parts += [_text(x(tick), bottom + 18, short(tick), "soft", "middle") for tick in at]
     middle = (left + right) / 2
     parts.append(_text(middle, bottom + 36, f"{wanted.over}, logarithmic", "soft", "middle"))
     parts.append(_text(left, top - 6, f"{figures[0].unit}, logarithmic", "soft"))
@@ -193,7 +193,7 @@ def _decades(low: float, high: float) -> Iterator[float]:
         low *= 10
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
     """Return a number as axes have it: 250, 40 k, 1.2 M."""
     for size, letter in ((1e6, " M"), (1e3, " k")):
         if value >= size:

@@ -109,7 +109,7 @@ def test_the_page_says_by_how_much_a_target_is_missed() -> None:
         "| queue, one thread | 100 items/s (90 to 110) | queue.Queue: 40 items/s | 3.50 x "
         "| 3.00 x | met |"
     ) in text
-    assert "| 9,000 bytes |  |  | 8,192 bytes | missed: 1.10 times as much |" in text
+    assert "| 9 k bytes |  |  | 8.19 k bytes | missed: 1.10 times as much |" in text
     assert "| 0.42 x | 0.85 x | missed: 0.50 of the target |" in text
     assert "- Not measured: client-go: no Go toolchain is installed." in text
 

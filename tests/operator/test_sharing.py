@@ -14,7 +14,7 @@ import pytest
 from clientgo.client import Client
 from clientgo.operator import Context, LeaderElection, Manager, controller
 from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.tasks import timer
+from clientgo.operator.tasks import daemon
 from clientgo.rest import RestConfig
 from clientgo.sharding import Ownership, ShardLeases, ShardMember, ShardsLostError
 from tests.operator.world import PATIENCE, Gadget, World, gadget
@@ -155,16 +155,43 @@ def test_what_needs_a_leader_is_refused(replica: Callable[..., Manager]) -> None
     manager.add_runnable(lambda _stop: None, name="report", needs_leadership=False)
 
 
-def test_tasks_are_refused(replica: Callable[..., Manager]) -> None:
-    @controller(Gadget)
-    class WithTimer:
-        @timer(interval=1)
-        def look(self, ctx: Any, obj: Gadget) -> None: ...
+def test_tasks_move_with_the_shards_of_their_objects(replica: Callable[..., Manager]) -> None:
+    ledger = Ledger()
+    running: dict[str, str] = {}
 
-        def reconcile(self, ctx: Any, obj: Gadget) -> None: ...
+    def tasks(me: str) -> Any:
+        @controller(Gadget, name="gadgets")
+        class WithTask:
+            @daemon()
+            def follow(self, ctx: Context[Gadget], obj: Gadget) -> None:
+                name = obj.metadata.name
+                with ledger.changed:
+                    if name in running:
+                        ledger.overlaps.append(name)
+                    running[name] = ledger.last[name] = me
+                    ledger.changed.notify_all()
+                ctx.cancelled.wait()
+                with ledger.changed:
+                    del running[name]
 
-    with pytest.raises(DeclarationError, match="tasks live as long as an object"):
-        replica().register(WithTimer())
+            def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None: ...
+
+        return WithTask()
+
+    one, two = replica(), replica()
+    one.register(tasks("one"))
+    two.register(tasks("two"))
+    one.start()
+    ledger.wait_for(lambda _last: running.keys() == {*NAMES})
+    two.start()
+    ledger.wait_for(
+        lambda _last: running.keys() == {*NAMES} and {*running.values()} == {"one", "two"}
+    )
+    two.stop()
+    ledger.wait_for(lambda _last: running == dict.fromkeys(NAMES, "one"))
+    one.stop()
+    assert not running
+    assert ledger.overlaps == []
 
 
 def test_a_controller_that_needs_no_leader_runs_everywhere(

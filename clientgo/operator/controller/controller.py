@@ -263,6 +263,16 @@ class Controller(Generic[P]):
         """Treat the primaries that a condition holds for as at the start."""
         self._sources.replay(condition)
 
+    def take(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Run the primaries, now this process's, that a condition holds for."""
+        self.replay(condition)
+        self.queue.recall(condition)
+
+    def release(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Leave the primaries that a condition holds for to another process."""
+        self._sources.release(condition)
+        self.queue.forget_if(condition)
+
     def pause(self) -> None:
         """Begin no run from now on; triggers are kept."""
         self.queue.pause()

@@ -205,6 +205,11 @@ class ControllerSources:
                 if condition(ObjectName.of(obj)) and primary.selects(obj):
                     router.emit(CreateEvent(obj, initial=True))
 
+    def release(self, condition: Callable[[ObjectName], bool]) -> None:
+        """Leave primaries to another process."""
+        for source in self.all():
+            source.release(condition)
+
     def health(self) -> tuple[SourceHealth, ...]:
         return tuple(map(self._health_of, self.all()))
 

@@ -372,7 +372,7 @@ class Manager:
         if shape.tasks:
             from clientgo.operator.tasks import with_tasks
 
-            shape = with_tasks(shape, config)
+            shape = with_tasks(shape, config, shared=self._sharing is not None)
         ownership = None
         if self._sharing is not None and config.needs_leadership:
             ownership = self._sharing.ownership
@@ -388,15 +388,9 @@ class Manager:
             metrics_per_namespace=self.config.metrics_per_namespace,
             sink=self._sink,
             standby=self._standby,
-            ownership=self._sharing.ownership
-            if self._sharing and config.needs_leadership
-            else None,
+            ownership=ownership,
             event_loop=self._new_event_loop,
         )
-        if ownership is not None:
-            from clientgo.operator.manager.sharing import check_shared
-
-            check_shared(shape, config.name)
         with self._life.lock:
             self._life.check_not_stopped()
             self._registry.check_new(config.name, allow_duplicate=config.allow_duplicate_name)

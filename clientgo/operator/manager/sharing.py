@@ -12,9 +12,7 @@ from typing import Any
 
 from clientgo.clock import Clock
 from clientgo.operator.controller import Controller
-from clientgo.operator.errors import DeclarationError
 from clientgo.operator.manager.config import LeaderElection
-from clientgo.operator.reconciler import Shape
 from clientgo.process import SupervisedThread
 from clientgo.sharding import Ownership, ShardMember, shard_member
 
@@ -69,18 +67,8 @@ class SharedWork:
 
     def _acquired(self, shards: frozenset[int]) -> None:
         for controller in self._controllers():
-            controller.replay(lambda key: self.ownership.shard_of(key) in shards)
-            controller.queue.recall(lambda key: self.ownership.shard_of(key) in shards)
+            controller.take(lambda key: self.ownership.shard_of(key) in shards)
 
     def _released(self, shards: frozenset[int]) -> None:
         for controller in self._controllers():
-            controller.queue.forget_if(lambda key: self.ownership.shard_of(key) in shards)
-
-
-def check_shared(shape: Shape, name: str) -> None:
-    """Raise ``DeclarationError`` for what does not work with shards."""
-    if shape.tasks:
-        raise DeclarationError(
-            f"controller {name}: tasks live as long as an object, and do not move with its shard; "
-            "use leader election without shards, or needs_leadership=False"
-        )
+            controller.release(lambda key: self.ownership.shard_of(key) in shards)

@@ -105,6 +105,10 @@ class Source(ABC):
         """Follow the controller to other namespaces."""
         return
 
+    def release(self, condition: Callable[[ObjectName], bool]) -> None:
+        """End what is done for primaries that a condition holds for: another process has them."""
+        return
+
     def secondaries(self, key: ObjectName) -> list[Any]:
         """Return what belongs to a primary."""
         raise LookupError(f"source {self.name} keeps nothing")

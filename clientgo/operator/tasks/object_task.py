@@ -79,6 +79,7 @@ class ObjectTask:
             self._work,
             RunSettings(retry=declaration.retry, max_interval=0.0),
             stopping=StopEvent(),
+            ownership=services.ownership,
             on_crash=services.crashed,
             metrics=queue_metrics(name, services.metrics),
             clock=services.clock,
@@ -100,10 +101,17 @@ class ObjectTask:
                 return
             if self._queue.cancelled.is_set():
                 return
-            self._lives[key] = Life(ctx, obj)
+            self._lives[key] = started = Life(ctx, obj)
         if life is not None:
             self._end(life)
             self._queue.forget(key)
+        ownership = self._services.ownership
+        if ownership is not None and not ownership.owns(key):
+            # The shard is being given up while this run ends: its next owner starts the task.
+            with self._lock:
+                if self._lives.get(key) is started:
+                    del self._lives[key]
+            return
         self._queue.trigger(key)
 
     def stop(self, key: ObjectName) -> float:

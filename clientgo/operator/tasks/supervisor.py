@@ -2,7 +2,8 @@
 
 Promises that a task begins after the finalizer is on its object, and that the finalizer is removed
 after the task has ended, or was waited for as long as it was declared; that tasks run only where
-runs do, in the leader; and that leadership is not given up while one runs.
+runs do, in the leader or the owner of the object's shard; and that neither leadership nor a shard
+is given up while one runs.
 
 Built on what every reconciler has: its methods, a source, a runnable.
 """
@@ -34,8 +35,11 @@ _REPORT_AFTER: Final = 10.0
 """Seconds after a stop until tasks that have not ended are named; the stop goes on waiting."""
 
 
-def with_tasks(shape: Shape, config: ControllerConfig) -> Shape:
-    """Return a reconciler whose runs start its tasks. Raises ``DeclarationError``."""
+def with_tasks(shape: Shape, config: ControllerConfig, *, shared: bool = False) -> Shape:
+    """Return a reconciler whose runs start its tasks. Raises ``DeclarationError``.
+
+    ``shared`` says that all processes work, so the tasks need no leader.
+    """
     inner = shape.reconcile
     if inner is None or config.on_deleted:
         raise DeclarationError(
@@ -70,7 +74,8 @@ def with_tasks(shape: Shape, config: ControllerConfig) -> Shape:
 
     def setup(manager: Any) -> None:
         name = f"{config.name}-tasks"
-        manager.add_runnable(tasks.run, needs_leadership=config.needs_leadership, name=name)
+        needs_leadership = config.needs_leadership and not shared
+        manager.add_runnable(tasks.run, needs_leadership=needs_leadership, name=name)
         if shape.setup is not None:
             shape.setup(manager)
 
@@ -140,8 +145,11 @@ class ObjectTasks(Source):
         if self._started is not None:
             self._started[1].change_namespaces(namespaces)
         if namespaces != EVERYWHERE:
-            for task in self._tasks:
-                task.forget_if(lambda key: key.namespace not in namespaces)
+            self.release(lambda key: key.namespace not in namespaces)
+
+    def release(self, condition: Callable[[ObjectName], bool]) -> None:
+        for task in self._tasks:
+            task.forget_if(condition)
 
     def _disappeared(self, key: ObjectName) -> None:
         for task in self._tasks:
