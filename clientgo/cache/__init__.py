@@ -38,7 +38,7 @@ from clientgo.cache.informer.shared_informer import (
     SharedIndexInformer,
 )
 from clientgo.cache.informer.sync_tracker import SingleFileTracker
-from clientgo.cache.informer.transforming_store import Transform
+from clientgo.cache.informer.transforming_store import CompactMetadata, Transform
 from clientgo.cache.informer.wait_for_cache_sync import (
     CacheSyncError,
     SyncResult,
@@ -148,6 +148,7 @@ __all__ = [
     "InformerIdentity",
     "QueueChoice",
     "Transform",
+    "CompactMetadata",
     "DELTA_FIFO",
     "REAL_FIFO",
     "REAL_FIFO_SINGLE",

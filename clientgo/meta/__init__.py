@@ -59,6 +59,7 @@ from clientgo.meta.objects.accessor import (
     labels_of,
     metadata_of,
 )
+from clientgo.meta.objects.dropping import drop_managed_fields
 from clientgo.meta.objects.object_meta import (
     ListMeta,
     ManagedFieldsEntry,
@@ -117,6 +118,7 @@ __all__ = [
     "ListMeta",
     "overlay",
     "deep_copy",
+    "drop_managed_fields",
     "metadata_of",
     "has_metadata",
     "labels_of",

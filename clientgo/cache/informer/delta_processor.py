@@ -20,6 +20,7 @@ from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import KeyFuncError, deletion_handling_meta_namespace_key
+from clientgo.cache.store.parts import PART, in_parts
 from clientgo.cache.store.store import IndexFuncError
 from clientgo.meta import NoMetadataError, metadata_of
 from clientgo.trace import active_trace
@@ -54,16 +55,26 @@ class DeltaProcessor:
         """Process the changes of several objects; see :meth:`~clientgo.cache.Queue.pop_batch`."""
         whole = batch[0][0]
         if whole.type is DeltaType.REPLACED_ALL:
-            chunk = self._replace(whole.object, is_in_initial_list)
+            changes, befores = self._replace(whole.object)
+            # In parts, so that a million old objects are not freed in one go, which holds all
+            # threads up.
+            for start in range(0, len(changes), PART):
+                part = slice(start, start + PART)
+                chunk = self._compared(changes[part], befores[part], is_in_initial_list)
+                befores[part] = [None] * len(befores[part])
+                self._notify_of(chunk)
         elif whole.type is DeltaType.SYNC_ALL:
-            objs = self._store.list()
-            chunk = Chunk([(Kind.SYNC, obj, obj) for obj in objs], syncs=len(objs))
+            for objs in in_parts(self._store.list()):
+                syncs: list[Notification] = [(Kind.SYNC, obj, obj) for obj in objs]
+                self._notify_of(Chunk(syncs, syncs=len(syncs)))
         elif whole.type is DeltaType.BOOKMARK:
             self._store.bookmark(whole.object)
-            return
         else:
             changes = [(delta.type, delta.object) for deltas in batch for delta in deltas]
-            chunk = self._compared(changes, self._store.apply(changes), is_in_initial_list)
+            before = self._store.apply(changes)
+            self._notify_of(self._compared(changes, before, is_in_initial_list))
+
+    def _notify_of(self, chunk: Chunk) -> None:
         if self._split_recreated:
             chunk.notifications = _recreations_split(chunk.notifications)
         if chunk.notifications:
@@ -96,8 +107,8 @@ class DeltaProcessor:
                 append((sync if same else update, before, obj))
         return Chunk(notifications, adds if is_initial else 0, syncs)
 
-    def _replace(self, replacement: Replacement, is_initial: bool) -> Chunk:
-        """Apply a list, compared with the store as it is now."""
+    def _replace(self, replacement: Replacement) -> tuple[list[Change], list[Before]]:
+        """Apply a list; return its changes of the store and what the store held before."""
         store = self._store
         listed = self._keyed(replacement.objects)
         before = {key: store.get_by_key(key) for key in store.list_keys()}
@@ -106,7 +117,7 @@ class DeltaProcessor:
             (DeltaType.DELETED, DeletedFinalStateUnknown(key, obj)) for key, obj in vanished.items()
         ]
         changes += [(DeltaType.REPLACED, obj) for obj in listed.values()]
-        befores: Sequence[Before]
+        befores: list[Before]
         try:
             store.replace(list(listed.values()), replacement.resource_version)
             befores = [*vanished.values(), *map(before.get, listed)]
@@ -114,7 +125,7 @@ class DeltaProcessor:
             # One by one, to leave out only the objects that are refused.
             befores = store.apply(changes)
             store.bookmark(replacement.resource_version)
-        return self._compared(changes, befores, is_initial)
+        return changes, befores
 
     def _keyed(self, objs: Sequence[Any]) -> dict[str, Any]:
         """Return the objects of a list by key; of two with the same key the later one."""

@@ -8,15 +8,48 @@ such a failure loses the event, or the whole list.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from clientgo.cache.queues.queue import Queue
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.parts import Parts, in_parts
+from clientgo.meta import ObjectMeta, drop_managed_fields
 
 Transform = Callable[[Any], Any]
 """Takes an object and returns the one to cache, usually a smaller one."""
+
+
+_SHARED_AT_MOST: Final = 10_000
+"""Different sets of labels; with more of them there is little to share."""
+
+
+class CompactMetadata:
+    """A transform that makes cached objects smaller by what few programs read or what is repeated.
+
+    It drops the managed fields; objects share the text of their namespace, and equal labels. Reads
+    and writes of an object are as before, but a program that breaks the rule and changes the labels
+    of a cached object changes those of others. Thread-safe; takes about a microsecond an object.
+    """
+
+    def __init__(self) -> None:
+        self._namespaces: dict[str, str] = {}
+        self._labels: dict[tuple[tuple[str, str], ...], dict[str, str]] = {}
+        self._no_annotations: dict[str, str] = {}
+
+    def __call__(self, obj: Any) -> Any:
+        metadata = getattr(obj, "metadata", None)
+        if type(metadata) is not ObjectMeta:
+            return obj
+        drop_managed_fields(obj)
+        if len(self._labels) >= _SHARED_AT_MOST:
+            self._namespaces, self._labels = {}, {}
+        metadata.namespace = self._namespaces.setdefault(metadata.namespace, metadata.namespace)
+        labels = metadata.labels
+        metadata.labels = self._labels.setdefault(tuple(labels.items()), labels)
+        if not metadata.annotations:
+            metadata.annotations = self._no_annotations
+        return obj
 
 
 class TransformingStore:

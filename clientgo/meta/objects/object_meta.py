@@ -17,7 +17,7 @@ from msgspec import Raw, Struct, field
 from clientgo.meta.decoding import convert
 from clientgo.meta.timestamps import to_datetime
 
-_ABSENT: Final = Raw(b"null")
+ABSENT: Final = Raw(b"null")
 """A null and not empty, because a copy of the default is sent."""
 
 
@@ -67,7 +67,7 @@ class ObjectMeta(
     annotations: dict[str, str] = field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
-    _managed_fields: Raw = field(default=_ABSENT, name="managedFields")
+    _managed_fields: Raw = field(default=ABSENT, name="managedFields")
 
     @property
     def creation_time(self) -> datetime | None:
@@ -95,7 +95,7 @@ class ObjectMeta(
     @managed_fields.setter
     def managed_fields(self, entries: Iterable[ManagedFieldsEntry]) -> None:
         kept = tuple(entries)
-        self._managed_fields = Raw(msgspec.json.encode(kept)) if kept else _ABSENT
+        self._managed_fields = Raw(msgspec.json.encode(kept)) if kept else ABSENT
 
 
 class ListMeta(Struct, rename="camel", kw_only=True, omit_defaults=True):

@@ -10,6 +10,7 @@ from clientgo.cache import DeletedFinalStateUnknown, Delta, DeltaType, Indexer, 
 from clientgo.cache.informer.delta_processor import DeltaProcessor
 from clientgo.cache.informer.notifications import Chunk, Kind, deliver
 from clientgo.cache.reflector.quarantine import QuarantineLog
+from clientgo.cache.store.parts import PART
 from clientgo.meta import labels_of
 from tests.cache.builders import foo, refs
 from tests.cache.running import RecordingHandler
@@ -75,6 +76,18 @@ def test_an_object_that_a_list_has_twice_is_added_once_in_its_later_state() -> N
     processing = Processing()
     assert processing.replace(foo("a", 1), foo("a", 2)) == ["+a@2"]
     assert refs(processing.store.list()) == ["a@2"]
+
+
+def test_a_large_list_is_delivered_in_parts() -> None:
+    """CTL-09: the store has all of it before; the parts are in order."""
+    names = [f"a-{number}" for number in range(PART + 1)]
+    processing = Processing(foo("gone"), foo(names[0]))
+    delivered = processing.replace(*(foo(name, 2) for name in names), initial=True)
+    assert delivered[:2] == ["†gone@1", f"{names[0]}@1→{names[0]}@2"]
+    assert delivered[2:] == [f"+{name}@2!" for name in names[1:]]
+    assert [chunk.initial for chunk in processing.chunks] == [PART - 2, 2]
+    assert len(processing.process((DeltaType.SYNC_ALL, None))) == PART + 1
+    assert [chunk.syncs for chunk in processing.chunks] == [PART, 1]
 
 
 def test_a_deletion_is_delivered_even_if_the_store_has_no_such_object() -> None:

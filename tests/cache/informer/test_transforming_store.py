@@ -1,0 +1,59 @@
+"""The transform that makes objects smaller; others are tested with the informer."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from clientgo.cache import CompactMetadata
+from clientgo.cache.informer import transforming_store
+from clientgo.meta import Codec, deep_copy
+from tests.cache.builders import Foo
+
+
+def decoded(name: str, **metadata: object) -> Foo:
+    plain = {"metadata": {"name": name, "namespace": "ns", **metadata}}
+    return Codec(Foo).decode(msgspec.json.encode(plain))
+
+
+def test_objects_share_what_is_equal_and_keep_no_managed_fields() -> None:
+    """INF-20."""
+    compact = CompactMetadata()
+    managed = [{"manager": "kubectl"}]
+    a, b, c = (
+        compact(decoded("a", labels={"app": "web"}, managedFields=managed)),
+        compact(decoded("b", labels={"app": "web"})),
+        compact(decoded("c", labels={"app": "db"}, annotations={"x": "y"})),
+    )
+    assert a.metadata.labels is b.metadata.labels
+    assert c.metadata.labels == {"app": "db"}
+    assert c.metadata.annotations == {"x": "y"}
+    assert a.metadata.namespace is c.metadata.namespace
+    assert a.metadata.managed_fields == ()
+    assert a.to_dict()["metadata"] == {"name": "a", "namespace": "ns", "labels": {"app": "web"}}
+
+
+def test_a_copy_can_be_changed() -> None:
+    """INF-20."""
+    compact = CompactMetadata()
+    a, b = compact(decoded("a", labels={"app": "web"})), compact(decoded("b"))
+    copy = deep_copy(a)
+    copy.metadata.labels["more"] = copy.metadata.annotations["more"] = "yes"
+    assert a.metadata.labels == {"app": "web"}
+    assert b.metadata.annotations == {}
+
+
+def test_what_is_shared_does_not_grow_without_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """INF-20."""
+    monkeypatch.setattr(transforming_store, "_SHARED_AT_MOST", 10)
+    compact = CompactMetadata()
+    objs = [compact(decoded(f"a-{n}", labels={"pod": str(n)})) for n in range(25)]
+    assert [obj.metadata.labels["pod"] for obj in objs] == [str(n) for n in range(25)]
+    assert len(compact._labels) == 5
+
+
+def test_values_of_other_kinds_stay_as_they_are() -> None:
+    """INF-20."""
+    plain = {"metadata": {"name": "a"}}
+    assert CompactMetadata()(plain) is plain
+    assert plain == {"metadata": {"name": "a"}}
