@@ -36,6 +36,17 @@ def test_too_many_operations_are_refused(api: Api, target: str) -> None:
     assert (beyond.status, beyond.body["reason"]) == (413, "RequestEntityTooLarge")
 
 
+@pytest.mark.parametrize("value", [{}, [], 0, False, "Secret"])
+@pytest.mark.parametrize("field", ["apiVersion", "kind"])
+def test_a_patch_may_not_make_another_kind(api: Api, target: str, field: str, value: Any) -> None:
+    operation = {"op": "replace", "path": f"/{field}", "value": value}
+
+    answer = api.call("PATCH", target, [operation], JSON_PATCH)
+
+    [cause] = answer.body["details"]["causes"]
+    assert (answer.status, cause["field"]) == (422, "patch")
+
+
 @pytest.mark.parametrize(
     ("patch", "status"),
     [

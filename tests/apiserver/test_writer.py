@@ -242,6 +242,7 @@ OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "u"}
         (None, ["apiVersion", "kind", "name", "uid"]),
         ({}, ["apiVersion", "kind", "name", "uid"]),
         (OWNER | {"uid": ""}, ["uid"]),
+        (OWNER | {"uid": None}, ["uid"]),
         (OWNER | {"apiVersion": "a/b/c"}, ["apiVersion"]),
         (OWNER | {"apiVersion": "example.com/"}, ["apiVersion"]),
         (OWNER | {"kind": "Event"}, [""]),

@@ -102,7 +102,7 @@ _DOCKER_KEYS = {
 
 def _docker_errors(kind: str, data: Object) -> list[FieldError]:
     """Return an error if the credentials of a registry are no JSON."""
-    key = _DOCKER_KEYS.get(kind, "")
+    key = _DOCKER_KEYS.get(kind)
     if key not in data:
         return []
     try:

@@ -9,6 +9,7 @@ from typing import Any
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, text_fields
 from clientgo.apiserver.kinds.pod_warnings import name_warnings, pod_warnings
+from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
 
@@ -61,7 +62,9 @@ class DeploymentStrategy(ScaledStrategy):
 
 
 class StatefulSetStrategy(ScaledStrategy):
-    """Stateful sets."""
+    """Stateful sets: their names are those of hosts."""
+
+    name_rule = DNS_LABEL
 
     def initial_status(self, obj: Object) -> Object:
         """Return a status without pods."""

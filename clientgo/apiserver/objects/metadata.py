@@ -21,7 +21,7 @@ from clientgo.apiserver.resources.errors import RequestError, bad_request
 from clientgo.apiserver.resources.names import DNS_LABEL, PATH_SEGMENT, NameRule, name_causes
 from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.decoding import convert
+from clientgo.meta.decoding import convert, without_nulls
 from clientgo.meta.selectors import label_key_problems, label_value_problems
 from clientgo.meta.timestamps import canonical_time
 from clientgo.schema.field_errors import OMITTED, FieldError
@@ -91,7 +91,11 @@ def read_metadata(obj: Object) -> tuple[str, ...]:
     unknown = [f"metadata.{key}" for key in raw if key not in _KNOWN and key not in _OBSOLETE]
     present = {key: _without_nulls(value) for key, value in raw.items() if value is not None}
     if isinstance(owners := present.get("ownerReferences"), list):
-        present["ownerReferences"] = [{} if item is None else item for item in owners]
+        present["ownerReferences"] = [
+            without_nulls({} if item is None else item) for item in owners
+        ]
+    if isinstance(finalizers := present.get("finalizers"), list):
+        present["finalizers"] = ["" if item is None else item for item in finalizers]
     try:
         typed = convert(present, _ObjectMeta)
     except msgspec.ValidationError as error:

@@ -116,6 +116,9 @@ class Strategy:
             RequestError: 400 or 422.
         """
         api_version, kind = obj.get("apiVersion"), obj.get("kind")
+        for value in (api_version, kind):
+            if not isinstance(value, str | None):
+                raise bad_request("couldn't get version/kind; apiVersion and kind must be strings")
         if (api_version or resource.api_version, kind or resource.kind) != (
             resource.api_version,
             resource.kind,
