@@ -174,6 +174,53 @@ def test_items_of_a_keyed_list_know_their_old_value() -> None:
     ) == ["spec.l[1]: Invalid value: no"]
 
 
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (STRING, 1),
+        (INTEGER, "x"),
+        (INTEGER, True),
+        ({"type": "number"}, []),
+        ({"type": "boolean"}, 0),
+        ({"type": "string", "format": "date-time"}, 5),
+        ({"type": "array", "items": STRING}, "text"),
+        ({"type": "array", "items": STRING}, [{}]),
+        ({"type": "object", "additionalProperties": STRING}, ["x"]),
+        ({"type": "object", "properties": {"a": STRING}}, []),
+        ({"x-kubernetes-int-or-string": True}, {}),
+    ],
+)
+def test_a_value_that_is_older_than_its_schema_fails_the_rules_that_read_it(
+    schema: dict[str, Any], value: Any
+) -> None:
+    """Its unchanged type is no error by itself."""
+    other, reading, asking = rule("self.n == 1"), rule("self.v == self.v"), rule("has(self.v)")
+    spec = {"v": value, "n": 1}
+
+    def of(*rules: dict[str, Any]) -> list[str]:
+        return problems(schema_of(spec_with(*rules, v=schema, n=INTEGER)), spec, spec)
+
+    assert of(other, asking) == []
+    [problem] = of(reading)
+    assert "expected a value of the type of its schema evaluating rule: self.v == self.v" in problem
+
+
+def test_the_rules_of_a_value_that_is_older_than_its_schema_fail() -> None:
+    schema = schema_of(spec_with(rule("has(self.n)"), n=INTEGER))
+
+    [problem] = problems(schema, [], [])
+
+    assert problem.endswith("the type of its schema evaluating rule: has(self.n)")
+
+
+def test_an_old_value_of_another_type_fails_the_rules_that_compare_with_it() -> None:
+    plain = schema_of(spec_with(n={**INTEGER, RULES: [rule("self > 1")]}))
+    compared = schema_of(spec_with(n={**INTEGER, RULES: [rule("self != oldSelf")]}))
+
+    assert problems(plain, {"n": 2}, {"n": "2"}) == []
+    assert len(problems(compared, {"n": 2}, {"n": "2"})) == 1
+
+
 def test_an_update_that_does_not_touch_the_broken_part_is_warned() -> None:
     strict = {**INTEGER, RULES: [rule("self > 1", message="no")]}
     schema = schema_of(spec_with(n=strict, m=INTEGER))

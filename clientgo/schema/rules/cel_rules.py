@@ -35,7 +35,7 @@ from clientgo.schema.json_schema import JSONSchema, ValidationRule
 from clientgo.schema.json_value import MISSING
 from clientgo.schema.rules import rule_path
 from clientgo.schema.rules.rule_costs import RuleCosts, places_below
-from clientgo.schema.rules.schema_types import Converter, declare
+from clientgo.schema.rules.schema_types import Converter, declare, fit
 from clientgo.schema.values.list_types import OldItems
 from clientgo.text import go_format
 
@@ -165,6 +165,9 @@ class RuleNode:
                 cause = FieldError.invalid(path, self.schema.type or "", _OUT_OF_BUDGET)
                 raise _OutOfBudgetError(cause)
             try:
+                fit(new_self)
+                if rule.uses_old_self:
+                    fit(old_self)
                 if _evaluate(rule.program, variables, budget) is True:
                     continue
             except BudgetExceededError as error:

@@ -2,9 +2,8 @@
 
 Promises: `declare` returns the CEL type of a schema and a function that converts JSON into values
 of it: with timestamps, durations and bytes parsed, and property names escaped. Preserved unknown
-fields are not visible to expressions.
-
-Does not promise: good errors for invalid values. Validate them first.
+fields are not visible to expressions. To read a value of another type than its schema, which an
+object has that is older than the schema, is an error of the evaluation.
 
 Follows ``SchemaDeclType`` of ``k8s.io/apiserver/pkg/cel/common``.
 """
@@ -73,7 +72,7 @@ def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None
     Kind, apiVersion and the names in metadata of a resource are always visible.
     """
     if schema.int_or_string:
-        return Declared(types.DYN, _number_as_written)
+        return Declared(types.DYN, _fitting((str, int, float), _number_as_written))
     if is_resource:
         schema = with_names(schema)
     match schema.type:
@@ -86,11 +85,11 @@ def declare(schema: JSONSchema, *, is_resource: bool = False) -> Declared | None
         case "string":
             return _TEXT_FORMATS.get(schema.format or "", _STRING)
         case "boolean":
-            return Declared(types.BOOL, _same)
+            return Declared(types.BOOL, _fitting((bool,), _same))
         case "number":
-            return Declared(types.DOUBLE, _nullable(float))
+            return Declared(types.DOUBLE, _fitting((int, float), float))
         case "integer":
-            return Declared(types.INT, _nullable(int))
+            return Declared(types.INT, _fitting((int, float), int))
     return None
 
 
@@ -115,16 +114,18 @@ def _declare_list(schema: JSONSchema) -> Declared | None:
         return None
     convert = declared.convert
 
-    def items_of(value: Any) -> Any:
-        return [convert(item) for item in value]
-
-    wrap: Converter = items_of
+    wrap: Converter = _same
     if schema.list_type == "set":
-        wrap = lambda value: SetList(items_of(value))  # noqa: E731
+        wrap = SetList
     elif schema.list_type == "map":
         names = tuple(escape(name) or _hidden(name) for name in schema.list_map_keys)
-        wrap = lambda value: KeyedList(items_of(value), names)  # noqa: E731
-    return Declared(types.list_of(declared.type), _nullable(wrap))
+        wrap = lambda items: KeyedList(items, names)  # noqa: E731
+
+    def convert_items(value: Any) -> Any:
+        items = [convert(item) for item in value]
+        return _UNFIT if _UNFIT in items else wrap(items)
+
+    return Declared(types.list_of(declared.type), _fitting((list,), convert_items))
 
 
 def _declare_map(values: JSONSchema) -> Declared | None:
@@ -132,10 +133,12 @@ def _declare_map(values: JSONSchema) -> Declared | None:
     if declared is None:
         return None
     convert = declared.convert
-    return Declared(
-        types.map_of(types.STRING, declared.type),
-        _nullable(lambda value: {name: convert(member) for name, member in value.items()}),
-    )
+
+    def convert_values(value: Any) -> Any:
+        values = {name: convert(item) for name, item in value.items()}
+        return _UNFIT if _UNFIT in values.values() else values
+
+    return Declared(types.map_of(types.STRING, declared.type), _fitting((dict,), convert_values))
 
 
 def _declare_object(schema: JSONSchema) -> Declared:
@@ -158,9 +161,9 @@ def _declare_object(schema: JSONSchema) -> Declared:
             elif member is not None:  # a field that is null is absent
                 names, convert_member = known
                 result.update(dict.fromkeys(names, convert_member(member)))
-        return result
+        return _PartlyUnfit(result) if _UNFIT in result.values() else result
 
-    return Declared(ObjectType("object", fields=fields), _nullable(convert))
+    return Declared(ObjectType("object", fields=fields), _fitting((dict,), convert))
 
 
 def _same(value: Any) -> Any:
@@ -171,8 +174,51 @@ def _number_as_written(value: Any) -> Any:
     return float(value) if isinstance(value, WholeFloat) else value
 
 
-def _nullable(convert: Converter) -> Converter:
-    return lambda value: None if value is None else convert(value)
+class _Unfit:
+    """A value of another type than its schema."""
+
+
+_UNFIT = _Unfit()
+
+
+class _PartlyUnfit(dict[str, Any]):
+    """An object with fields of another type than their schemas: reading these is an error."""
+
+    cel_type = CelType(types.MAP_NAME)
+
+    def __getitem__(self, name: str) -> Any:
+        return fit(super().__getitem__(name))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a field."""
+        return fit(super().get(name, default))
+
+    def items(self) -> Any:
+        """Return names and fields."""
+        return [(name, self[name]) for name in self]
+
+
+def fit(value: Any) -> Any:
+    """Return a converted value.
+
+    Raises:
+        CelEvaluationError: it has not the type of its schema.
+    """
+    if value is _UNFIT:
+        raise CelEvaluationError("invalid data, expected a value of the type of its schema")
+    return value
+
+
+def _fitting(kinds: tuple[type, ...], convert: Converter) -> Converter:
+    """Return a converter for values of some types, and for null."""
+
+    def convert_fitting(value: Any) -> Any:
+        if value is None:
+            return None
+        fits = isinstance(value, kinds) and (type(value) is not bool or bool in kinds)
+        return convert(value) if fits else _UNFIT
+
+    return convert_fitting
 
 
 def _parsing(parse: Converter, what: str) -> Converter:
@@ -184,14 +230,14 @@ def _parsing(parse: Converter, what: str) -> Converter:
         except (ValueError, binascii.Error) as error:
             raise CelEvaluationError(f"{value!r} is not a {what}") from error
 
-    return _nullable(convert)
+    return _fitting((str,), convert)
 
 
 def _parse_date(text: str) -> Timestamp:
     return Timestamp.parse(f"{text}T00:00:00Z")
 
 
-_STRING = Declared(types.STRING, _same)
+_STRING = Declared(types.STRING, _fitting((str,), _same))
 _TEXT_FORMATS = {
     "byte": Declared(types.BYTES, _parsing(base64.b64decode, "base64 text")),
     "date": Declared(types.TIMESTAMP, _parsing(_parse_date, "date")),
