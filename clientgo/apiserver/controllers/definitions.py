@@ -231,8 +231,8 @@ class DefinitionController:
         """Delete the objects; delete the definition with the last of them."""
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         self._registry.terminating.add((group, plural))
-        if is_condition_true(crd, "Established") and not self._is_served(crd):
-            self._serve(name, crd)  # restored; its objects are deleted as what they are
+        if is_condition_true(crd, "Established"):
+            self._serve(name, crd)  # its objects are deleted as what they are now
         if not is_condition_true(crd, "Terminating"):
             message = "CustomResource deletion is in progress"
             self._set_condition(crd, "Terminating", "True", "InstanceDeletionInProgress", message)
