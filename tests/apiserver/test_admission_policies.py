@@ -302,6 +302,29 @@ def test_a_json_patch_is_applied(api: Api) -> None:
     assert created["metadata"]["labels"] == {"n": "1"}
 
 
+@pytest.mark.parametrize(
+    ("patch", "status"),
+    [
+        ("op: 'add', path: '/metadata/labels', value: ['x']", 422),
+        ("op: 'replace', path: '/data', value: 'x'", 422),
+        ("op: 'replace', path: '/kind', value: {'a': 1}", 422),
+        ("op: 'remove', path: '/kind'", 201),
+    ],
+)
+def test_a_json_patch_leaves_an_object_of_the_kind_for_the_next_policy(
+    api: Api, patch: str, status: int
+) -> None:
+    install(api, MUTATING, mutating(patch=f"[JSONPatch{{{patch}}}]"))
+    next_one = mutating(apply="Object{metadata: Object.metadata{labels: {'next': 'yes'}}}")
+    next_one["metadata"]["name"] = "q"
+    api.create(MUTATING, next_one)
+    binding = {"metadata": {"name": "c"}, "spec": {"policyName": "q"}}
+    api.create(MUTATING.removesuffix("policies") + "policybindings", binding)
+    answer = api.call("POST", CONFIGMAPS, configmap("a"))
+    assert answer.status == status
+    assert status == 201 or "policy 'p' with binding 'b' denied request" in message_of(answer)
+
+
 def test_a_patch_whose_test_fails_changes_nothing(api: Api) -> None:
     expression = (
         "[JSONPatch{op: 'test', path: '/data/k', value: 'other'}, "

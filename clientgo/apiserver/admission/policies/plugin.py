@@ -20,6 +20,7 @@ from clientgo.apiserver.admission.reviews import LabelsOf, namespace_labels, req
 from clientgo.apiserver.auth.authorization.authorizer import Attributes, Authorizer
 from clientgo.apiserver.auth.users import User, service_account_groups, service_account_name
 from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.resources.errors import RequestError, forbidden
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
@@ -220,8 +221,9 @@ class AdmissionPolicies:
                 inputs = await self._inputs(review, matched, params)
                 changed = policy.mutating.mutate(inputs.obj, inputs, field_type)
                 if changed != inputs.obj:
-                    review.obj = await review.resource.from_version(changed)
-        except (ParamsError, ExpressionError) as error:
+                    converted = await review.resource.from_version(changed)
+                    review.obj, _ = read_object(review.resource, converted)
+        except (ParamsError, ExpressionError, RequestError) as error:
             if policy.fails:
                 whose = f"policy '{policy.name}' with binding '{binding.name}'"
                 problems.append(f"{whose} denied request: {error}")
