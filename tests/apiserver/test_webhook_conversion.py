@@ -194,6 +194,9 @@ FAILURES: dict[str, tuple[Any, str]] = {
         "apiextensions.k8s.io/v1, Kind=AdmissionReview",
     ),
     "another uid": (_response(uid="x"), 'got "x"'),
+    "a result of another type": (_response(result="Success"), "failed: Expected `object"),
+    "no list of objects": (_response(convertedObjects=5), "failed: Expected `array"),
+    "a kind of another type": (lambda review: review.update(kind=[1]), "failed: Expected `str"),
     "too few objects": (_response(convertedObjects=[]), "returned 0 objects, expected 1"),
     "no object": (_response(convertedObjects=["x"]), "object at index 0: it is no object"),
     "another version": (
@@ -259,3 +262,18 @@ def test_definitions_are_deleted_without_their_webhook(
     converted.delete(f"{CRDS}/widgets.example.com")
     assert any(event["type"] == "DELETED" for event in watch)
     watch.close()
+
+
+def test_a_definition_that_is_deleted_is_served_as_it_is_changed(
+    converted: Api, webhook: ConversionWebhook
+) -> None:
+    """A webhook that has gone no longer keeps the objects from being read, and deleted."""
+    definition = f"{CRDS}/widgets.example.com"
+    converted.create(WIDGETS, v1("a", 1, finalizers=["example.com/wait"]))
+    watch = converted.watch(V2)
+    webhook.spoil = _response(result={"status": "Failure"})
+    converted.delete(definition)
+    converted.patch(definition, {"spec": {"conversion": {"strategy": "None", "webhook": None}}})
+    list(watch)  # it ends when what is served changes
+
+    assert converted.call("GET", f"{V2}/a").status == 200

@@ -12,16 +12,17 @@ Upstream: apiserver ``admission/plugin/webhook/{mutating,validating}``.
 from __future__ import annotations
 
 import asyncio
-import base64
 import logging
 from collections.abc import Callable
 
 import msgspec
 
 from clientgo.apiserver.admission.reviews import namespace_labels, request_of
+from clientgo.apiserver.admission.webhook_responses import AdmissionResponse, read_response
 from clientgo.apiserver.admission.webhook_rules import Webhook
 from clientgo.apiserver.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.resources.errors import RequestError, internal_error
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
@@ -85,20 +86,22 @@ class Webhooks:
                 await self._mutate_once(webhook, review)
 
     async def _mutate_once(self, webhook: Webhook, review: Review) -> bool:
-        asked = await self._ask(webhook, review)
-        patch = asked.response.get("patch") if asked else None
-        if asked is None or not patch or review.obj is None:
+        asked = await self._ask(webhook, review, mutating=True)
+        if asked is None or not asked.response.patch or review.obj is None:
             return False
         before = review.obj
-        patched = self._patched(webhook, await asked.version.from_version(before), patch)
-        review.obj = await review.resource.from_version(patched)
+        patched = self._patched(webhook, await asked.version.from_version(before), asked.response)
+        changed = await review.resource.from_version(patched)
+        try:
+            review.obj, _ = read_object(review.resource, changed)
+        except RequestError as error:
+            raise internal_error(error.message) from error
         return review.obj != before
 
-    def _patched(self, webhook: Webhook, obj: Object, patch: str) -> Object:
+    def _patched(self, webhook: Webhook, obj: Object, response: AdmissionResponse) -> Object:
         try:
-            steps = msgspec.json.decode(base64.b64decode(patch))
-            patched = apply_json_patch(obj, steps)
-        except (ValueError, PatchError) as error:
+            patched = apply_json_patch(obj, response.operations())
+        except (ValueError, RecursionError, PatchError) as error:
             raise internal_error(f'patch of webhook "{webhook.name}": {error}') from error
         if not isinstance(patched, dict) or not isinstance(patched.get("metadata"), dict):
             raise internal_error(f'patch of webhook "{webhook.name}" leaves no object')
@@ -114,13 +117,14 @@ class Webhooks:
         if not webhooks or review.resource.group == _GROUP:
             return
         answers = await asyncio.gather(
-            *(self._ask(webhook, review) for webhook in webhooks), return_exceptions=True
+            *(self._ask(webhook, review, mutating=False) for webhook in webhooks),
+            return_exceptions=True,
         )
         for answer in answers:
             if isinstance(answer, BaseException):
                 raise answer
 
-    async def _ask(self, webhook: Webhook, review: Review) -> _Asked | None:
+    async def _ask(self, webhook: Webhook, review: Review, *, mutating: bool) -> _Asked | None:
         """Return the response of a webhook that allows the write; None if it does not match."""
         versions = self._registry.versions_of(review.resource)
         matched = webhook.matched_version(review, versions)
@@ -135,20 +139,22 @@ class Webhooks:
         try:
             if not webhook.meets_conditions(request):
                 return None
-            response = await self._call(webhook, request)
+            response = await self._call(webhook, request, mutating=mutating)
         except WebhookCallError as error:
             message = f'failed calling webhook "{webhook.name}": {error}'
             if webhook.ignores_failure:
                 LOG.warning("%s; its failure policy is to ignore that", message)
                 return None
             raise internal_error(message) from error
-        review.warnings += response.get("warnings") or ()
-        if not response.get("allowed"):
-            raise _denial(webhook, response.get("status") or {})
+        review.warnings += response.warnings or ()
+        if not response.allowed:
+            raise response.denial(webhook.name)
         return _Asked(matched, response)
 
-    async def _call(self, webhook: Webhook, request: Object) -> Object:
-        """Return the ``response`` to a review's request.
+    async def _call(
+        self, webhook: Webhook, request: Object, *, mutating: bool
+    ) -> AdmissionResponse:
+        """Return the response to a review's request.
 
         Raises:
             WebhookCallError: there is none.
@@ -164,28 +170,11 @@ class Webhooks:
             )
         except WebhookCallError as error:
             raise WebhookCallError(f"failed to call webhook: {error}") from error
-        response = answer.get("response")
-        if not isinstance(response, dict):
-            raise WebhookCallError("webhook response was absent")
-        if answer.get("kind") != "AdmissionReview" or response.get("uid") != request["uid"]:
-            raise WebhookCallError("the answer is not that to the review that was sent")
-        return response
+        return read_response(answer, request["uid"], mutating=mutating)
 
 
 class _Asked(msgspec.Struct, frozen=True):
     """The response of a webhook, and the version of the object that it was asked about."""
 
     version: Resource
-    response: Object
-
-
-_DENIED = 400
-"""Code of a denial that has none."""
-
-
-def _denial(webhook: Webhook, status: Object) -> RequestError:
-    said = status.get("message") or status.get("reason")
-    message = f'admission webhook "{webhook.name}" denied the request'
-    message += f": {said}" if said else " without explanation"
-    code = status.get("code") or _DENIED
-    return RequestError(code, status.get("reason", ""), message, status.get("details") or {})
+    response: AdmissionResponse

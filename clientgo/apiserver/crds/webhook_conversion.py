@@ -16,6 +16,8 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from clientgo.apiserver.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.objects.metadata import label_causes
 from clientgo.apiserver.resources.errors import RequestError, internal
@@ -34,6 +36,25 @@ _MAX_ANSWER = 256 * 1024 * 1024
 
 Prune = Callable[[Object], Object]
 """Reads an object by the schema of its apiVersion."""
+
+
+class _Result(msgspec.Struct):
+    status: str | None = None
+    message: str | None = None
+
+
+class _Response(msgspec.Struct, rename="camel"):
+    uid: str | None = None
+    result: _Result | None = None
+    converted_objects: list[Any] | None = None
+
+
+class _Review(msgspec.Struct, rename="camel"):
+    """A ConversionReview as a webhook answers it."""
+
+    api_version: str | None = None
+    kind: str | None = None
+    response: _Response | None = None
 
 
 class WebhookConverter:
@@ -89,23 +110,26 @@ class WebhookConverter:
         Raises:
             _RefusedError: the answer is no answer to the review, or a failure.
         """
-        response = review.get("response")
+        try:
+            answer = msgspec.convert(review, _Review)
+        except msgspec.ValidationError as error:
+            raise _RefusedError(str(error)) from error
+        response = answer.response
         if self._review_version == "v1":
             wanted = (f"{_GROUP}/v1", "ConversionReview")
-            found = (review.get("apiVersion", ""), review.get("kind", ""))
+            found = (answer.api_version or "", answer.kind or "")
             if found != wanted:
-                shown = ", Kind=".join(wanted), ", Kind=".join(map(str, found))
+                shown = ", Kind=".join(wanted), ", Kind=".join(found)
                 raise _RefusedError(f"expected webhook response of {shown[0]}, got {shown[1]}")
-        if not isinstance(response, dict):
+        if response is None:
             raise _RefusedError("no response provided")
-        if self._review_version == "v1" and response.get("uid") != uid:
-            raise _RefusedError(f'expected response.uid="{uid}", got "{response.get("uid", "")}"')
-        result = response.get("result") or {}
-        if result.get("status") != "Success":
-            status = result.get("status", "")
-            default = f"response.result.status was '{status}', not 'Success'"
-            raise _RefusedError(result.get("message") or default)
-        return list(response.get("convertedObjects") or ())
+        if self._review_version == "v1" and response.uid != uid:
+            raise _RefusedError(f'expected response.uid="{uid}", got "{response.uid or ""}"')
+        result = response.result or _Result()
+        if result.status != "Success":
+            default = f"response.result.status was '{result.status or ''}', not 'Success'"
+            raise _RefusedError(result.message or default)
+        return response.converted_objects or []
 
     def _accepted(self, before: Object, after: Any, api_version: str, index: int) -> Object:
         """Return a converted object with the metadata that it had.

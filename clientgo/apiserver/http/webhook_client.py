@@ -99,7 +99,7 @@ def _trust(ca_bundle: str | None) -> ssl.SSLContext:
 def _review_in(body: bytes) -> Object:
     try:
         review = msgspec.json.decode(body)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise WebhookCallError(f"its answer is no JSON: {error}") from error
     if not isinstance(review, dict):
         raise WebhookCallError("its answer is no JSON object")
