@@ -34,6 +34,7 @@ _REAL_SERVER_ERRORS = {
     "failed calling webhook": "the webhook of the request can't be reached",
     "target.name: Required value": "a binding's field errors are aggregated, not a Status",
     "target.kind: Unsupported value": "as above",
+    "accessor error: .* is of the type": "of the scale of a custom resource",
     'the spec replicas field ".*" does not exist': "of the scale of a custom resource",
     "failed to allocate requested HealthCheck NodePort": "the allocation is an internal error",
     # Server-side apply: an object that its type can't describe is an unclassified error.
