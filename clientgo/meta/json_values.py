@@ -27,10 +27,15 @@ class WholeFloat(int):
 def copy_json(value: JSONValue) -> JSONValue:
     """Return a deep copy of `value`; several times faster than `copy.deepcopy`."""
     if isinstance(value, dict):
-        return {key: copy_json(item) for key, item in value.items()}
+        return {
+            key: item if type(item) in _LEAVES else copy_json(item) for key, item in value.items()
+        }
     if isinstance(value, list):
-        return [copy_json(item) for item in value]
+        return [item if type(item) in _LEAVES else copy_json(item) for item in value]
     return value
+
+
+_LEAVES = frozenset({str, int, float, bool, type(None)})
 
 
 def without_nulls(value: JSONValue) -> JSONValue:

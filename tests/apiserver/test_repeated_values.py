@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.kinds.pod_warnings import pod_warnings
-from clientgo.apiserver.kinds.tables import repeated_values
 from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
-from clientgo.apiserver.kinds.tables.repeated_values import RepeatedValues, value_key
 from clientgo.apiserver.kinds.typed_objects import TypeMismatchError, read_typed
+from clientgo.meta import repeated_values
 from clientgo.meta.json_values import WholeFloat
+from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.schema.openapi import builtin_type
 
 CONTAINER: dict[str, Any] = {"name": "c", "image": "i"}

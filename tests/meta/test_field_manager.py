@@ -22,6 +22,7 @@ from clientgo.meta.managed_fields import (
     upgrade_managed_fields_patch,
 )
 from clientgo.meta.patches import apply_json_patch
+from clientgo.schema.field_types import schema_field_type
 
 EMPTY = {"apiVersion": "example.com/v1", "kind": "Widget"}
 
@@ -293,3 +294,35 @@ def test_an_upgrade_joins_what_was_written_in_the_version_of_the_applier() -> No
 
     joined = {**entries[0], "fieldsV1": {"f:spec": {"f:a": {}, "f:b": {}}}}
     assert upgrade_managed_fields(entries, ["csa"], "kubectl") == [joined, entries[3]]
+
+
+def test_a_body_that_was_valid_is_refused_when_its_type_has_changed() -> None:
+    types = [
+        schema_field_type({"type": "object", "properties": {"spec": {"type": kind}}})
+        for kind in ("string", "integer")
+    ]
+    current = types[0]
+    manager = manager_for(types=lambda _version, _kind: current)
+    new = {"spec": "text"}
+    for _ in range(2):
+        manager.update({}, new, "u")
+    current = types[1]
+
+    with pytest.raises(TypedValueError):
+        manager.update({}, new, "u")
+
+
+def test_a_list_with_an_item_twice_is_refused_in_an_apply_after_an_update_had_it() -> None:
+    items = {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"}
+    field_type = schema_field_type(
+        {
+            "type": "object",
+            "properties": {name: {"type": "string"} for name in ("apiVersion", "kind")}
+            | {"spec": items},
+        }
+    )
+    manager = manager_for(types=lambda _version, _kind: field_type)
+    manager.update(EMPTY, {**EMPTY, "spec": ["a", "a"]}, "u")
+
+    with pytest.raises(TypedValueError):
+        manager.apply(EMPTY, {**EMPTY, "spec": ["a", "a"]}, "a")

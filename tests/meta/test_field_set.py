@@ -93,3 +93,11 @@ def test_unknown_kinds_of_elements_are_left_out() -> None:
 def test_malformed_sets_are_refused(fields: Any) -> None:
     with pytest.raises(ValueError):
         FieldSet.from_fields_v1(fields)
+
+
+def test_the_written_form_of_a_set_belongs_to_the_caller() -> None:
+    fields = {"f:spec": {"f:ports": {'k:{"port":1}': {}}}}
+    for _ in range(2):
+        written = FieldSet.from_fields_v1(fields).to_fields_v1()
+        assert written == fields
+        written["f:spec"]["f:ports"].clear()

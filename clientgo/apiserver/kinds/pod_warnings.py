@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.apiserver.kinds.tables.repeated_values import RepeatedValues, value_key
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
+from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.text.quantities import parse_quantity
 
 _BYTES = ("memory", "ephemeral-storage")

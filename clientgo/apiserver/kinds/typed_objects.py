@@ -19,15 +19,11 @@ from collections.abc import Callable
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from clientgo.apiserver.kinds.tables.repeated_values import (
-    REPEATED_TYPES,
-    RepeatedValues,
-    value_key,
-)
-from clientgo.apiserver.kinds.tables.type_names import short_name
+from clientgo.apiserver.kinds.tables.type_names import REPEATED_TYPES, short_name
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import WholeFloat, copy_json
+from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.timestamps import canonical_micro_time, canonical_time
 from clientgo.schema.field_errors import FieldError
 from clientgo.schema.openapi import OpenAPIType

@@ -22,6 +22,7 @@ from clientgo.meta.managed_fields.shapes import (
     item_element,
     shape_of,
 )
+from clientgo.meta.repeated_values import value_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,8 @@ class _Walk:
             had, has = before.get(name, ABSENT), after.get(name, ABSENT)
             if type(had) is type(has) and type(had) in _SCALAR_TYPES and had == has:
                 continue  # most fields are like this
+            if type(had) is type(has) and (key := value_key(had)) and key == value_key(has):
+                continue
             member_type = map_type.member(name) or UNTYPED
             self.compare(had, has, member_type, (*path, field_element(name)))
 

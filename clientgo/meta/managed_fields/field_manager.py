@@ -42,6 +42,7 @@ from clientgo.meta.managed_fields.ownership import (
     TypeLookup,
 )
 from clientgo.meta.managed_fields.typed_values import TypedValueError, check_value
+from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.timestamps import format_time
 
 MAX_UPDATE_MANAGERS = 10
@@ -103,11 +104,13 @@ class FieldManager:
         self._subresource = subresource
         self._empty = empty or {"apiVersion": api_version, "kind": kind}
         self._rules = OwnershipRules(types, api_version, kind, reset_fields)
+        self._valid = _ValidBodies(None)
         self._now = now
 
     def update(self, live: JSONObject, new: JSONObject, manager: str) -> JSONObject:
         """Return `new` with the owners of its fields after `manager` has written it.
 
+        The result shares its values with `new`, except metadata.
         `live` is the stored object; for a creation, one with nothing but apiVersion and kind.
         An object that was created without owners gets none. Raises `TypedValueError` if an object
         does not fit its type: a server then keeps the ``managedFields`` of `live`.
@@ -145,7 +148,7 @@ class FieldManager:
             applied, managers = self._applied(live, config, managers, manager, force=True)
         if manager == KUBECTL and has_last_applied(applied):
             applied = with_last_applied(applied, config)
-        return _with_entries(applied, managers)
+        return _with_entries(copy_json(applied), managers)
 
     def _managers_for_update(self, live: JSONObject, new: JSONObject) -> Managers:
         """Return the owners that an update starts from.
@@ -218,7 +221,11 @@ class FieldManager:
     def _check(self, obj: JSONObject, role: str, *, allow_duplicates: bool = True) -> None:
         kind = obj.get("kind", "")
         try:
-            check_value(obj, self._type_of(kind), allow_duplicates=allow_duplicates)
+            field_type = self._type_of(kind)
+            valid = self._valid
+            if field_type is not valid.field_type:
+                valid = self._valid = _ValidBodies(field_type)
+            valid.check(obj, field_type, allow_duplicates=allow_duplicates)
         except TypedValueError as error:
             metadata = _metadata(obj)
             name = f"{metadata.get('namespace', '')}/{metadata.get('name', '')}"
@@ -232,6 +239,29 @@ class FieldManager:
         if field_type is None:
             raise TypedValueError(f"there is no type for {self._api_version}, kind {kind}")
         return field_type
+
+
+class _ValidBodies:
+    """Checks objects; what is known to be valid beside their metadata is not checked again.
+
+    Most writes leave the body of an object as it is, and it is checked before and after each.
+    """
+
+    def __init__(self, field_type: FieldType | None) -> None:
+        self.field_type = field_type
+        """The type of the known bodies."""
+        self._known = RepeatedValues()
+
+    def check(self, obj: JSONObject, field_type: FieldType, *, allow_duplicates: bool) -> None:
+        """Raise `TypedValueError` if an object is not of a type."""
+        body = {name: value for name, value in obj.items() if name != "metadata"}
+        key = value_key([allow_duplicates, body])
+        if key in self._known:
+            rest = {name: value for name, value in obj.items() if name not in body}
+            check_value(rest, field_type, allow_duplicates=allow_duplicates)
+        else:
+            check_value(obj, field_type, allow_duplicates=allow_duplicates)
+            self._known.remember(key)
 
 
 def _capped(managers: Managers) -> Managers:
@@ -277,7 +307,5 @@ def _without_entries(obj: JSONObject) -> JSONObject:
 
 
 def _with_entries(obj: JSONObject, managers: Managers) -> JSONObject:
-    result: JSONObject = copy_json(obj)
-    if entries := encode_managers(managers):
-        result["metadata"] = {**_metadata(result), "managedFields": entries}
-    return result
+    entries = encode_managers(managers)
+    return obj | {"metadata": {**_metadata(obj), "managedFields": entries}} if entries else obj

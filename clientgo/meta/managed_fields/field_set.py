@@ -6,10 +6,13 @@ Immutable sets of paths with the usual algebra and the `fieldsV1` encoding. A se
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from clientgo.meta.json_values import JSONObject, JSONValue
+import msgspec
+
+from clientgo.meta.json_values import JSONObject, JSONValue, copy_json
 from clientgo.meta.managed_fields.field_path import (
     ElementKind,
     Path,
@@ -17,6 +20,7 @@ from clientgo.meta.managed_fields.field_path import (
     field_element,
     parse_element,
 )
+from clientgo.meta.repeated_values import value_key
 
 if TYPE_CHECKING:
     from clientgo.meta.managed_fields.field_types import FieldType
@@ -27,7 +31,7 @@ _SELF = "."
 class FieldSet:
     """An immutable set of paths, held as a tree; safe to share between threads."""
 
-    __slots__ = ("children", "members")
+    __slots__ = ("_fields_v1", "children", "in_line_with", "members")
 
     def __init__(
         self,
@@ -38,6 +42,9 @@ class FieldSet:
         """The elements of this level that are in the set."""
         self.children: Mapping[PathElement, FieldSet] = children or {}
         """The elements of this level below which there is something in the set."""
+        self.in_line_with: FieldType | None = None
+        """A type that is known to have no field that is atomic and only partly in the set."""
+        self._fields_v1: JSONObject | None = None
 
     @classmethod
     def of(cls, paths: Iterable[Path]) -> FieldSet:
@@ -63,11 +70,18 @@ class FieldSet:
         Raises ``ValueError`` if it is malformed. Kinds of path elements that are unknown are left
         out.
         """
-        found, _is_member = _read(fields)
-        return found or EMPTY
+        key = value_key(fields)
+        return _read_encoded(key) if key else _read_set(fields)
 
     def to_fields_v1(self) -> JSONObject:
         """Return the ``fieldsV1`` form, sorted."""
+        copied: JSONObject = copy_json(self._to_fields_v1())
+        return copied
+
+    def _to_fields_v1(self) -> JSONObject:
+        """Return the form that the set keeps, for itself and the sets that it is part of."""
+        if self._fields_v1 is not None:
+            return self._fields_v1
         fields: JSONObject = {}
         for element in sorted(self.members | self.children.keys()):
             child = self.children.get(element)
@@ -75,7 +89,8 @@ class FieldSet:
                 fields[element.serialize()] = {}
             else:
                 itself: JSONObject = {_SELF: {}} if element in self.members else {}
-                fields[element.serialize()] = itself | child.to_fields_v1()
+                fields[element.serialize()] = itself | child._to_fields_v1()
+        self._fields_v1 = fields
         return fields
 
     def paths(self, prefix: Path = ()) -> Iterator[Path]:
@@ -169,6 +184,17 @@ EMPTY = FieldSet()
 
 def _non_empty(children: dict[PathElement, FieldSet]) -> dict[PathElement, FieldSet]:
     return {element: child for element, child in children.items() if child}
+
+
+def _read_set(fields: JSONValue) -> FieldSet:
+    found, _is_member = _read(fields)
+    return found or EMPTY
+
+
+@functools.lru_cache(maxsize=128)
+def _read_encoded(fields: bytes) -> FieldSet:
+    """Return the set of encoded fields; few sets occur in most objects."""
+    return _read_set(msgspec.json.decode(fields))
 
 
 def _read(fields: JSONValue) -> tuple[FieldSet | None, bool]:

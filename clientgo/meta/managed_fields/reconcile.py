@@ -17,8 +17,13 @@ from clientgo.meta.managed_fields.field_types import FieldType
 
 def reconcile_fields(fields: FieldSet, field_type: FieldType) -> FieldSet:
     """Return `fields` as they are to be understood under `field_type`."""
+    if fields.in_line_with is field_type:
+        return fields
     atomic = FieldSet.of(_atomic_paths(fields, field_type, (), whole=False))
-    return fields.without_trees(atomic) | atomic if atomic else fields
+    if atomic:
+        return fields.without_trees(atomic) | atomic
+    fields.in_line_with = field_type
+    return fields
 
 
 def _atomic_paths(
@@ -35,7 +40,7 @@ def _atomic_paths(
             if not whole and fields:
                 yield path
             return
-        for element in _elements(fields):
+        for element in fields.members | fields.children.keys():
             if element.kind is ElementKind.FIELD and (child := map_type.member(element.selector)):
                 yield from _below(fields, element, child, path)
     elif (list_type := field_type.list) and not field_type.scalar:
@@ -43,12 +48,8 @@ def _atomic_paths(
             if not whole:
                 yield path
             return
-        for element in _elements(fields):
+        for element in fields.members | fields.children.keys():
             yield from _below(fields, element, list_type.element, path)
-
-
-def _elements(fields: FieldSet) -> list[PathElement]:
-    return sorted(fields.members | fields.children.keys())
 
 
 def _below(

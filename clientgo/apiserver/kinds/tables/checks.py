@@ -28,12 +28,8 @@ from clientgo.apiserver.kinds.tables.kind_table import (
     split_path,
 )
 from clientgo.apiserver.kinds.tables.nodes import Node
-from clientgo.apiserver.kinds.tables.repeated_values import (
-    REPEATED_TYPES,
-    RepeatedValues,
-    value_key,
-)
-from clientgo.apiserver.kinds.tables.type_names import short_name
+from clientgo.apiserver.kinds.tables.type_names import REPEATED_TYPES, short_name
+from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason
 from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity

@@ -15,13 +15,9 @@ from typing import Any
 from clientgo.apiserver.kinds.tables.expressions import NO_VALUE, Expression
 from clientgo.apiserver.kinds.tables.kind_table import ITEMS, split_path
 from clientgo.apiserver.kinds.tables.nodes import Node
-from clientgo.apiserver.kinds.tables.repeated_values import (
-    REPEATED_TYPES,
-    RepeatedValues,
-    value_key,
-)
-from clientgo.apiserver.kinds.tables.type_names import short_name
+from clientgo.apiserver.kinds.tables.type_names import REPEATED_TYPES, short_name
 from clientgo.meta.json_values import copy_json
+from clientgo.meta.repeated_values import RepeatedValues, value_key
 
 _UNSET = (None, "")
 _UNSET_POINTER = (None,)

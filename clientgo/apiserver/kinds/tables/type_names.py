@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Final
+
+REPEATED_TYPES: Final = frozenset({"core.v1.PodSpec", "core.v1.Container"})
+"""Large types whose values are mostly equal to earlier ones, so that these are remembered."""
+
 _PREFIXES = (
     "io.k8s.api.",
     "io.k8s.apimachinery.pkg.apis.",

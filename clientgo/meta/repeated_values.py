@@ -10,12 +10,9 @@ with values of the same types. The memory of each instance is bounded. Thread-sa
 from __future__ import annotations
 
 import threading
-from typing import Any, Final
+from typing import Any
 
 import msgspec
-
-REPEATED_TYPES: Final = frozenset({"core.v1.PodSpec", "core.v1.Container"})
-"""The types, by their short names, that are worth it: large, and mostly equal to earlier ones."""
 
 _MOST_BYTES = 256 * 1024
 """Of the values that an instance remembers; then it starts again."""
