@@ -1,7 +1,8 @@
 """Reports coroutines that block the event loop, while they do.
 
 Promises a warning with the stack for every block of a second and a half, again every minute, and a
-line when the loop goes on. Nothing runs while the loop has no coroutine.
+line when the loop goes on. A loop that is slow because it has much to do, or gets no processor, is
+not reported: one coroutine must run at every look. Nothing runs while the loop has no coroutine.
 
 Differs from the debug mode of asyncio, which slows the loop down and reports a slow step only when
 it has ended.
@@ -15,15 +16,19 @@ import sys
 import threading
 import traceback
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock
 
-BLOCKED_AFTER: Final = 1.0
-"""Seconds without an answer of the loop. Garbage collection and a busy machine take less."""
+LOOKED_EVERY: Final = 0.1
+"""Seconds between looks at a loop that does not answer. On a busy machine a look is as late as the
+loop, and the time between two counts the same."""
+
+BLOCKED_AFTER: Final = 10
+REPORTED_EVERY: Final = 600
+"""Looks in a row at which the loop has not answered and the same coroutine runs."""
 
 ASKED_EVERY: Final = 0.5
-REPORTED_EVERY: Final = 60.0
 
 _log = logging.getLogger("clientgo.operator.aio")
 
@@ -64,17 +69,21 @@ class LoopWatchdog:
     def run(self) -> None:
         """Watch until :meth:`stop`."""
         while self._wait_for_coroutines():
-            asked = self._clock.monotonic()
+            asked = since = self._clock.monotonic()
             self._answered = False
             try:
                 self._loop.call_soon_threadsafe(self._answer)
             except RuntimeError:
                 return  # the loop is closed
-            report_at, reported = asked + BLOCKED_AFTER, False
-            while not self._wait_for_answer(report_at):
-                self._report(self._clock.monotonic() - asked)
-                report_at, reported = self._clock.monotonic() + REPORTED_EVERY, True
-            if reported:
+            seen, looks, report_at = self._current_task(), 0, BLOCKED_AFTER
+            while not self._wait_for_answer(self._clock.monotonic() + LOOKED_EVERY):
+                task, looks = self._current_task(), looks + 1
+                if task is not seen:
+                    seen, looks, since = task, 0, self._clock.monotonic()
+                elif looks == report_at:
+                    self._report(task, self._clock.monotonic() - since)
+                    report_at += REPORTED_EVERY
+            if report_at > BLOCKED_AFTER:
                 seconds = self._clock.monotonic() - asked
                 _log.warning("%s: the event loop goes on after %.1f s", self._name, seconds)
             self._wait_until(asked + ASKED_EVERY)
@@ -94,9 +103,8 @@ class LoopWatchdog:
         """Return False if the loop has not answered by then."""
         with self._changed:
             while not self._answered and not self._stopped:
-                if self._clock.monotonic() >= deadline:
-                    return False
-                self._clock.wait_until(self._changed, deadline)
+                if not self._clock.wait_until(self._changed, deadline):
+                    return self._answered or self._stopped
             return True
 
     def _wait_until(self, due: float) -> None:
@@ -104,9 +112,11 @@ class LoopWatchdog:
             while not self._stopped and self._clock.monotonic() < due:
                 self._clock.wait_until(self._changed, due)
 
-    def _report(self, seconds: float) -> None:
+    def _current_task(self) -> asyncio.Task[Any] | None:
+        return asyncio.current_task(self._loop)
+
+    def _report(self, task: asyncio.Task[Any] | None, seconds: float) -> None:
         frame = sys._current_frames().get(self._ident)
-        task = asyncio.current_task(self._loop)
         _log.warning(
             "%s: the coroutine of %s has blocked the event loop for %.1f s, and all others wait; "
             "await instead, or call what blocks with asyncio.to_thread:\n%s",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import queue
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -12,7 +13,12 @@ import pytest
 
 from clientgo.operator.aio import EventLoop
 from clientgo.operator.aio.call_threads import CallThreads
-from clientgo.operator.aio.watchdog import BLOCKED_AFTER, REPORTED_EVERY, LoopWatchdog
+from clientgo.operator.aio.watchdog import (
+    BLOCKED_AFTER,
+    LOOKED_EVERY,
+    REPORTED_EVERY,
+    LoopWatchdog,
+)
 from clientgo.operator.errors import CancelledError
 from clientgo.testing import FakeClock
 from clientgo.wait import StopEvent
@@ -143,9 +149,8 @@ def test_a_coroutine_that_blocks_the_loop_is_reported_with_its_stack(
     assert blocked.wait(30)
     with caplog.at_level(logging.WARNING):
         watchdog.began()
-        for pause in (BLOCKED_AFTER, REPORTED_EVERY):
-            clock.wait_for_waiters()
-            clock.step(pause)
+        for looks in (BLOCKED_AFTER, REPORTED_EVERY):
+            clock.run_for(looks * LOOKED_EVERY, clock.has_waiters)
         clock.wait_for(lambda: len(caplog.messages) == 2)
         go_on.set()
         clock.wait_for(lambda: len(caplog.messages) == 3)
@@ -160,6 +165,45 @@ def test_a_coroutine_that_blocks_the_loop_is_reported_with_its_stack(
     watching.result()
     loop.call_soon_threadsafe(loop.stop)
     running.join(30)
+    loop.close()
+
+
+def test_a_loop_that_is_busy_with_many_coroutines_is_not_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """None of them blocks it, however long they take together."""
+    clock, loop = FakeClock(), asyncio.new_event_loop()
+    running = threading.Thread(target=loop.run_forever)
+    running.start()
+    assert running.ident is not None
+    watchdog = LoopWatchdog("test", loop, running.ident, clock)
+    begun: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
+
+    async def a_part_of_the_work() -> None:
+        ends = threading.Event()
+        begun.put(ends)
+        ends.wait(60)
+
+    async def much_to_do() -> None:
+        await asyncio.gather(*(a_part_of_the_work() for _ in range(40)))
+
+    work = asyncio.run_coroutine_threadsafe(much_to_do(), loop)
+    first = begun.get(timeout=60)
+    watchdog.began()
+    watching = Background(watchdog.run)
+    first.set()
+    for _ in range(39):
+        ends = begun.get(timeout=60)
+        clock.wait_for_waiters()
+        clock.step(LOOKED_EVERY)
+        clock.wait_for_waiters()
+        ends.set()
+    work.result(60)
+    watchdog.stop()
+    watching.result()
+    assert caplog.messages == []
+    loop.call_soon_threadsafe(loop.stop)
+    running.join(60)
     loop.close()
 
 
