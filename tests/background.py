@@ -19,7 +19,7 @@ class Background(Generic[R]):
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
-    def result(self, timeout: float = 30.0) -> R:
+    def result(self, timeout: float = 60.0) -> R:
         """Return what the call returned, or raise what it raised; fail if it still blocks."""
         self._thread.join(timeout)
         if self._thread.is_alive():

@@ -76,7 +76,7 @@ class FakeClock:
             self.wait_for(at_rest)
         self._step_to(target_ns)
 
-    def wait_for(self, predicate: Callable[[], bool], timeout: float = 30.0) -> None:
+    def wait_for(self, predicate: Callable[[], bool], timeout: float = 60.0) -> None:
         """Block until `predicate()` is true; asked again whenever a thread begins or ends a wait.
 
         It is also asked again now and then: coroutines do their work without such a wait. Raises
@@ -102,7 +102,7 @@ class FakeClock:
         with self._changed:
             return len(self._deadlines_locked())
 
-    def wait_for_waiters(self, count: int = 1, timeout: float = 30.0) -> None:
+    def wait_for_waiters(self, count: int = 1, timeout: float = 60.0) -> None:
         """Block until at least `count` threads wait for this clock to reach some instant.
 
         Waits without a deadline do not count. Raises TimeoutError after `timeout` real seconds.

@@ -126,13 +126,13 @@ class FakeSource:
 
     # Synchronisation
 
-    def wait_for_requests(self, count: int, timeout: float = 5.0) -> None:
+    def wait_for_requests(self, count: int, timeout: float = 60.0) -> None:
         """Block until that many requests have been made; ``TimeoutError`` after real seconds."""
         with self._changed:
             if not self._changed.wait_for(lambda: len(self.requests) >= count, timeout):
                 raise TimeoutError(f"expected {count} requests, got {self.requests}")
 
-    def wait_for_watch(self, timeout: float = 5.0) -> None:
+    def wait_for_watch(self, timeout: float = 60.0) -> None:
         """Block until a watch is open; ``TimeoutError`` after real seconds."""
         with self._changed:
             if not self._changed.wait_for(self._open_streams, timeout):

@@ -72,7 +72,7 @@ class StaleView:
         self._stale = stale
         self._watches = structs.replace(stale.requests, verbs=("watch",))
 
-    def go_back(self, timeout: float = 10.0) -> None:
+    def go_back(self, timeout: float = 60.0) -> None:
         """Let the client reconnect to the server that lags, and list the past.
 
         Raises:
@@ -139,7 +139,7 @@ class CrashBetweenWrites:
         self._last = FailRequests(requests=mine, status=504, after_effect=True, skip=writes - 1)
         self._later = FailRequests(requests=mine, status=503, skip=writes, times=None)
 
-    def wait(self, timeout: float = 10.0) -> bool:
+    def wait(self, timeout: float = 60.0) -> bool:
         """Wait until the k-th write has happened; False if it has not."""
         return self._server.wait_until_struck(self._last, timeout=timeout)
 

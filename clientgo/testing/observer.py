@@ -40,7 +40,7 @@ class Observer:
         """Read what has been seen of a kind; it must be one that the observer watches."""
         return self._factory.lister_for(type_)
 
-    def wait_until(self, seen: Callable[[], object], timeout: float = 20.0) -> bool:
+    def wait_until(self, seen: Callable[[], object], timeout: float = 60.0) -> bool:
         """Wait until ``seen()`` is true or ``timeout`` seconds have passed; returns which.
 
         A lister that does not find what ``seen`` asks for counts as false. Raises

@@ -73,7 +73,7 @@ class RecordingTransport:
         with self._lock:
             self._actions.clear()
 
-    def wait_for(self, condition: Callable[[list[Action]], bool], timeout: float = 5.0) -> None:
+    def wait_for(self, condition: Callable[[list[Action]], bool], timeout: float = 60.0) -> None:
         """Block until the recorded actions fulfil a condition, checked after every request.
 
         Raises ``TimeoutError`` after so many real seconds.

@@ -73,7 +73,7 @@ class Gate:
     def open(self) -> None:
         self._opened.set()
 
-    def wait_until_reached(self, timeout: float = 5.0) -> None:
+    def wait_until_reached(self, timeout: float = 60.0) -> None:
         """Block until a script stands before the gate; ``TimeoutError`` if none does."""
         if not self._reached.wait(timeout):
             raise TimeoutError(f"no script came to the gate within {timeout} s")
@@ -220,12 +220,12 @@ class ScriptedServer:
         with self._changed:
             return len(self._open)
 
-    def wait_for_requests(self, count: int, timeout: float = 5.0) -> list[RecordedRequest]:
+    def wait_for_requests(self, count: int, timeout: float = 60.0) -> list[RecordedRequest]:
         """Block until so many requests came in, and return them; ``TimeoutError`` otherwise."""
         self._wait(lambda: len(self._requests) >= count, timeout, f"{count} requests")
         return self.requests
 
-    def wait_for_open_connections(self, count: int, timeout: float = 5.0) -> None:
+    def wait_for_open_connections(self, count: int, timeout: float = 60.0) -> None:
         """Block until exactly so many connections are open; ``TimeoutError`` otherwise."""
         self._wait(lambda: len(self._open) == count, timeout, f"{count} open connections")
 

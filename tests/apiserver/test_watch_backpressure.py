@@ -57,7 +57,7 @@ class CountingReader:
 
     def wait_for(self, events: int) -> bool:
         with self._progress:
-            return self._progress.wait_for(lambda: self._read >= events, timeout=20)
+            return self._progress.wait_for(lambda: self._read >= events, timeout=60)
 
     def close(self) -> None:
         self._stream.shutdown(socket.SHUT_RDWR)

@@ -11,7 +11,7 @@ from clientgo.cache import DeletedFinalStateUnknown, ResourceEventHandler
 from clientgo.wait import Backoff, BackoffManager
 from tests.cache.builders import ref
 
-TIMEOUT = 30.0
+TIMEOUT = 60.0
 """Real seconds after which a test that waits for something has failed."""
 
 

@@ -83,7 +83,7 @@ class World:
             and self.foo(name).status.available_replicas == replicas
         )
 
-    def eventually(self, seen: object, timeout: float = 30.0) -> None:
+    def eventually(self, seen: object, timeout: float = 60.0) -> None:
         assert callable(seen)
         assert self._observer.wait_until(seen, timeout), "not observed in time"
 
@@ -139,7 +139,7 @@ class Noticed(logging.Handler):
         if self._text in record.getMessage():
             self._seen.set()
 
-    def wait(self, timeout: float = 30.0) -> bool:
+    def wait(self, timeout: float = 60.0) -> bool:
         return self._seen.wait(timeout)
 
     def __enter__(self) -> Noticed:

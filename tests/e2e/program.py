@@ -69,7 +69,7 @@ class Program:
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
-    def wait_for(self, message: str, timeout: float = 30.0) -> dict[str, Any]:
+    def wait_for(self, message: str, timeout: float = 60.0) -> dict[str, Any]:
         """Block until a message has been logged that begins like that; returns its line."""
 
         def found() -> dict[str, Any] | None:
@@ -97,7 +97,7 @@ class Program:
     def send(self, number: signal.Signals) -> None:
         self._popen.send_signal(number)
 
-    def wait(self, timeout: float = 30.0) -> int:
+    def wait(self, timeout: float = 60.0) -> int:
         """Block until it has ended; returns its exit code."""
         code = self._popen.wait(timeout)
         self._reader.join(30)

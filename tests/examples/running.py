@@ -77,7 +77,7 @@ class Running:
 
     def finish(self) -> list[str]:
         """Wait for the end; fails unless it ends well and has logged no warning or error."""
-        output, _ = self._process.communicate(timeout=90)
+        output, _ = self._process.communicate(timeout=150)
         said = self._said()
         assert self._process.returncode == 0, said
         complaints = [line for line in said.splitlines() if not _HARMLESS.match(line)]

@@ -222,13 +222,13 @@ def test_a_lock_that_hangs_for_ever_does_not_keep_the_work_going(scene: Scene) -
     a = scene.candidate("a")
     a.lock.answers.append("stuck")
     scene.clock.step(2)
-    assert a.lock.stuck.wait(5)
+    assert a.lock.stuck.wait(60)
 
     scene.clock.step(11)  # 13 s after the renewal at 0 s; the thread of the renewals is stuck
     scene.clock.wait_for(lambda: scene.clock.next_deadline() == 18)
     scene.clock.step(5)
 
-    assert a.finished.wait(5)
+    assert a.finished.wait(60)
     assert _ended_at(a) == 13
     assert a.ending is Ending.LOST
     assert scene.lease.record is not None
@@ -324,7 +324,7 @@ def test_the_lease_is_given_up_after_the_work_has_ended(scene: Scene) -> None:
     a = scene.candidate("a", work=lambda _: may_end.wait())
     a.request_stop()
     assert a.leadership is not None
-    assert a.leadership.stop.wait(5)
+    assert a.leadership.stop.wait(60)
 
     for second in range(1, 26):
         scene.clock.step(1)
@@ -335,7 +335,7 @@ def test_the_lease_is_given_up_after_the_work_has_ended(scene: Scene) -> None:
             assert a.lock.calls[-1].at == second
     may_end.set()
 
-    assert a.finished.wait(5)
+    assert a.finished.wait(60)
     assert scene.lease.record is not None
     assert scene.lease.record.holder_identity == ""
     assert a.ending is Ending.STOPPED
@@ -380,12 +380,12 @@ def test_work_that_does_not_stop_keeps_the_lease_from_being_released(
     a = scene.candidate("a", work=lambda _: may_end.wait(), stop_timeout=5)
     a.request_stop()
     assert a.leadership is not None
-    assert a.leadership.stop.wait(5)
+    assert a.leadership.stop.wait(60)
 
     scene.clock.wait_for_waiters(2)
     scene.clock.step(5)
 
-    assert a.finished.wait(5)
+    assert a.finished.wait(60)
     assert isinstance(a.error, WorkStillRunningError)
     assert a.called("stopped_leading") == [True]
     assert scene.lease.record is not None
@@ -402,11 +402,11 @@ def test_work_that_does_not_stop_is_reported_when_its_lease_ends(scene: Scene) -
 
     scene.clock.step(2)
     assert a.leadership is not None
-    assert a.leadership.stop.wait(5)
+    assert a.leadership.stop.wait(60)
     scene.clock.wait_for_waiters(1)
     scene.clock.step(13)
 
-    assert a.finished.wait(5)
+    assert a.finished.wait(60)
     assert isinstance(a.error, WorkStillRunningError)
     may_end.set()
 
@@ -415,7 +415,7 @@ def test_an_exception_of_the_work_ends_leadership_and_is_raised(scene: Scene) ->
     """LE-15, P-23: a dead thread must not keep a lease alive."""
     a = scene.candidate("a", work=_failing)
 
-    assert a.finished.wait(5)
+    assert a.finished.wait(60)
     assert isinstance(a.error, ZeroDivisionError)
     assert a.called("stopped_leading") == [True]
     assert scene.lease.record is not None
@@ -426,7 +426,7 @@ def test_work_that_returns_is_done_with_leading(scene: Scene) -> None:
     """P-23."""
     a = scene.candidate("a", work=lambda _: None)
 
-    assert a.finished.wait(5)
+    assert a.finished.wait(60)
     assert a.ending is Ending.FINISHED
     assert scene.lease.record is not None
     assert scene.lease.record.holder_identity == ""
@@ -455,7 +455,7 @@ def test_work_that_notices_the_loss_before_we_do_ends_a_lost_term(scene: Scene) 
 
     a = scene.candidate("a", work=act)
 
-    assert a.finished.wait(5)
+    assert a.finished.wait(60)
     assert (a.ending, a.error) == (Ending.LOST, None)
 
 

@@ -54,13 +54,13 @@ def name(request: pytest.FixtureRequest) -> str:
 def test_a_record_that_was_written_is_read_back(client: Client, name: str) -> None:
     """LE-03, LE-22."""
     lock = LeaseLock(client, "default", name, "a")
-    lock.create(_RECORD, timeout=5)
-    assert lock.get(timeout=5) == _RECORD
+    lock.create(_RECORD, timeout=30)
+    assert lock.get(timeout=30) == _RECORD
 
     released = replace(_RECORD, holder_identity="", lease_duration_seconds=1)
-    lock.update(released, timeout=5)
+    lock.update(released, timeout=30)
 
-    assert LeaseLock(client, "default", name, "b").get(timeout=5) == released
+    assert LeaseLock(client, "default", name, "b").get(timeout=30) == released
     assert lock.describe() == f"default/{name}"
     assert lock.identity == "a"
 
@@ -70,7 +70,7 @@ def test_an_update_needs_something_to_update(client: Client, name: str) -> None:
     lock = LeaseLock(client, "default", name, "a")
 
     with pytest.raises(RuntimeError, match=f"default/{name} must be read or created"):
-        lock.update(_RECORD, timeout=5)
+        lock.update(_RECORD, timeout=30)
 
 
 def test_a_lease_that_is_there_is_not_created_and_one_that_is_not_is_not_found(
@@ -79,34 +79,34 @@ def test_a_lease_that_is_there_is_not_created_and_one_that_is_not_is_not_found(
     """LE-22."""
     lock = LeaseLock(client, "default", name, "a")
     with pytest.raises(NotFoundError):
-        lock.get(timeout=5)
-    lock.create(_RECORD, timeout=5)
+        lock.get(timeout=30)
+    lock.create(_RECORD, timeout=30)
 
     with pytest.raises(AlreadyExistsError):
-        lock.create(_RECORD, timeout=5)
+        lock.create(_RECORD, timeout=30)
 
 
 def test_an_update_of_something_older_is_a_conflict(client: Client, name: str) -> None:
     """LE-22."""
     mine, others = (LeaseLock(client, "default", name, identity) for identity in "ab")
-    mine.create(_RECORD, timeout=5)
-    others.get(timeout=5)
-    mine.update(replace(_RECORD, renew_time=_NOW.replace(year=2027)), timeout=5)
+    mine.create(_RECORD, timeout=30)
+    others.get(timeout=30)
+    mine.update(replace(_RECORD, renew_time=_NOW.replace(year=2027)), timeout=30)
 
     with pytest.raises(ConflictError):
-        others.update(_RECORD, timeout=5)
+        others.update(_RECORD, timeout=30)
 
 
 def test_our_labels_are_put_beside_those_of_others(client: Client, name: str) -> None:
     """LE-22."""
     leases = client.resource(Lease).namespace("default")
     lock = LeaseLock(client, "default", name, "a", labels={"app": "foo", "tier": "back"})
-    lock.create(_RECORD, timeout=5)
+    lock.create(_RECORD, timeout=30)
     assert leases.get(name).metadata.labels == {"app": "foo", "tier": "back"}
     leases.patch(name, {"metadata": {"labels": {"tier": "front", "theirs": "yes"}}})
 
-    lock.get(timeout=5)
-    lock.update(_RECORD, timeout=5)
+    lock.get(timeout=30)
+    lock.update(_RECORD, timeout=30)
 
     labels = {"app": "foo", "tier": "back", "theirs": "yes"}
     assert leases.get(name).metadata.labels == labels
@@ -115,11 +115,11 @@ def test_our_labels_are_put_beside_those_of_others(client: Client, name: str) ->
 def test_without_labels_those_of_others_stay(client: Client, name: str) -> None:
     """LE-22."""
     leases = client.resource(Lease).namespace("default")
-    LeaseLock(client, "default", name, "a", labels={"app": "foo"}).create(_RECORD, timeout=5)
+    LeaseLock(client, "default", name, "a", labels={"app": "foo"}).create(_RECORD, timeout=30)
     lock = LeaseLock(client, "default", name, "b")
 
-    lock.get(timeout=5)
-    lock.update(_RECORD, timeout=5)
+    lock.get(timeout=30)
+    lock.update(_RECORD, timeout=30)
 
     assert leases.get(name).metadata.labels == {"app": "foo"}
 
@@ -127,11 +127,11 @@ def test_without_labels_those_of_others_stay(client: Client, name: str) -> None:
 def test_what_others_write_on_a_lease_survives_our_update(client: Client, name: str) -> None:
     leases = client.resource(Lease).namespace("default")
     lock = LeaseLock(client, "default", name, "a")
-    lock.create(_RECORD, timeout=5)
+    lock.create(_RECORD, timeout=30)
     leases.patch(name, {"metadata": {"annotations": {"note": "kept"}}})
 
-    lock.get(timeout=5)
-    lock.update(_RECORD, timeout=5)
+    lock.get(timeout=30)
+    lock.update(_RECORD, timeout=30)
 
     assert leases.get(name).metadata.annotations == {"note": "kept"}
 
@@ -147,8 +147,8 @@ def test_fields_of_a_later_version_of_the_api_survive_our_update() -> None:
         server.on(_PATH, answer_json(lease))
         lock = LeaseLock(Client(server.url), "default", "le", "a")
 
-        lock.get(timeout=5)
-        lock.update(_RECORD, timeout=5)
+        lock.get(timeout=30)
+        lock.update(_RECORD, timeout=30)
 
         sent = msgspec.json.decode(server.requests[-1].body)
     assert sent["spec"]["holderIdentity"] == "a"
@@ -161,7 +161,7 @@ def test_events_are_about_the_lease(client: Client, name: str) -> None:
     """LE-20."""
     recorder = FakeRecorder()
     lock = LeaseLock(client, "default", name, "a", recorder=recorder)
-    lock.create(_RECORD, timeout=5)
+    lock.create(_RECORD, timeout=30)
 
     lock.record_event("became leader")
 
@@ -186,7 +186,7 @@ def test_a_lock_of_its_own_has_its_own_limits() -> None:
         lock = lease_lock_from_config(config, "default", "le", "a", timing=USUAL_TIMING)
 
         for _ in range(20):
-            lock.get(timeout=5)
+            lock.get(timeout=30)
 
         request = server.requests[0]
         assert request.headers["user-agent"] == "foo/leader-election"

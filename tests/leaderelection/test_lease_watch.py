@@ -148,5 +148,5 @@ def test_a_standby_begins_when_the_lease_is_given_up(server: EmbeddedAPIServer) 
     stops["b"].set()
     for thread in threads.values():
         thread.join(30)
-    assert took < 2.0
+    assert took < 20.0
     assert endings == {"a": Ending.STOPPED, "b": Ending.STOPPED}

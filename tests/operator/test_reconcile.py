@@ -13,7 +13,16 @@ from clientgo.meta import AlreadyExistsError, ConflictError, ObjectName
 from clientgo.operator import Context, ErrorResult, Result, Retry, TerminalError
 from clientgo.operator.client import Change
 from clientgo.operator.errors import ConfigError, DeclarationError
-from tests.operator.world import Gadget, GadgetStatus, Part, Recording, World, gadget, part
+from tests.operator.world import (
+    PATIENCE,
+    Gadget,
+    GadgetStatus,
+    Part,
+    Recording,
+    World,
+    gadget,
+    part,
+)
 
 A = ObjectName("default", "a")
 
@@ -231,9 +240,9 @@ def test_a_key_reconciler_is_told_of_what_is_gone(world: World) -> None:
     world.create(gadget())
     world.register(ByKey())
     with world.running(), changed:
-        assert changed.wait_for(lambda: seen == [(A, True)], 5)
+        assert changed.wait_for(lambda: seen == [(A, True)], PATIENCE)
         world.delete(gadget())
-        assert changed.wait_for(lambda: seen == [(A, True), (A, False)], 5)
+        assert changed.wait_for(lambda: seen == [(A, True), (A, False)], PATIENCE)
 
 
 def test_a_result_that_is_none_of_ours_is_a_bug_that_is_not_retried(world: World) -> None:

@@ -20,7 +20,7 @@ from clientgo.rest import HTTPTransport, RestConfig
 from clientgo.testing import FakeClock
 from clientgo.testing.recording_transport import RecordingTransport
 
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Real seconds after which something that has not happened counts as a failure."""
 
 

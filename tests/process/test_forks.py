@@ -54,7 +54,7 @@ def test_what_goes_on_in_the_child_gets_new_locks_and_is_renewed() -> None:
     renewed: list[Thing] = []
     renew_in_child(thing, "lock", renew=renewed.append)
     with thing.lock:
-        answer = in_child(lambda: (thing.lock.acquire(timeout=5), renewed == [thing]))
+        answer = in_child(lambda: (thing.lock.acquire(timeout=60), renewed == [thing]))
 
     assert answer == "(True, True)"
     assert renewed == []
@@ -96,7 +96,7 @@ def test_a_renewal_that_fails_does_not_keep_the_others_from_theirs() -> None:
     renew_in_child(bad, renew=fail)
     renew_in_child(good, "lock")
     with good.lock:
-        assert in_child(lambda: good.lock.acquire(timeout=5)) == "True"
+        assert in_child(lambda: good.lock.acquire(timeout=60)) == "True"
 
 
 def test_the_generation_counts_forks() -> None:

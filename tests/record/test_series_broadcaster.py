@@ -27,7 +27,7 @@ def test_an_event_says_what_was_done_to_which_object() -> None:
         broadcaster.start_event_watcher(seen.append)
         recorder = broadcaster.new_recorder("scheduler", "node-1")
         recorder.eventf(pod("web"), pod("node"), NORMAL, "Fits", "Binding", "to %s", "node")
-        assert broadcaster.flush(5)
+        assert broadcaster.flush(60)
 
     plain = seen[0].to_dict()
     assert plain["metadata"] == {"name": "web.d234ccf52430000", "namespace": "ns"}
@@ -46,7 +46,7 @@ def test_a_related_object_that_cannot_be_referred_to_is_left_out() -> None:
     with _broadcaster(sink) as broadcaster:
         broadcaster.start_event_watcher(seen.append)
         broadcaster.new_recorder("c").eventf(pod(), object(), NORMAL, "R", "A", "n")
-        assert broadcaster.flush(5)
+        assert broadcaster.flush(60)
 
     assert seen[0].related is None
     assert sink.verbs == ["create"]
@@ -60,7 +60,7 @@ def test_what_cannot_be_recorded_is_logged_and_dropped(
     sink = SeriesListSink()
     with _broadcaster(sink) as broadcaster:
         broadcaster.new_recorder("c").eventf(regarding, None, kind, "R", "A", "n")
-        assert broadcaster.flush(5)
+        assert broadcaster.flush(60)
 
     assert sink.calls == []
     assert "Event dropped" in caplog.text
@@ -76,10 +76,10 @@ def test_repetitions_become_a_series_over_http() -> None:
         with SeriesBroadcaster(EventSeriesSink(client), clock=clock) as broadcaster:
             recorder = broadcaster.new_recorder("c", "h")
             recorder.eventf(pod(), None, WARNING, "R", "A", "n")
-            assert broadcaster.flush(5)
+            assert broadcaster.flush(60)
             server.on(f"{path}/p.d234ccf52430000", answer_json(stored))
             recorder.eventf(pod(), None, WARNING, "R", "A", "n")
-            assert broadcaster.flush(5)
+            assert broadcaster.flush(60)
             assert broadcaster.statistics().written == 2
 
         assert [request.method for request in server.requests] == ["POST", "PATCH"]
@@ -96,7 +96,7 @@ def test_the_end_of_a_series_is_written_in_time() -> None:
         recorder = broadcaster.new_recorder("c")
         for _ in range(3):
             recorder.eventf(pod(), None, NORMAL, "R", "A", "n")
-        assert broadcaster.flush(5)
+        assert broadcaster.flush(60)
         sink.before = final.set
 
         clock.step(360)
@@ -117,7 +117,7 @@ def test_a_series_that_goes_on_is_rewritten_every_half_hour() -> None:
         after: list[int] = []
         for _ in range(5):
             recorder.eventf(pod(), None, NORMAL, "R", "A", "n")
-            assert broadcaster.flush(5)
+            assert broadcaster.flush(60)
             clock.step(360)
             clock.wait_for_waiters()
             after.append(len(sink.calls))

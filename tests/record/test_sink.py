@@ -59,6 +59,6 @@ def test_a_recorder_writes_over_http() -> None:
         with EventBroadcaster() as broadcaster:
             broadcaster.start_recording_to_sink(EventSink(client))
             broadcaster.new_recorder("comp").event(pod(), "Normal", "R", "hello")
-            assert broadcaster.flush(5)
+            assert broadcaster.flush(60)
 
         assert server.requests[0].json()["source"] == {"component": "comp"}

@@ -21,7 +21,7 @@ def _shell(command: str, folder: Path, **environment: str) -> str:
         env=inherited | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr

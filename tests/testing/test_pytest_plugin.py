@@ -24,7 +24,7 @@ def test_the_example_of_the_page_on_faults_passes(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(DOCUMENT.parents[2])},  # for sample_controller
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=300,
     )
 
     assert run.returncode == 0, run.stdout + run.stderr

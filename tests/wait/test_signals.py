@@ -159,7 +159,7 @@ def test_signals_that_come_together_are_all_passed_on() -> None:
             received.clear(), complete.clear()
             with call_on_signals(note):
                 subprocess.run([sys.executable, "-c", both, str(os.getpid())], check=True)
-                assert complete.wait(20), received
+                assert complete.wait(60), received
         print("complete")
     """)
     assert (result.stdout, result.returncode) == ("complete\n", 0), result.stderr

@@ -13,7 +13,7 @@ def assert_stable(
     cluster: FakeCluster,
     reached: Callable[[], object],
     *,
-    within: float = 10.0,
+    within: float = 60.0,
     quiet: float = 0.5,
 ) -> None:
     """Assert that the desired state is reached, that nothing is written from then on, and that it

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def eventually(condition: Callable[[], T], *, timeout: float = 10.0, every: float = 0.05) -> T:
+def eventually(condition: Callable[[], T], *, timeout: float = 60.0, every: float = 0.05) -> T:
     """Ask until the answer is true, and return it. An assertion that fails, or an error, is a no.
 
     Raises ``AssertionError`` after ``timeout`` seconds of real time, with the last answer or error.

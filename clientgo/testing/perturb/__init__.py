@@ -55,7 +55,7 @@ def perturb(
     perturbations: Sequence[str] = tuple(PERTURBATIONS),
     only: str = "",
     quiet: float = 0.5,
-    timeout: float = 20.0,
+    timeout: float = 60.0,
     jobs: int = 4,
     command: str = Report.command,
     progress: Callable[[int, int], object] | None = None,

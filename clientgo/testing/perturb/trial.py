@@ -54,7 +54,7 @@ class Plan:
     beside: Runner | None = None
     normalise: Normalise | None = None
     quiet: float = 0.5
-    timeout: float = 20.0
+    timeout: float = 60.0
 
     def is_definition(self, manifest: Mapping[str, Any]) -> bool:
         """Return True for manifests that are there before the controller starts."""
