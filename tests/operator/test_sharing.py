@@ -171,7 +171,10 @@ def test_tasks_move_with_the_shards_of_their_objects(replica: Callable[..., Mana
                     running[name] = ledger.last[name] = me
                     ledger.changed.notify_all()
                 ctx.cancelled.wait()
+                ownership: Any = registered[me].services.ownership
                 with ledger.changed:
+                    if ownership.shard_of(ctx.key) not in ownership.busy():
+                        ledger.overlaps.append(f"{name} runs, and its shard is free")
                     del running[name]
 
             def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None: ...
@@ -179,8 +182,7 @@ def test_tasks_move_with_the_shards_of_their_objects(replica: Callable[..., Mana
         return WithTask()
 
     one, two = replica(), replica()
-    one.register(tasks("one"))
-    two.register(tasks("two"))
+    registered = {"one": one.register(tasks("one")), "two": two.register(tasks("two"))}
     one.start()
     ledger.wait_for(lambda _last: running.keys() == {*NAMES})
     two.start()
