@@ -45,7 +45,14 @@ from clientgo.rest.server_warnings import (
     set_default_warning_handler,
     suppress_warning,
 )
-from clientgo.rest.transport.exchange import Answer, Headers, RequestBody, Transport
+from clientgo.rest.transport.exchange import (
+    Answer,
+    Headers,
+    RequestBody,
+    Sending,
+    Transport,
+    whole_body,
+)
 from clientgo.rest.transport.http_transport import HTTPTransport
 from clientgo.rest.transport.traced import traced_transport
 
@@ -73,9 +80,11 @@ __all__ = [
     "Answer",
     "Headers",
     "RequestBody",
+    "whole_body",
     "HTTPWatchStream",
     "EndedWatch",
     "Transport",
+    "Sending",
     "HTTPTransport",
     "traced_transport",
     "limiter_of",

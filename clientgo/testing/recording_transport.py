@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
-from clientgo.rest import Answer, Headers, RequestBody, Transport
+from clientgo.rest import Answer, Sending, Transport, whole_body
 from clientgo.testing.fakes.actions import Action, Verb, action_of
 
 READING = (Verb.GET, Verb.LIST, Verb.WATCH)
@@ -35,26 +35,17 @@ class RecordingTransport:
         self._actions: list[Action] = []
         self.before = before
 
-    def send(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Headers,
-        body: RequestBody = None,
-        read_timeout: float | None = None,
-        stop: threading.Event | None = None,
-    ) -> Answer:
-        sent = body if isinstance(body, bytes) or body is None else b"".join(body)
-        action = action_of(method, url, sent or b"", headers.get("Content-Type", ""))
+    def send(self, method: str, url: str, **options: Unpack[Sending]) -> Answer:
+        sent = whole_body(options)
+        if sent:
+            options["body"] = sent  # what was an iterable has been read
+        action = action_of(method, url, sent, options["headers"].get("Content-Type", ""))
         with self._changed:
             self._actions.append(action)
             self._changed.notify_all()
         if self.before is not None:
             self.before(action)
-        return self._inner.send(
-            method, url, headers=headers, body=sent, read_timeout=read_timeout, stop=stop
-        )
+        return self._inner.send(method, url, **options)
 
     def close(self) -> None:
         self._inner.close()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import builtins
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack, overload
 
@@ -22,11 +22,11 @@ from clientgo.operator.client.configured_client import AnyKind
 from clientgo.operator.client.live_client import (
     CachedClient,
     Change,
+    Deleting,
+    DeletingAll,
     LiveClient,
     NamedKind,
-    Propagation,
     Selecting,
-    Selection,
 )
 from clientgo.wait import StopEvent, call_when_set
 
@@ -139,45 +139,11 @@ class AsyncClient:
             )
         )
 
-    async def delete(
-        self,
-        obj: Any,
-        *,
-        propagation: Propagation | None = None,
-        grace: int | None = None,
-        only_this: bool = False,
-        ignore_missing: bool = True,
-    ) -> None:
-        await self._call(
-            lambda client: client.delete(
-                obj,
-                propagation=propagation,
-                grace=grace,
-                only_this=only_this,
-                ignore_missing=ignore_missing,
-            )
-        )
+    async def delete(self, obj: Any, **options: Unpack[Deleting]) -> None:
+        await self._call(lambda client: client.delete(obj, **options))
 
-    async def delete_all_of(
-        self,
-        kind: AnyKind,
-        *,
-        namespace: str,
-        labels: Selection | None = None,
-        fields: Mapping[str, str] | None = None,
-        propagation: Propagation | None = None,
-        grace: int | None = None,
-    ) -> None:
-        await self._call(
-            lambda client: client.delete_all_of(
-                kind,
-                namespace=namespace,
-                labels=labels,
-                fields=fields,
-                propagation=propagation,
-                grace=grace,
-            )
-        )
+    async def delete_all_of(self, kind: AnyKind, **options: Unpack[DeletingAll]) -> None:
+        await self._call(lambda client: client.delete_all_of(kind, **options))
 
     async def create_or_update(
         self,

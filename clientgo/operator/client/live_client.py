@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal, TypeAlias, TypedDict, TypeVar, Unpack, overload
+from typing import Any, Literal, Required, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from clientgo.cache import WatchStream
 from clientgo.client import PatchKind, ResourceClient
@@ -55,6 +55,25 @@ class Selecting(TypedDict, total=False):
     labels: Selection | None
     fields: Mapping[str, str] | None
     limit: int | None
+
+
+class Deleting(TypedDict, total=False):
+    """The arguments of :meth:`LiveClient.delete`."""
+
+    propagation: Propagation | None
+    grace: int | None
+    only_this: bool
+    ignore_missing: bool
+
+
+class DeletingAll(TypedDict, total=False):
+    """The arguments of :meth:`LiveClient.delete_all_of`."""
+
+    namespace: Required[str]
+    labels: Selection | None
+    fields: Mapping[str, str] | None
+    propagation: Propagation | None
+    grace: int | None
 
 
 class Change(Enum):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Protocol, Self, TypeAlias
+from typing import Protocol, Required, Self, TypeAlias, TypedDict, Unpack
 
 from urllib3 import HTTPHeaderDict
 
@@ -69,24 +69,30 @@ class Answer(ABC):
         self.close()
 
 
+class Sending(TypedDict, total=False):
+    """The arguments of :meth:`Transport.send`. ``stop`` cuts off the request and the reading of
+    its answer."""
+
+    headers: Required[Headers]
+    body: RequestBody
+    read_timeout: float | None
+    stop: threading.Event | None
+
+
 class Transport(Protocol):
     """Carries requests to one server. Thread-safe."""
 
-    def send(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Headers,
-        body: RequestBody = None,
-        read_timeout: float | None = None,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def send(self, method: str, url: str, **options: Unpack[Sending]) -> Answer:
         """Send a request and return when the headers of its answer are there.
 
-        ``stop`` cuts off the request and the reading of its answer. Blocks; raises
-        :class:`~clientgo.rest.errors.TransportError`.
+        Blocks; raises :class:`~clientgo.rest.errors.TransportError`.
         """
 
     def close(self) -> None:
         """Close idle connections; running requests are not affected."""
+
+
+def whole_body(options: Sending) -> bytes:
+    """Return the body of a request; read it, if it comes in pieces."""
+    body = options.get("body")
+    return body if isinstance(body, bytes) else b"".join(body or ())

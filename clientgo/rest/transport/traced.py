@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
+from typing import Unpack
 
-from clientgo.rest.transport.exchange import Answer, Headers, RequestBody, Transport
+from clientgo.rest.transport.exchange import Answer, Sending, Transport
 from clientgo.trace import Trace, active_trace
 
 
@@ -19,24 +19,13 @@ class _TracedTransport:
         self._transport = transport
         self._trace = trace
 
-    def send(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Headers,
-        body: RequestBody = None,
-        read_timeout: float | None = None,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def send(self, method: str, url: str, **options: Unpack[Sending]) -> Answer:
         trace = self._trace
         path = f"/{url.partition('://')[2].partition('/')[2]}"
         trace.note_request("request.sent", method=method, path=path)
         sent_at, status = trace.now(), 0
         try:
-            answer = self._transport.send(
-                method, url, headers=headers, body=body, read_timeout=read_timeout, stop=stop
-            )
+            answer = self._transport.send(method, url, **options)
             status = answer.status
             return answer
         finally:

@@ -13,14 +13,14 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 from urllib3 import HTTPHeaderDict
 
 from clientgo.cache import WatchStream
 from clientgo.meta import ObjectList, Status, WatchEvent, to_plain
-from clientgo.rest import Answer, Headers, RequestBody
+from clientgo.rest import Answer, Sending, whole_body
 from clientgo.testing.fakes.actions import Action, action_of
 from clientgo.wait import call_when_set
 
@@ -34,20 +34,11 @@ class FakeTransport:
     def __init__(self, react: Callable[[Action], Any]) -> None:
         self._react = react
 
-    def send(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Headers,
-        body: RequestBody = None,
-        read_timeout: float | None = None,
-        stop: threading.Event | None = None,
-    ) -> Answer:
-        sent = body if isinstance(body, bytes) else b"".join(body or ())
-        answer = self._react(action_of(method, url, sent, headers.get("Content-Type", "")))
+    def send(self, method: str, url: str, **options: Unpack[Sending]) -> Answer:
+        content_type = options["headers"].get("Content-Type", "")
+        answer = self._react(action_of(method, url, whole_body(options), content_type))
         if isinstance(answer, WatchStream):
-            return _WatchAnswer(method, url, answer, stop)
+            return _WatchAnswer(method, url, answer, options.get("stop"))
         return _WholeAnswer(method, url, msgspec.json.encode(_plain(answer)))
 
     def close(self) -> None:

@@ -12,14 +12,14 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Unpack
 from urllib.parse import unquote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
 from clientgo.apiserver import Application, Cluster
 from clientgo.meta import APIResource
-from clientgo.rest import Answer, Headers, RequestBody
+from clientgo.rest import Answer, Sending, whole_body
 
 
 class StillServer:
@@ -39,20 +39,11 @@ class StillServer:
         """Whether a kind is built in, or was defined."""
         return self._cluster.state.registry.find(kind.group, kind.version, kind.plural) is not None
 
-    def send(
-        self,
-        method: str,
-        url: str,
-        *,
-        headers: Headers,
-        body: RequestBody = None,
-        read_timeout: float | None = None,
-        stop: threading.Event | None = None,
-    ) -> Answer:
+    def send(self, method: str, url: str, **options: Unpack[Sending]) -> Answer:
         parts = urlsplit(url)
         if "watch=true" in parts.query.split("&"):
             raise NotImplementedError("nothing can be watched on a server without a thread")
-        asked = [(name.lower(), value) for name, value in headers.items()]
+        asked = [(name.lower(), value) for name, value in options["headers"].items()]
         scope = {
             "type": "http",
             "method": method,
@@ -64,9 +55,8 @@ class StillServer:
                 if name != "accept-encoding"  # what never leaves the process need not be small
             ],
         }
-        sent = body if isinstance(body, bytes) else b"".join(body or ())
         with self._lock:
-            answer = self._loop.run_until_complete(self._answer(scope, sent))
+            answer = self._loop.run_until_complete(self._answer(scope, whole_body(options)))
         return _StillAnswer(method, url, *answer)
 
     def close(self) -> None:
