@@ -178,9 +178,10 @@ def slower(new: Mapping[str, Any], old: Mapping[str, Any]) -> str:
         factor = _worse_by(each, known) if known else 1.0
         if factor > SLOWER:
             worse.append(f"{each.cell} ({factor:.1f} times)")
+    then = f"at {old['commit']} (load {old['load']}, now {new['load']})"
     if not worse:
-        return f"nothing is slower by more than a quarter than at {old['commit']}"
-    return f"slower than at {old['commit']}: {'; '.join(worse)}"
+        return f"nothing is slower by more than a quarter than {then}"
+    return f"slower than {then}: {'; '.join(worse)}"
 
 
 def _worse_by(new: Figure, old: Figure) -> float:

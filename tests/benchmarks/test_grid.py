@@ -30,6 +30,7 @@ def result(*figures: Figure, machine: str = "this") -> dict[str, Any]:
     return {
         "machine": machine,
         "commit": "abc",
+        "load": 0.5,
         "figures": json.loads(json.dumps([asdict(each) for each in figures])),
     }
 
@@ -51,7 +52,7 @@ def test_what_became_slower_by_more_than_a_quarter_is_said_in_one_line() -> None
     old = result(replace(FIGURE, ratios={"queue.Queue": 4.0}))
 
     assert slower(result(replace(FIGURE, ratios={"queue.Queue": 3.0})), old) == (
-        "slower than at abc: queue, add, get, done, 20, Queue (1.3 times)"
+        "slower than at abc (load 0.5, now 0.5): queue, add, get, done, 20, Queue (1.3 times)"
     )
     assert slower(result(replace(FIGURE, ratios={"queue.Queue": 3.5})), old).startswith("nothing")
 
