@@ -71,8 +71,8 @@ def configure(parser: CommandParser) -> None:
         "--timeout",
         metavar="SECONDS",
         type=float,
-        default=20.0,
-        help="the time of a run to reach the undisturbed state (default: 20)",
+        default=60.0,
+        help="the time of a run to reach the undisturbed state (default: 60)",
     )
     parser.add_argument("--jobs", metavar="N", type=int, default=4, help="runs at a time")
     parser.add_argument("-v", "--verbose", action="store_true", help="show the controller's log")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
 import json
 import random
 import socket
@@ -326,19 +327,16 @@ def test_a_frozen_watch_gets_no_events_until_the_fault_is_lifted(
     watch, other = watch_from_now(api), watch_from_now(api, labelSelector="!nothing")
     fault = FreezeWatches(requests=Requests(user_agent="frozen"))
     server.inject(fault)
-    address = server.url + CONFIGMAPS + "?watch=1"
-    quiet = urllib3.request(
-        "GET",
-        address,
-        headers={"user-agent": "frozen"},
-        preload_content=False,
-        retries=False,
-        timeout=0.2,
-    )
+    connection = http.client.HTTPConnection(server.url.removeprefix("http://"), timeout=60)
+    connection.request("GET", CONFIGMAPS + "?watch=1", headers={"user-agent": "frozen"})
+    quiet = connection.getresponse()
+    assert connection.sock is not None
+    connection.sock.settimeout(0.2)
     api.create(CONFIGMAPS, configmap("a"))
     assert (next_name(watch), next_name(other)) == ("a", "a")
-    with pytest.raises(urllib3.exceptions.ReadTimeoutError):
+    with pytest.raises(TimeoutError):
         quiet.read1(1)
+    connection.close()
 
     server.inject(FreezeWatches(requests=WATCH))
     api.create(CONFIGMAPS, configmap("b"))

@@ -15,7 +15,7 @@ from clientgo.apiserver.http import protocol
 from clientgo.apiserver.http.messages import BODY_LIMIT
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
-SHORT = 0.2
+SHORT = 0.5
 """Seconds of a time limit that a test waits for."""
 
 

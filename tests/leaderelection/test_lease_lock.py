@@ -200,9 +200,9 @@ def test_a_request_is_given_up_when_its_time_is_over() -> None:
         lock = LeaseLock(Client(server.url), "default", "le", "a")
 
         with pytest.raises(TransportTimeoutError):
-            lock.get(timeout=0.05)
+            lock.get(timeout=0.5)
 
-        assert server.requests[0].query["timeout"] == "50ms"
+        assert server.wait_for_requests(1)[0].query["timeout"] == "500ms"
 
 
 def test_a_request_is_cut_off_by_a_stop() -> None:

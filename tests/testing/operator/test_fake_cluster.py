@@ -134,7 +134,7 @@ def test_a_controller_that_never_rests_is_found_out() -> None:
             running(manager, cluster),
             pytest.raises(AssertionError, match=r"still writing after 0\.5 s, the latest: patch"),
         ):
-            assert_stable(cluster, lambda: True, within=0.5, quiet=0.3)
+            assert_stable(cluster, lambda: True, within=0.5, quiet=60)
 
 
 def test_a_fake_clock_drives_what_the_manager_waits_for() -> None:
