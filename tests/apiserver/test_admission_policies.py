@@ -325,6 +325,44 @@ def test_a_json_patch_leaves_an_object_of_the_kind_for_the_next_policy(
     assert status == 201 or "policy 'p' with binding 'b' denied request" in message_of(answer)
 
 
+def patched_metadata(api: Api, field: str, value: str) -> tuple[Any, Any]:
+    """Answers to a create and to an update of ConfigMaps, in which a policy sets a field."""
+    api.create(CONFIGMAPS, configmap("old"))
+    patch = f"[JSONPatch{{op: 'add', path: '/metadata/{field}', value: {value}}}]"
+    install(api, MUTATING, mutating(patch=patch))
+    created = api.call("POST", CONFIGMAPS, configmap("a"))
+    return created, api.call("PATCH", f"{CONFIGMAPS}/old", {"data": {"z": "1"}}, MERGE_PATCH)
+
+
+def test_a_new_object_has_the_name_that_admission_gives_it(api: Api) -> None:
+    created, updated = patched_metadata(api, "name", "'x'")
+    assert created.status == 201
+    assert api.get(f"{CONFIGMAPS}/x") == created.body
+    assert api.call("GET", f"{CONFIGMAPS}/a").status == 404
+    assert (updated.status, updated.body["details"]["causes"][0]["field"]) == (422, "metadata.name")
+
+
+def test_admission_does_not_move_an_object_to_another_namespace(api: Api) -> None:
+    assert [answer.status for answer in patched_metadata(api, "namespace", "'x'")] == [400, 400]
+
+
+def test_admission_does_not_decide_on_the_fields_of_the_server(api: Api) -> None:
+    time = "2020-01-01T00:00:00Z"
+    created, updated = patched_metadata(api, "creationTimestamp", f"'{time}'")
+    assert (created.status, updated.status) == (201, 200)
+    assert time not in (
+        created.body["metadata"]["creationTimestamp"],
+        updated.body["metadata"]["creationTimestamp"],
+    )
+
+
+@pytest.mark.parametrize("field", ["uid", "deletionTimestamp"])
+def test_admission_does_not_identify_or_delete_a_new_object(api: Api, field: str) -> None:
+    created, _ = patched_metadata(api, field, "'2020-01-01T00:00:00Z'")
+    assert created.status == 201
+    assert created.body["metadata"].get(field) != "2020-01-01T00:00:00Z"
+
+
 def test_a_patch_whose_test_fails_changes_nothing(api: Api) -> None:
     expression = (
         "[JSONPatch{op: 'test', path: '/data/k', value: 'other'}, "

@@ -218,9 +218,10 @@ def update_causes(
     causes += _finalizer_causes(finalizers) * whole
     if checks.qualified_finalizers:
         causes += _unqualified_finalizer_causes(finalizers) * (whole + changes - 2)
-    if new["uid"] != old["uid"]:
-        error = FieldError.invalid("metadata.uid", new["uid"], "field is immutable")
-        causes += [error] * changes
+    for field in ("name", "uid"):  # admission may have changed the name
+        if (value := new.get(field, "")) != old[field]:
+            error = FieldError.invalid(f"metadata.{field}", value, "field is immutable")
+            causes += [error] * changes
     if old.get("deletionTimestamp"):
         before = set(old.get("finalizers") or ())
         if added := sorted({item for item in finalizers if item not in before}):

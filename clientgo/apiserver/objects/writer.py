@@ -38,6 +38,7 @@ from clientgo.apiserver.objects.ownership import without_times
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.resources.errors import (
     already_exists,
+    another_namespace,
     conflict,
     internal,
     invalid,
@@ -137,6 +138,7 @@ class ObjectWriter:
             user=options.user,
         )
         obj = await self._mutate(review, obj)
+        target = Target(resource, namespace, obj["metadata"].get("name", ""))
         _check_new_type(target, obj)
         review.obj = obj
         version = self._allocate(review)
@@ -167,8 +169,11 @@ class ObjectWriter:
         if review.obj is None or review.obj is obj:
             return obj
         review.obj, _ = read_object(review.resource, review.obj)
+        metadata = review.obj["metadata"]
+        if review.namespace and metadata.get("namespace", "") not in ("", review.namespace):
+            raise another_namespace()
         if review.old is None:
-            review.resource.strategy.prepare_for_create(review.obj)
+            self._prepare_new(review.resource, review.namespace, review.obj)
         else:
             _prepare_update(review.resource, review.obj, review.old, review.subresource)
         return review.obj

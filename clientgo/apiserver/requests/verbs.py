@@ -29,6 +29,7 @@ from clientgo.apiserver.requests.rendering import list_response, object_response
 from clientgo.apiserver.requests.watching import WatchStream
 from clientgo.apiserver.resources.errors import (
     RequestError,
+    another_namespace,
     bad_request,
     conflict,
     future_resource_version,
@@ -360,9 +361,7 @@ def _duplicate_owners_warning(call: VerbCall, uids: list[str]) -> str:
 def _check_namespace(call: VerbCall, obj: Object) -> None:
     given = obj.get("metadata", {}).get("namespace")
     if call.resource.namespaced and given and given != call.namespace:
-        raise bad_request(
-            "the namespace of the provided object does not match the namespace sent on the request"
-        )
+        raise another_namespace()
 
 
 def check_names(call: VerbCall, obj: Object) -> None:

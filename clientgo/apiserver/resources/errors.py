@@ -104,6 +104,13 @@ def conflict(resource: ResourceType, name: str, why: str, *, by_kind: bool = Fal
     return RequestError(409, "Conflict", message, _about(resource, name, by_kind=by_kind))
 
 
+def another_namespace() -> RequestError:
+    """Return a 400: the object is of another namespace than the request."""
+    return bad_request(
+        "the namespace of the provided object does not match the namespace sent on the request"
+    )
+
+
 def modified(resource: ResourceType, name: str) -> RequestError:
     """Return a 409: the object was modified meanwhile (optimistic locking)."""
     return conflict(
