@@ -226,6 +226,8 @@ def text_field(*names: str) -> FieldReader:
         value: Any = obj
         for name in names:
             value = value.get(name) if isinstance(value, dict) else None
+        if isinstance(value, str):
+            return value
         if isinstance(value, bool):
             return "true" if value else "false"
         return "" if value is None else str(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from clientgo.apiserver.http.bodies import parse_json
 from tests.apiserver.http_api import CONFIGMAPS, WIDGETS, Answer, Api, configmap, widget
 
 YAML = "application/yaml"
@@ -302,3 +303,19 @@ def test_json_is_utf_8(api: Api) -> None:
         assert post(api, encoded, "application/json").status == 400
     broken = text.encode().replace("ü".encode(), b"\xff")
     assert post(api, broken, "application/json").body["data"] == {"k": "�"}
+
+
+@pytest.mark.parametrize(
+    ("body", "paths"),
+    [
+        (b'{"a": 1, "a": 2}', ["a"]),
+        (b'{"a" : ":", "b": [{"c\\u003a": ":", "d"\n: 1, "d":2}]}', ["b[0].d"]),
+        (b'{"a": 1.0, "b": {"a": 1, "a": 1e3}}', ["b.a"]),
+        (b'{"a": "\\ud800", "a": "\\u003a"}', ["a"]),
+        (b'{"a:": ":", "b": "\\":\\"", "c": {"a:": 1.0}}', []),
+        (b'{"a": "\\u003a", "b": 12345678901234567890123}', []),
+        (b'[1, ":", null]', []),
+    ],
+)
+def test_a_field_that_occurs_twice_is_found_by_its_path(body: bytes, paths: list[str]) -> None:
+    assert parse_json(body)[1] == tuple(f'duplicate field "{path}"' for path in paths)
