@@ -51,12 +51,13 @@ class Outcome:
 def differences(step: Mapping[str, Json], expected: Json, actual: Json) -> str:
     """Readable difference between two step results; empty when they agree."""
     compare_message = bool(step.get("compare_message", False))
-    left = json.dumps(comparable(expected, compare_message), indent=2, sort_keys=True)
-    right = json.dumps(comparable(actual, compare_message), indent=2, sort_keys=True)
+    sides = comparable(expected, compare_message), comparable(actual, compare_message)
+    left, right = (json.dumps(side, sort_keys=True) for side in sides)
     if left == right:
         return ""
+    recorded, answered = (json.dumps(side, indent=2, sort_keys=True) for side in sides)
     lines = difflib.unified_diff(
-        left.splitlines(), right.splitlines(), "recorded", "this server", lineterm="", n=4
+        recorded.splitlines(), answered.splitlines(), "recorded", "this server", lineterm="", n=4
     )
     return "\n".join(lines)
 
