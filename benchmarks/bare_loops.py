@@ -1,6 +1,7 @@
-"""What a program does that reads the bytes and keeps nothing: urllib3 and msgspec in a loop.
+"""What a program does that reads the bytes and has no index: urllib3 and msgspec in a loop.
 
-Two peers: one decodes to dicts, one to Structs that have every field of the object.
+Three peers: one decodes to dicts, one to Structs that have every field of the object. These keep
+nothing. The third puts the Structs into a dict by key, the least that a cache does.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from clientgo.testing.bench.objects import Shape
 
 TO_DICTS: Final = "bare loop to dicts"
 TO_STRUCTS: Final = "bare loop to Structs"
+KEEPING: Final = "bare loop that keeps Structs"
 
 Spec = TypeVar("Spec")
 Status = TypeVar("Status")
@@ -88,19 +90,44 @@ _LISTS: Final[dict[str, Callable[[bytes], Any]]] = {
 def watches(url: str, shape: Shape, count: int) -> dict[str, Callable[[], float]]:
     """Return the peers that read ``count`` events."""
     structs = _EVENTS[shape.kind]
+
+    def keeping() -> float:
+        kept: dict[str, Any] = {}
+        return bench.read_watch(
+            url, count, path=shape.path, decode=lambda line: _keep(kept, structs(line).object)
+        ).wall
+
     return {
         TO_DICTS: lambda: bench.read_watch(url, count, path=shape.path).wall,
         TO_STRUCTS: lambda: bench.read_watch(url, count, path=shape.path, decode=structs).wall,
+        KEEPING: keeping,
     }
 
 
 def lists(url: str, shape: Shape) -> dict[str, Callable[[], float]]:
     """Return the peers that read a list in pages."""
+    structs = _LISTS[shape.kind]
 
     def token_of(body: bytes) -> str:
-        return str(_LISTS[shape.kind](body).metadata.next_page)
+        return str(structs(body).metadata.next_page)
+
+    def keeping() -> float:
+        kept: dict[str, Any] = {}
+
+        def keep_page(body: bytes) -> str:
+            page = structs(body)
+            for obj in page.items:
+                _keep(kept, obj)
+            return str(page.metadata.next_page)
+
+        return bench.read_list(url, path=shape.path, token_of=keep_page).wall
 
     return {
         TO_DICTS: lambda: bench.read_list(url, path=shape.path).wall,
         TO_STRUCTS: lambda: bench.read_list(url, path=shape.path, token_of=token_of).wall,
+        KEEPING: keeping,
     }
+
+
+def _keep(kept: dict[str, Any], obj: Any) -> None:
+    kept[f"{obj.metadata.namespace}/{obj.metadata.name}"] = obj

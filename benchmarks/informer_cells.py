@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from benchmarks import bare_loops, peer_cells
-from benchmarks.bare_loops import TO_DICTS, TO_STRUCTS
+from benchmarks.bare_loops import KEEPING, TO_DICTS, TO_STRUCTS
 from benchmarks.grid import Figure, Grid
 from clientgo.api.core_v1 import Pod
 from clientgo.cache import REAL_FIFO, SharedIndexInformer
@@ -62,7 +62,7 @@ def _watch(grid: Grid, kind: str, url: str, events: int) -> float:
             sides[f"informer, {form}, {what}"] = side
     real = partial(_informer, f"{url}/live", events, kind=type_, queue=REAL_FIFO)
     sides["informer, typed, header, RealFIFO"] = real
-    peers = [TO_DICTS, TO_STRUCTS]
+    peers = [TO_DICTS, TO_STRUCTS, KEEPING]
     found = grid.compare("informer", f"watch, {kind}", events, sides, peers=peers, unit="events/s")
     return found.rate("informer, typed, header")
 
@@ -79,7 +79,7 @@ def _first_list(grid: Grid, kind: str, url: str, count: int) -> None:
             }  # fmt: skip
             sides[f"informer, {form}"] = partial(_informer, f"{url}/full", count, **settings)
         operation = f"first list {how}, {kind}"
-        peers = [TO_DICTS, TO_STRUCTS]
+        peers = [TO_DICTS, TO_STRUCTS, KEEPING]
         grid.compare("informer", operation, count, sides, peers=peers, unit="objects/s")
 
 

@@ -41,14 +41,19 @@ def _watches(kind: str) -> Iterator[Row]:
                 f"watch, {kind}", f"informer, {form}, {what}", f"bare loop to {loop}",
                 target if form == "typed" else 0.0,
             )  # fmt: skip
+    yield Row(
+        f"watch, {kind}, typed, header", "informer",
+        f"watch, {kind}", "informer, typed, header", "bare loop that keeps Structs",
+    )  # fmt: skip
 
 
 def _lists(kind: str) -> Iterator[Row]:
     for how in ("streamed", "in pages"):
-        yield Row(
-            f"first list {how}, {kind}, typed", "informer",
-            f"first list {how}, {kind}", "informer, typed", "bare loop to Structs", 0.85,
-        )  # fmt: skip
+        for loop, target in (("to Structs", 0.85), ("that keeps Structs", 0.0)):
+            yield Row(
+                f"first list {how}, {kind}, typed", "informer",
+                f"first list {how}, {kind}", "informer, typed", f"bare loop {loop}", target,
+            )  # fmt: skip
 
 
 def _reads(kind: str) -> Iterator[Row]:
