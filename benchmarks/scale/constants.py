@@ -10,7 +10,7 @@ import threading
 import time
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -54,12 +54,16 @@ def measure(sizes: Sizes, run: Callable[[Setup], Measured] = run_apart) -> Const
     """Return the constants of this machine."""
     count = sizes.objects
     small, large = _whole(sizes, SMALL, run), _whole(sizes, LARGE, run)
+    many = _whole(replace(sizes, objects=10 * count, paced=0), SMALL, run)
     kilobytes = (json_size(LARGE) - json_size(SMALL)) / 1e3
     handler = middle(sizes, partial(_deliver, _decoded(count, SMALL)), count)
     bare = middle(sizes, lambda: _write(_decoded(count, SMALL), 0), count)
     indexed = middle(sizes, lambda: _write(_decoded(count, SMALL), 3), count)
     reads = [
         middle(sizes, lambda n=note: _read(_decoded(count, n)), count) for note in (SMALL, LARGE)
+    ]
+    growths = [
+        _rewrite(sizes, 10 * count, indexes) - _rewrite(sizes, count, indexes) for indexes in (0, 3)
     ]
     heaps = [_kept(count, note, 0) for note in (SMALL, LARGE)]
     read_heaps = [_kept(count, note, 0, read=True) for note in (SMALL, LARGE)]
@@ -93,6 +97,9 @@ def measure(sizes: Sizes, run: Callable[[Setup], Measured] = run_apart) -> Const
         heap_body=read_memory[0],
         heap_body_kb=read_memory[1],
         heap_index=max(_kept(count, SMALL, 2) - heaps[0], 0.0) / 2,
+        event_tenfold=max(many.event - small.event, 0.0),
+        index_tenfold=max(growths[1] - growths[0], 0.0) / 3,
+        objects=count,
     )
 
 
@@ -128,6 +135,27 @@ def _write(foos: list[Any], indexes: int) -> float:
     for start in range(0, len(foos), BATCH):
         store.apply([(DeltaType.ADDED, obj) for obj in foos[start : start + BATCH]])
     return time.process_time() - began
+
+
+def _rewrite(sizes: Sizes, count: int, indexes: int) -> float:
+    """Replace each object of a store, none after its neighbour; return the median seconds of one.
+
+    What was replaced is freed meanwhile.
+    """
+    store: Indexer[Any] = Indexer(indexers=dict(list(INDEXES.items())[:indexes]))
+    store.replace(_decoded(count, SMALL), "1")
+
+    def rewrite() -> float:
+        spent, foos = 0.0, _decoded(count, SMALL)
+        for start in range(0, count, BATCH):
+            places = range(start, min(start + BATCH, count))
+            changes = [(DeltaType.UPDATED, foos[place * 7919 % count]) for place in places]
+            began = time.process_time()
+            store.apply(changes)
+            spent += time.process_time() - began
+        return spent
+
+    return middle(sizes, rewrite, count)
 
 
 def _deliver(foos: list[Any]) -> float:

@@ -6,6 +6,7 @@ sharded controller pays for all objects and events, and for the syncs of its own
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 WATCH_SECONDS = 450.0
@@ -51,6 +52,13 @@ class Constants:
     """More when the body was read."""
     heap_body_kb: float
     heap_index: float
+    event_tenfold: float = 0.0
+    """More for an event when there are ten times as many objects: less of what it touches is in
+    the processor's caches. A relist touches the objects in the order of their memory."""
+    index_tenfold: float = 0.0
+    """The same, of one index."""
+    objects: int = 10_000
+    """With so many objects all else was measured."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +140,7 @@ def list_seconds(load: Load, constants: Constants) -> float:
 
 def event_seconds(load: Load, constants: Constants) -> float:
     """Return what one of many events costs, until the handlers have returned."""
-    read = constants.event + constants.event_kb * load.size / 1e3
+    read = constants.event + constants.event_kb * load.size / 1e3 + _missed(load, constants)
     return read + load.indexes * constants.index + load.handlers * constants.handler
 
 
@@ -140,6 +148,12 @@ def relist_seconds(load: Load, constants: Constants) -> float:
     """Return what an object costs when the informer lists again."""
     read = constants.relist + constants.relist_kb * load.size / 1e3
     return read + load.indexes * constants.index + load.handlers * constants.handler
+
+
+def _missed(load: Load, constants: Constants) -> float:
+    """Return what replacing one of many objects costs more, because caches miss."""
+    tenfolds = math.log10(max(load.objects / constants.objects, 1.0))
+    return tenfolds * (constants.event_tenfold + load.indexes * constants.index_tenfold)
 
 
 def sync_seconds(load: Load, constants: Constants) -> float:

@@ -75,6 +75,8 @@ class Measured:
     """Seconds of the longest write of 64 objects into an indexer of this size."""
     new_index: float = 0.0
     """Seconds to add an index to it."""
+    index_pause: float = 0.0
+    """Seconds of the longest part of that with the store's lock held."""
 
 
 def run_apart(setup: Setup) -> Measured:
@@ -114,6 +116,23 @@ class SkippingClock(RealClock):
 
     def wait_until(self, condition: threading.Condition, deadline: float | None) -> bool:
         return super().wait_until(condition, deadline and deadline - self._skipped)
+
+
+class TimedLock:
+    """A lock that knows for how many seconds of processor time it was held at most."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._since = 0.0
+        self.longest = 0.0
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._since = time.thread_time()
+
+    def __exit__(self, *_raised: object) -> None:
+        self.longest = max(self.longest, time.thread_time() - self._since)
+        self._lock.release()
 
 
 class Controller:
@@ -249,9 +268,12 @@ def _writes(measured: Measured, source: Indexer[Foo]) -> None:
         for obj in foos[start : start + 64]:
             copy.add(obj)
         measured.longest_write = max(measured.longest_write, time.thread_time() - began)
+    lock: Any = TimedLock()
+    copy._storage._lock = lock
     began = time.thread_time()
     copy.add_indexers({"app": INDEXES["app"]})
     measured.new_index = time.thread_time() - began
+    measured.index_pause = lock.longest
 
 
 @contextmanager

@@ -32,6 +32,8 @@ KNOWN = Constants(
     heap_body=500,
     heap_body_kb=0,
     heap_index=100,
+    event_tenfold=2e-6,
+    index_tenfold=1e-6,
 )
 LOAD = Load(objects=10_000, size=1_000, events_per_second=100)
 
@@ -67,6 +69,14 @@ def test_more_work_costs_more_and_no_part_of_it_less(name: str, more: float) -> 
     for part in ("memory", "first_list", "cpu", "requests_per_second", "bytes_per_second"):
         assert getattr(after, part) >= getattr(before, part), part
     assert after != before
+
+
+def test_an_event_costs_more_among_many_objects() -> None:
+    def event(objects: int) -> float:
+        return event_seconds(replace(LOAD, objects=objects), KNOWN)
+
+    assert event(100) == event(10_000)
+    assert event(1_000_000) - event(10_000) == pytest.approx(2 * (2 + 1) * 1e-6)
 
 
 def test_processes_share_the_syncs_but_neither_the_memory_nor_the_events() -> None:
