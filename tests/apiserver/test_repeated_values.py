@@ -9,6 +9,7 @@ import pytest
 from clientgo.apiserver.kinds.pod_warnings import pod_warnings
 from clientgo.apiserver.kinds.tables.builtin_table import BuiltinTable
 from clientgo.apiserver.kinds.typed_objects import TypeMismatchError, read_typed
+from clientgo.apiserver.objects.metadata import label_causes
 from clientgo.meta import repeated_values
 from clientgo.meta.json_values import WholeFloat
 from clientgo.meta.repeated_values import RepeatedValues, value_key
@@ -106,3 +107,8 @@ def test_a_pod_is_warned_of_each_time_at_its_own_place() -> None:
     for path in ("spec", "template.spec", "spec"):
         [text] = pod_warnings(spec, path)
         assert text.startswith(f"{path}.terminationGracePeriodSeconds")
+
+
+def test_an_invalid_label_is_refused_each_time() -> None:
+    for labels, expected in [({"a": "b"}, 0), ({"a": "-"}, 1), ({"a": "-"}, 1), ({"a": "b"}, 0)]:
+        assert len(label_causes({"labels": labels})) == expected

@@ -22,6 +22,7 @@ from clientgo.apiserver.resources.names import DNS_LABEL, PATH_SEGMENT, NameRule
 from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.decoding import convert, without_nulls
+from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.selectors import label_key_problems, label_value_problems
 from clientgo.meta.timestamps import canonical_time
 from clientgo.schema.field_errors import OMITTED, FieldError
@@ -236,16 +237,31 @@ def update_causes(
 def _content_causes(metadata: Mapping[str, Any]) -> list[FieldError]:
     """Return the errors that each check of metadata finds, of a new object and of a change."""
     causes: list[FieldError] = []
-    for key, value in (metadata.get("labels") or {}).items():
-        causes += [FieldError.invalid("metadata.labels", key, p) for p in label_key_problems(key)]
-        causes += [
-            FieldError.invalid("metadata.labels", value, p) for p in label_value_problems(value)
-        ]
+    if (labels := metadata.get("labels")) and (key := value_key(labels)) not in _valid_labels:
+        causes += _causes_of_labels(labels)
+        if not causes:
+            _valid_labels.remember(key)
     if annotations := metadata.get("annotations"):
         causes += _annotation_causes(annotations)
     if references := metadata.get("ownerReferences"):
         causes += _owner_causes(references)
     return causes
+
+
+_valid_labels = RepeatedValues()
+"""Those of pods of a template are equal."""
+
+
+def _causes_of_labels(labels: Mapping[str, str]) -> list[FieldError]:
+    return [
+        FieldError.invalid("metadata.labels", text, problem)
+        for key, value in labels.items()
+        for text, problems in (
+            (key, label_key_problems(key)),
+            (value, label_value_problems(value)),
+        )
+        for problem in problems
+    ]
 
 
 def _annotation_causes(annotations: Mapping[str, str]) -> list[FieldError]:

@@ -77,9 +77,13 @@ def compile_checks(node: Node, skipped: Sequence[str] = ()) -> Check | None:
         each = compile_checks(node.values)
         own += [_for_values(each)] if each else []
     # Last, because a target with an error is not found.
-    late = [(_first(e["each"]), _reference(e)) for place in node.places for e in place.references]
+    late = [
+        (_needed_fields(e["each"]), _reference(e))
+        for place in node.places
+        for e in place.references
+    ]
     late += [
-        (_needed_field(rule), compile_rule(rule))
+        (_needed_fields(_first_need(rule)), compile_rule(rule))
         for place in node.places
         for rule in place.rules
         if not rule.get("status")
@@ -121,31 +125,39 @@ def _for_new_values(checks: Check) -> Check:
     return check
 
 
-def _triggered(checks: list[tuple[str, Check]]) -> list[Check]:
-    """Return checks that run only if a field of theirs is there; "" stands for no such field."""
-    always = [check for name, check in checks if not name]
-    by_field: dict[str, list[Check]] = {}
-    for name, check in checks:
+def _triggered(checks: list[tuple[tuple[str, str], Check]]) -> list[Check]:
+    """Return checks that run only if a field of theirs is there, and one in it.
+
+    "" stands for no such field.
+    """
+    always = [check for (name, _), check in checks if not name]
+    by_field: dict[str, list[tuple[str, Check]]] = {}
+    for (name, below), check in checks:
         if name:
-            by_field.setdefault(name, []).append(check)
+            by_field.setdefault(name, []).append((below, check))
 
     def check_present(value: Any, old: Any, path: str, run: Run) -> None:
-        for name in value:
-            for check in by_field.get(name, ()):
-                check(value, old, path, run)
+        for name, member in value.items():
+            for below, check in by_field.get(name, ()):
+                if not below or (isinstance(member, dict) and below in member):
+                    check(value, old, path, run)
 
     return [*always, check_present] if by_field else always
 
 
-def _first(path: str) -> str:
-    return next(split_path(path))
+def _needed_fields(path: str) -> tuple[str, str]:
+    """Return the first two fields of a path, "" for items and values and after them."""
+    first, second, *_ = (*split_path(path), ITEMS, ITEMS)
+    if first in (ITEMS, VALUES):
+        return "", ""
+    return first, "" if second in (ITEMS, VALUES) else second
 
 
-def _needed_field(rule: Mapping[str, Any]) -> str:
-    """Return a field without which a rule does not apply, or ""."""
+def _first_need(rule: Mapping[str, Any]) -> str:
+    """Return a path without which a rule does not apply, or ""."""
     needs = [name for name in rule.get("needs", "").split() if not name.startswith("item.")]
-    first = needs[0].partition(".")[0] if needs else _first(rule.get("each", "") or ITEMS)
-    return "" if first in (ITEMS, VALUES) else first
+    path: str = needs[0] if needs else rule.get("each", "")
+    return path
 
 
 def _all(checks: list[Check]) -> Check | None:
