@@ -115,6 +115,6 @@ def test_the_program_measures_predicts_and_writes_its_tables(tmp_path: Path) -> 
     text = page.read_text()
     assert "first list in pages" in text
     assert "| 60 | " in text
-    assert "old" not in text
+    assert "\nold\n" not in text
     assert text.startswith("before")
     assert text.endswith("after\n")
