@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import xml.etree.ElementTree as ET
 from dataclasses import asdict, replace
@@ -46,6 +47,7 @@ def test_every_cell_of_a_layer_can_be_measured(layer: str) -> None:
     assert len(set(cells)) == len(cells)
     assert {each.layer for each in grid.figures} == {layer}
     assert set(grid.result()) >= {"machine", "versions", "commit", "figures"}
+    assert gc.get_freeze_count(), "each later collection would look at all tests"
 
 
 def test_what_became_slower_by_more_than_a_quarter_is_said_in_one_line() -> None:
