@@ -88,7 +88,7 @@ def test_hosts_and_origins_can_be_allowed() -> None:
 def test_it_ends_on_two_signals_that_come_together(second: signal.Signals) -> None:
     """A handler that sets an event could find the event's lock held, by the thread it stops."""
     with ExitStack() as stack:
-        programs = [stack.enter_context(running("--insecure-loopback"))[0] for _ in range(8)]
+        programs = [stack.enter_context(running("--insecure-loopback"))[0] for _ in range(4)]
         for program in programs:
             program.send_signal(signal.SIGINT)
             program.send_signal(second)
@@ -100,7 +100,7 @@ def test_it_ends_on_two_signals_that_come_together(second: signal.Signals) -> No
 def test_two_signals_end_a_command_too() -> None:
     program = "import time; print('ready', flush=True); time.sleep(60)"
     command = [*COMMAND, "--", sys.executable, "-c", program]
-    for _ in range(3):
+    for _ in range(2):
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
             assert server.stdout is not None
             while server.stdout.readline() != "ready\n":

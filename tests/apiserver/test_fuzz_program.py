@@ -14,7 +14,7 @@ def test_random_requests_find_nothing(
     round_: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Round 1 keeps its cluster in a directory, and reads it again."""
-    options = ["--requests", "200", "--patience", "90", "--save", str(tmp_path)]
+    options = ["--requests", "100", "--patience", "90", "--save", str(tmp_path)]
 
     status = main(["--seed", "suite", "--round", str(round_), "--minutes", "5", *options])
 

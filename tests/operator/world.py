@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -70,6 +71,11 @@ class Planet(Resource):
 KINDS = (Gadget, Watcher, Part, Planet)
 
 
+@functools.cache
+def _definitions_of(kinds: tuple[Any, ...]) -> list[dict[str, Any]]:
+    return definitions_of(kinds)
+
+
 def gadget(name: str = "a", namespace: str = "default", **metadata: Any) -> Gadget:
     return Gadget(
         metadata=ObjectMeta(name=name, namespace=namespace, **metadata), spec=GadgetSpec(size=1)
@@ -124,7 +130,7 @@ class World:
         self.server = EmbeddedAPIServer()
         self.server.start()
         self.client = Client(RestConfig(server=self.server.url, qps=-1))
-        for definition in definitions_of(kinds):
+        for definition in _definitions_of(kinds):
             self.client.resource(CustomResourceDefinition).create(definition)
         self.create(*objects)
         self.clock = FakeClock(start=1000.0)
