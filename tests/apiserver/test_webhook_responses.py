@@ -11,7 +11,8 @@ import pytest
 
 from clientgo.apiserver.admission.webhook_responses import read_response
 from clientgo.apiserver.http.webhook_client import WebhookCallError
-from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
+from tests.apiserver.conversion_webhook import ConversionWebhook, serve_two_versions
+from tests.apiserver.http_api import CONFIGMAPS, WIDGETS, Api, configmap, widget
 from tests.conformance.webhook_server import WebhookServer
 
 CONFIGURATIONS = "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations"
@@ -27,13 +28,12 @@ def webhook() -> Iterator[WebhookServer]:
 
 @pytest.fixture
 def hooked(api: Api, webhook: WebhookServer) -> Api:
-    """A client for a server that asks the webhook twice for each new ConfigMap."""
-    rule = {
-        "apiGroups": [""],
-        "apiVersions": ["v1"],
-        "resources": ["configmaps"],
-        "operations": ["CREATE"],
-    }
+    """A client for a server that asks the webhook twice for a new ConfigMap, or Widget as v2."""
+    rules = [
+        {"apiGroups": [group], "apiVersions": [version], "resources": [resource]}
+        | {"operations": ["CREATE"]}
+        for group, version, resource in (("", "v1", "configmaps"), ("example.com", "v2", "widgets"))
+    ]
     webhooks = [
         {
             "name": f"{name}.example.com",
@@ -41,7 +41,7 @@ def hooked(api: Api, webhook: WebhookServer) -> Api:
                 "url": f"{webhook.url}/{name}",
                 "caBundle": base64.b64encode(webhook.ca_pem).decode(),
             },
-            "rules": [rule],
+            "rules": rules,
             "objectSelector": {"matchExpressions": [{"key": "x", "operator": "DoesNotExist"}]},
             "sideEffects": "None",
             "admissionReviewVersions": ["v1"],
@@ -117,7 +117,9 @@ def test_a_validating_webhook_answers_a_review_without_a_patch(answer: Any, prob
     assert problem in str(failed.value)
 
 
-@pytest.mark.parametrize(("code", "expected"), [(None, 400), (0, 400), (200, 400), (418, 418)])
+@pytest.mark.parametrize(
+    ("code", "expected"), [(None, 400), (0, 400), (200, 400), (418, 418), (600, 599)]
+)
 def test_a_denial_is_an_error_whatever_its_code(code: int | None, expected: int) -> None:
     status = {"code": code, "message": "no", "details": {"causes": [{"field": "f"}]}}
     error = read_response(review(status=status), "u", mutating=True).denial("w")
@@ -148,7 +150,31 @@ def test_a_patch_that_can_not_be_applied_fails_the_write(
     answer = hooked.call("POST", CONFIGMAPS, configmap("a"))
 
     assert (answer.status, answer.body["reason"]) == (500, "InternalError")
-    assert "unexpected" not in answer.body["message"]
+    assert 'patch of webhook "first.example.com"' in answer.body["message"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        {"op": "replace", "path": "/apiVersion", "value": ["v2"]},
+        {"op": "replace", "path": "/kind", "value": None},
+        {"op": "replace", "path": "/apiVersion", "value": "example.com/v3"},
+    ],
+)
+def test_a_patch_leaves_an_object_of_the_version_that_the_webhook_was_asked_about(
+    hooked: Api, webhook: WebhookServer, step: dict[str, Any]
+) -> None:
+    conversion = ConversionWebhook()
+    serve_two_versions(hooked, conversion)
+    encoded = base64.b64encode(json.dumps([step]).encode()).decode()
+    response = {"allowed": True, "patch": encoded, "patchType": "JSONPatch"}
+    webhook.answers["/first"] = {"response": response}
+
+    answer = hooked.call("POST", WIDGETS, widget("a"))
+    conversion.close()
+
+    assert answer.status == 500
+    assert "an unexpected error" not in answer.body["message"]
 
 
 def test_the_failure_policy_decides_on_a_response_that_can_not_be_read(

@@ -21,8 +21,8 @@ from clientgo.apiserver.storage.storage import Object
 _DENIED = 400
 """Lowest code of a denial, and that of a denial without one."""
 
-_LAST_CODE = 999
-"""HTTP has codes of three digits."""
+_LAST_CODE = 599
+"""HTTP has no codes above."""
 
 _TYPE = ("admission.k8s.io/v1", "AdmissionReview")
 

@@ -91,11 +91,11 @@ class Webhooks:
             return False
         before = review.obj
         patched = self._patched(webhook, await asked.version.from_version(before), asked.response)
-        changed = await review.resource.from_version(patched)
         try:
-            review.obj, _ = read_object(review.resource, changed)
+            read, _ = read_object(asked.version, patched)
         except RequestError as error:
-            raise internal_error(error.message) from error
+            raise internal_error(f'patch of webhook "{webhook.name}": {error}') from error
+        review.obj = await review.resource.from_version(read)
         return review.obj != before
 
     def _patched(self, webhook: Webhook, obj: Object, response: AdmissionResponse) -> Object:

@@ -221,8 +221,8 @@ class AdmissionPolicies:
                 inputs = await self._inputs(review, matched, params)
                 changed = policy.mutating.mutate(inputs.obj, inputs, field_type)
                 if changed != inputs.obj:
-                    converted = await review.resource.from_version(changed)
-                    review.obj, _ = read_object(review.resource, converted)
+                    read, _ = read_object(matched, changed)
+                    review.obj = await review.resource.from_version(read)
         except (ParamsError, ExpressionError, RequestError) as error:
             if policy.fails:
                 whose = f"policy '{policy.name}' with binding '{binding.name}'"
