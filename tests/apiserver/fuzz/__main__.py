@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from tests.apiserver.fuzz.invariants import (
 )
 from tests.apiserver.fuzz.source import Source
 from tests.apiserver.fuzz.target import Failure, Target, watched
+from tests.apiserver.fuzz.webhooks import OddWebhooks
 from tests.apiserver.fuzzing import FuzzedRequest
 
 _SHOWN = 3000
@@ -85,13 +87,13 @@ def run_round(
     With ``kept`` the server has a data directory, from which another one starts at the end; with
     ``has_users`` roles decide what some of the requests may do.
     """
-    with tempfile.TemporaryDirectory() as directory:
+    with tempfile.TemporaryDirectory() as directory, closing(OddWebhooks(seed)) as webhooks:
         options = ["--data-dir", f"{directory}/data"] if kept else []
         target = Target(options, patience, has_users=has_users)
         try:
             kinds, components = target.kinds()
             first = list_kinds(target, kinds)
-            source = Source(seed, kinds, components, has_users=has_users)
+            source = Source(seed, kinds, components, webhooks.client_config, has_users=has_users)
             with watched(target, patience) as waits:
                 for number in range(count):
                     if time.monotonic() > until:

@@ -35,7 +35,10 @@ GROUPS = ["system:masters", "system:authenticated", "system:serviceaccounts", "d
 
 
 class Draft(NamedTuple):
-    """A request whose body may get mistakes."""
+    """A request whose body may get mistakes.
+
+    A webhook's ``clientConfig`` with ``odd`` stands for that of an odd webhook, see `webhooks`.
+    """
 
     method: str
     path: str
@@ -223,12 +226,14 @@ def _binding_of_policy(source: random.Random) -> Draft:
     return Draft("POST", f"{_ADMISSION}/{plural}", _named(source, spec=spec))
 
 
-def _unreachable_webhook(source: random.Random) -> Draft:
-    plural = source.choice(("validatingwebhookconfigurations", "mutatingwebhookconfigurations"))
-    client = source.choice(
+def _webhook(source: random.Random) -> Draft:
+    sort = source.choice(("validate", "mutate"))
+    client: dict[str, Any] = source.choice(
         (
             {"url": "https://127.0.0.1:1/x"},
             {"service": {"name": "a", "namespace": "default", "path": "/x"}},
+            {"odd": sort},
+            {"odd": sort},
         )
     )
     webhook = {
@@ -238,11 +243,12 @@ def _unreachable_webhook(source: random.Random) -> Draft:
         "rules": [_rules_for(source)],
         "sideEffects": source.choice(("None", "NoneOnDryRun")),
         "admissionReviewVersions": ["v1"],
-        "timeoutSeconds": 1,
-        "objectSelector": {"matchLabels": {"hooked": "yes"}} if source.random() < 0.5 else {},
+        "timeoutSeconds": 5,
+        "objectSelector": {"matchLabels": {"a": "b"}} if source.random() < 0.5 else {},
     }
-    if source.random() < 0.5:
+    if source.random() < 0.3:
         webhook["matchConditions"] = [{"name": "m", "expression": source.choice(_EXPRESSIONS)}]
+    plural = {"validate": "validating", "mutate": "mutating"}[sort] + "webhookconfigurations"
     return Draft("POST", f"{_ADMISSION}/{plural}", _named(source, webhooks=[webhook]))
 
 
@@ -514,11 +520,12 @@ def _gadgets(source: random.Random) -> Draft:
             _gadget_version(source, name, storage=name == stored) for name in ("v1", "v2")
         ],
     }
-    if source.random() < 0.15:
+    if source.random() < 0.2:
+        client = source.choice(({"url": "https://127.0.0.1:1/convert"}, {"odd": "convert"}))
         spec["conversion"] = {
             "strategy": "Webhook",
             "webhook": {
-                "clientConfig": {"url": "https://127.0.0.1:1/convert"},
+                "clientConfig": client,
                 "conversionReviewVersions": ["v1"],
             },
         }
@@ -567,7 +574,7 @@ FEATURES: dict[Feature, float] = {
     _policy: 2,
     _mutating_policy: 1.5,
     _binding_of_policy: 2,
-    _unreachable_webhook: 0.5,
+    _webhook: 0.7,
     _role: 2,
     _role_binding: 1.5,
     _eviction: 1,

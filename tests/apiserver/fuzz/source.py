@@ -100,14 +100,19 @@ class Source:
         seed: str,
         kinds: list[Kind],
         components: Mapping[str, Any],
+        client_config: Callable[[str], dict[str, str]],
         *,
         has_users: bool = False,
     ) -> None:
-        """With ``has_users`` some requests are those of other users."""
+        """``client_config`` is of the odd webhook of a path.
+
+        With ``has_users`` some requests are those of other users.
+        """
         self._random = random.Random(seed)
         self._kinds = kinds
         self._components = components
         self._values = Values(self._random, components)
+        self._client_config = client_config
         self._has_users = has_users
         self._seen: dict[str, dict[str, Any]] = {}
         self._gadget_schema: Mapping[str, Any] = {}
@@ -331,6 +336,7 @@ class Source:
     def _feature(self) -> FuzzedRequest:
         [make] = self._random.choices(list(FEATURES), list(FEATURES.values()))
         method, path, body = make(self._random)
+        self._set_webhook(body)
         name = body.get("metadata", {}).get("name", "a")
         if body.get("kind") == "Gadget" and self._random.random() < 0.7:
             fields = self._values.of(self._gadget_schema, 1, 0.02)
@@ -345,6 +351,13 @@ class Source:
         if method == "POST" and self._random.random() < 0.2:
             return self._json("PATCH", f"{path}/{quote(name)}", body, MERGE_PATCH)
         return self._json(method, path, body)
+
+    def _set_webhook(self, body: dict[str, Any]) -> None:
+        spec = body.get("spec") or {}
+        holders = body.get("webhooks") or [(spec.get("conversion") or {}).get("webhook")]
+        for holder in holders:
+            if holder and (path := holder["clientConfig"].get("odd")):
+                holder["clientConfig"] = self._client_config(path)
 
     def _review(self) -> FuzzedRequest:
         path = self._random.choice(REVIEWS)
