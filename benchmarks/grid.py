@@ -70,6 +70,7 @@ class Grid:
         self.figures: list[Figure] = []
         self.skipped: dict[str, str] = {}
         """Why something could not be measured."""
+        self.versions = dict(versions())
 
     def pick(self, *, tiny: Any, quick: Any, full: Any) -> Any:
         """Return the value for this scale."""
@@ -120,7 +121,7 @@ class Grid:
         """Return everything as JSON."""
         return {
             "machine": machine(),
-            "versions": dict(versions()),
+            "versions": self.versions,
             "commit": commit(),
             "date": time.strftime("%Y-%m-%d", time.gmtime()),
             "scale": self.scale,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -65,6 +66,10 @@ def _commands(grid: Grid, directory: Path) -> dict[str, list[str]]:
         except PeerError as error:
             grid.skip(f"informer, watch beside {GO}", str(error))
         else:
+            built = _run(["go", "version", "-m", program], TIMEOUT)
+            for name, pattern in (("go", r": go(\S+)"), (GO, r"\tk8s.io/client-go\tv(\S+)")):
+                if found := re.search(pattern, built):
+                    grid.versions[name] = found[1]
             commands[f"{GO}, typed"] = [program, "typed"]
             commands[f"{GO}, dynamic"] = [program, "dynamic"]
     return commands
