@@ -68,3 +68,12 @@ def test_an_update_is_answered_as_by_a_real_server(shared: Api, kind: str) -> No
         assert causes(answer) == change.get("causes", []), change
         if "causes" not in change:
             assert not differences(change.get("shows", {"kind": answer.body["kind"]}), answer.body)
+
+
+def test_a_write_to_finalize_tells_which_finalizer_is_none(shared: Api) -> None:
+    namespace = shared.create("/api/v1/namespaces", {"metadata": {"name": "finalized"}})
+    namespace["spec"]["finalizers"] = ["kubernetes", "bad"]
+
+    answer = shared.call("PUT", "/api/v1/namespaces/finalized/finalize", namespace)
+
+    assert causes(answer) == ["spec.finalizers[1]:Invalid"]

@@ -261,6 +261,16 @@ class NamespaceStrategy(StatusStrategy):
         if finalizers:
             new["spec"]["finalizers"] = finalizers
 
+    def validate_subresource_update(
+        self, subresource: str, new: Object, old: Object
+    ) -> list[FieldError]:
+        """Return names that are no finalizers; a write to finalize tells which, a creation not."""
+        return [
+            FieldError.invalid(f"spec.finalizers[{index}]", name, problem)
+            for index, name in enumerate(new["spec"].get("finalizers", ()))
+            for problem in FORMATS["finalizer"](name)
+        ]
+
     def may_go(self, obj: Object) -> bool:
         """Return True if ``spec.finalizers`` is empty."""
         return not obj.get("spec", {}).get("finalizers")
