@@ -32,6 +32,7 @@ from clientgo.client import Client, ResourceListWatch
 from clientgo.clock import RealClock
 from clientgo.rest import RestConfig
 from clientgo.testing.bench import Foo
+from clientgo.wait import Backoff, BackoffManager
 from clientgo.workqueue import Queue
 
 PAGE = 500
@@ -214,6 +215,7 @@ def run(setup: Setup) -> Measured:
             resync_period=RESYNC,
             page_size=PAGE,
             stream_initial_list=setup.streamed,
+            delays=BackoffManager(Backoff(0.01)),
             clock=clock,
         )
         controller = Controller(setup, informer)
