@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -336,7 +336,9 @@ class Source:
     def _feature(self) -> FuzzedRequest:
         [make] = self._random.choices(list(FEATURES), list(FEATURES.values()))
         method, path, body = make(self._random)
-        self._set_webhook(body)
+        if path.startswith(CRDS):
+            self._set_webhooks([(body.get("spec", {}).get("conversion") or {}).get("webhook")])
+        self._set_webhooks(body.get("webhooks", ()))
         name = body.get("metadata", {}).get("name", "a")
         if body.get("kind") == "Gadget" and self._random.random() < 0.7:
             fields = self._values.of(self._gadget_schema, 1, 0.02)
@@ -352,12 +354,10 @@ class Source:
             return self._json("PATCH", f"{path}/{quote(name)}", body, MERGE_PATCH)
         return self._json(method, path, body)
 
-    def _set_webhook(self, body: dict[str, Any]) -> None:
-        spec = body.get("spec") or {}
-        holders = body.get("webhooks") or [(spec.get("conversion") or {}).get("webhook")]
-        for holder in holders:
-            if holder and (path := holder["clientConfig"].get("odd")):
-                holder["clientConfig"] = self._client_config(path)
+    def _set_webhooks(self, webhooks: Sequence[dict[str, Any] | None]) -> None:
+        for webhook in webhooks:
+            if webhook and (path := webhook["clientConfig"].get("odd")):
+                webhook["clientConfig"] = self._client_config(path)
 
     def _review(self) -> FuzzedRequest:
         path = self._random.choice(REVIEWS)
