@@ -80,6 +80,23 @@ def test_many_objects_of_one_shape_have_each_their_own_field_owners(api: Api) ->
     assert [sorted(fields) for fields in owned] == [[".", "f:k"], [".", "f:other"], [".", "f:k"]]
 
 
+def test_the_items_of_sets_and_keyed_lists_have_owners_and_those_of_other_lists_have_none(
+    api: Api,
+) -> None:
+    path = CONFIGMAPS.replace("configmaps", "pods")
+    for name in ("a", "b"):
+        container = {"name": f"c-{name}", "image": "i", "args": [name]}
+        metadata = {"name": name, "finalizers": [f"example.com/{name}"]}
+        api.create(path, {"metadata": metadata, "spec": {"containers": [container]}})
+
+        fields = api.get(f"{path}/{name}")["metadata"]["managedFields"][0]["fieldsV1"]
+
+        assert f'v:"example.com/{name}"' in fields["f:metadata"]["f:finalizers"]
+        [(key, owned)] = fields["f:spec"]["f:containers"].items()
+        assert key == f'k:{{"name":"c-{name}"}}'
+        assert owned["f:args"] == {}
+
+
 def test_a_body_beyond_the_limit_is_refused(api: Api) -> None:
     body = configmap("a") | {"data": {"k": "x" * (3 * 1024 * 1024)}}
 

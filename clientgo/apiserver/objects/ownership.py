@@ -17,8 +17,10 @@ from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object, encode
 from clientgo.meta.errors import BadRequestError
 from clientgo.meta.managed_fields import (
+    UNTYPED,
     ApplyConflictError,
     FieldManager,
+    FieldType,
     ManagedFieldsError,
     TypedValueError,
 )
@@ -90,24 +92,35 @@ class Ownership:
         """Return a new object whose fields are all owned by its writer.
 
         Objects of one shape have the same entries, and computing these takes longer than the rest
-        of a create; so they are cached by shape, except for large objects.
+        of a create; so they are cached by shape, except for large objects. The shape by the type is
+        slower to find, and does not depend on the items of lists that are one field.
         """
         key = (resource, writer, _shape(new))
-        with self._lock:
-            entries = self._entries_of_new.get(key)
+        entries = self._remembered(key)
         if entries is None:
-            owned = self._update(
-                resource, "", resource.strategy.empty_object(resource), new, writer
-            )
-            entries = owned["metadata"].get("managedFields", [])
-            with self._lock:
-                if len(self._entries_of_new) >= _REMEMBERED_SHAPES:
-                    self._entries_of_new.clear()
-                self._entries_of_new[key] = entries
+            field_type = resource.strategy.field_type(new["apiVersion"], new["kind"]) or UNTYPED
+            typed_key = (resource, writer, _typed_shape(new, field_type))
+            entries = self._remembered(typed_key)
+            if entries is None:
+                empty = resource.strategy.empty_object(resource)
+                owned = self._update(resource, "", empty, new, writer)
+                entries = owned["metadata"].get("managedFields", [])
+                self._remember(typed_key, entries)
+            self._remember(key, entries)
         if entries:
             time = self._timestamp()
             new["metadata"]["managedFields"] = [entry | {"time": time} for entry in entries]
         return new
+
+    def _remembered(self, key: Hashable) -> list[Object] | None:
+        with self._lock:
+            return self._entries_of_new.get(key)
+
+    def _remember(self, key: Hashable, entries: list[Object]) -> None:
+        with self._lock:
+            if len(self._entries_of_new) >= _REMEMBERED_SHAPES:
+                self._entries_of_new.clear()
+            self._entries_of_new[key] = entries
 
     def apply(
         self,
@@ -155,6 +168,31 @@ def _shape(value: Any) -> Hashable:
     if isinstance(value, list):
         return encode(value)
     return type(value).__name__
+
+
+def _typed_shape(value: Any, field_type: FieldType) -> Hashable:
+    """Return what decides on a value's fields if it is of a type."""
+    if isinstance(value, dict) and (map_type := field_type.map):
+        return tuple(
+            [
+                (key, _typed_shape(member, map_type.member(key) or UNTYPED))
+                for key, member in value.items()
+            ]
+        )
+    if isinstance(value, list) and (list_type := field_type.list):
+        if list_type.atomic:
+            return tuple([_typed_shape(item, list_type.element) for item in value])
+        if list_type.keys and all(isinstance(item, dict) for item in value):
+            return tuple(
+                [
+                    (
+                        encode([item.get(key) for key in list_type.keys]),
+                        _typed_shape(item, list_type.element),
+                    )
+                    for item in value
+                ]
+            )
+    return encode(value) if isinstance(value, dict | list) else type(value).__name__
 
 
 def _conflict(error: ApplyConflictError) -> RequestError:
