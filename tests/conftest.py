@@ -25,6 +25,11 @@ def _no_thread_is_left() -> Iterator[None]:
         yield
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long tests first: one that is started last keeps the other processors waiting."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_collection_finish() -> None:
     """Keep the tests themselves out of every later garbage collection: they live to the end."""
     gc.freeze()

@@ -43,6 +43,7 @@ def test_every_recorded_response_is_reproduced(
     assert not failures, "\n".join(failures)
 
 
+@pytest.mark.long
 def test_sampled_scenarios_are_reproduced_but_for_the_listed_ones(
     record_property: Callable[[str, object], None],
 ) -> None:
