@@ -141,7 +141,7 @@ def test_namespaces_that_cannot_be_listed_change_nothing(world: World) -> None:
     world.create(gadget("a", ONE))
     recording = Recording()
     controller = world.register(
-        recording, namespaces=ONE, cache_sync_timeout=2.0
+        recording, namespaces=ONE, cache_sync_timeout=4.0
     )  # the first list too
 
     def forbid(action: Action) -> None:
