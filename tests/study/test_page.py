@@ -90,6 +90,7 @@ def pills(page: Any, style: str) -> list[str]:
 
 def test_the_page_works_under_its_own_security_policy(browser: Any, replay: str) -> None:
     with opened(browser, replay, bypass_csp=False) as page:
+        page.wait_for_selector("#step:enabled")  # the recording is there, and is not being played
         page.keyboard.press("Space")
 
         page.wait_for_selector(".pill.solid")
