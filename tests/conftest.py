@@ -35,6 +35,13 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+@pytest.fixture(scope="module")
+def frozen_heap() -> None:
+    """Keep what earlier tests left out of the collections of a module that asks for many."""
+    gc.collect()
+    gc.freeze()
+
+
 class _ThreadFailures(logging.Handler):
     """Collects reports of threads that ended by an exception."""
 

@@ -16,6 +16,8 @@ from benchmarks.__main__ import LAYERS
 from benchmarks.grid import RESULTS, Figure, Grid, Scale, load, slower
 from benchmarks.plots import draw
 
+pytestmark = pytest.mark.usefixtures("frozen_heap")
+
 PAGE = Path(__file__).parents[2] / "docs/reference/benchmarks.md"
 RUN = {
     "machine": {"processor": "a", "processors": 2, "system": "Linux", "python": "CPython 3.11"},
