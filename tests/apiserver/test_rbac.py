@@ -361,8 +361,11 @@ def test_an_aggregated_role_follows_the_roles_that_it_selects(users: Users) -> N
     assert not users.may("jane", "GET", PODS)
 
 
-def test_an_aggregated_role_gets_its_rules_when_a_webhook_no_longer_refuses_them(api: Api) -> None:
-    webhooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+WEBHOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+
+
+def refuse_updates_of_roles(api: Api) -> None:
+    """Until the webhook configuration w is deleted."""
     updates = {
         "operations": ["UPDATE"],
         "apiGroups": ["rbac.authorization.k8s.io"],
@@ -376,16 +379,45 @@ def test_an_aggregated_role_gets_its_rules_when_a_webhook_no_longer_refuses_them
         "admissionReviewVersions": ["v1"],
         "rules": [updates],
     }
-    api.create(webhooks, {"metadata": {"name": "w"}, "webhooks": [webhook]})
+    api.create(WEBHOOKS, {"metadata": {"name": "w"}, "webhooks": [webhook]})
+
+
+def test_an_aggregated_role_gets_its_rules_when_a_webhook_no_longer_refuses_them(api: Api) -> None:
+    refuse_updates_of_roles(api)
     watch = api.watch(CLUSTER_ROLES, fieldSelector="metadata.name=sum")
     everything = {"clusterRoleSelectors": [{}]}
     api.create(CLUSTER_ROLES, {"metadata": {"name": "sum"}, "aggregationRule": everything})
     assert api.call("PUT", f"{CLUSTER_ROLES}/sum", {"metadata": {"name": "sum"}}).status == 500
     assert not api.get(f"{CLUSTER_ROLES}/sum")["rules"]
-    api.delete(f"{webhooks}/w")
+    api.delete(f"{WEBHOOKS}/w")
 
     assert any(event["object"]["rules"] for event in watch)
     watch.close()
+
+
+def test_roles_that_never_agree_on_their_rules_do_not_keep_the_server_busy(api: Api) -> None:
+    """The delays between rounds double: a minute has 14 of them, with four writes at most."""
+    refuse_updates_of_roles(api)
+    for name, verbs, selected in (
+        ("a", "pur", "bc"),
+        ("b", "qutsp", "cd"),
+        ("c", "supqt", "abd"),
+        ("d", "trq", "c"),
+    ):
+        selector = {"matchExpressions": [{"key": "is", "operator": "In", "values": [*selected]}]}
+        role = {
+            "metadata": {"name": name, "labels": {"is": name}},
+            "rules": [rule(verb, "pods") for verb in verbs],
+            "aggregationRule": {"clusterRoleSelectors": [selector]},
+        }
+        api.create(CLUSTER_ROLES, role)
+    watch = api.watch(CLUSTER_ROLES, fieldSelector="metadata.name=a")
+    api.delete(f"{WEBHOOKS}/w")
+    assert any(event["type"] == "MODIFIED" for event in watch)
+    watch.close()
+
+    versions = [int(api.get(PODS)["metadata"]["resourceVersion"]) for _ in range(300)]
+    assert versions[-1] - versions[0] < 60
 
 
 @pytest.mark.parametrize("mode", ["ABAC", "rbac", ""])

@@ -30,7 +30,11 @@ _OPTIONS = WriteOptions(
 
 _RETRY_SECONDS = 0.1
 _MOST_RETRY_SECONDS = 60.0
-"""The first delay before refused writes are tried again, which doubles, and the longest."""
+"""The first delay before refused writes are tried again, which doubles, and the longest.
+
+Roles that select each other may never agree on the order of their rules, or pass them round for
+ever: the same delays follow once there were more rounds of writes than there are such roles.
+"""
 
 
 class RoleAggregationController:
@@ -47,7 +51,12 @@ class RoleAggregationController:
         self._aggregated: dict[str, list[Selector]] = {}
         """What each role with an aggregationRule selects."""
         self._is_due = False
+        self._is_running = False
         self._delay = _RETRY_SECONDS
+        self._written = ""
+        """The role that is being written."""
+        self._rounds = 0
+        """Rounds of writes without a pause, since another client changed a role."""
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
@@ -59,32 +68,53 @@ class RoleAggregationController:
             selectors = _selectors(change.current.decode())
             if selectors:
                 self._aggregated[name] = selectors
-        self._start()
+        if name != self._written:
+            self._rounds = 0
+            self._start()
 
     def _start(self) -> None:
-        if self._aggregated and not self._is_due:
-            self._is_due = True
+        self._is_due = bool(self._aggregated)
+        if self._is_due and not self._is_running:
+            self._is_running = True
             self._work.start(self._sync())
 
     async def _sync(self) -> None:
-        """Write the rules of every aggregated role that has others; one write starts the next."""
+        """Write the rules of every aggregated role that has others; look again after a write."""
         self._is_due = False
-        was_refused = False
+        try:
+            has_written, was_refused = await self._write()
+        finally:
+            self._is_running = False
+        self._rounds = self._rounds + 1 if has_written else 0
+        if was_refused or self._rounds > len(self._aggregated):
+            self._work.retry(self._start, self._delay)
+            self._delay = min(2 * self._delay, _MOST_RETRY_SECONDS)
+        else:
+            self._delay = _RETRY_SECONDS
+            self._is_due = self._is_due or has_written
+        if self._is_due:
+            self._start()
+
+    async def _write(self) -> tuple[bool, bool]:
+        """Write rules; return whether a role was written, and whether a write was refused."""
+        has_written = was_refused = False
         for name, selectors in list(self._aggregated.items()):
             rules = self._rules(name, selectors)
             stored = self._collection.get(name)
             if stored is None or (stored.decode().get("rules") or []) == rules:
                 continue
+            self._written = name
             try:
                 await self._writer.update(
                     Target(self._resource, "", name), _with_rules(rules), _OPTIONS
                 )
+                has_written = True
             except RequestError as error:
                 LOG.info("cluster role %s keeps its rules: %s", name, error)
                 was_refused = True
-        if was_refused:
-            self._work.retry(self._start, self._delay)
-        self._delay = min(2 * self._delay, _MOST_RETRY_SECONDS) if was_refused else _RETRY_SECONDS
+            finally:
+                self._written = ""
+        return has_written, was_refused
 
     def _rules(self, name: str, selectors: list[Selector]) -> list[Any]:
         """Return the rules of the selected roles, by name, each once."""
