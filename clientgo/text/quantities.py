@@ -48,6 +48,16 @@ def parse_quantity(text: str) -> Decimal:
     return _parse(text)[0]
 
 
+def is_whole(quantity: str) -> bool:
+    """Return True if a quantity has no fraction, however many digits it has.
+
+    Raises:
+        ValueError: it is not a quantity.
+    """
+    amount = parse_quantity(quantity)
+    return amount == amount.to_integral_value()
+
+
 @functools.lru_cache(_REMEMBERED)
 def canonical_quantity(text: str) -> str:
     """Return the form in which the API server writes a quantity: ``1024Mi`` as ``1Gi``.

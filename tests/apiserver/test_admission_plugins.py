@@ -351,6 +351,10 @@ def using(*, cpu: str = "300m") -> list[dict[str, Any]]:
     return [{"name": "c", "image": "i", "resources": resources}]
 
 
+def test_an_amount_of_a_quota_may_have_many_digits(api: Api) -> None:
+    quota(api, hard={"count/leases.coordination.k8s.io": 10**30, "requests.memory": 10**30})
+
+
 def test_objects_above_the_count_of_a_quota_are_refused(api: Api) -> None:
     quota(api, hard={"count/leases.coordination.k8s.io": "1", "pods": "1"})
     leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"

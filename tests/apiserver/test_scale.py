@@ -65,6 +65,17 @@ def test_replicas_are_integers_of_32_bits(scaled: Api, replicas: Any) -> None:
     assert [cause["field"] for cause in patched.body["details"]["causes"]] == ["patch"]
 
 
+@pytest.mark.parametrize(("replicas", "shown"), [(2**31, -(2**31)), (-(2**63), 0), (2**33 + 5, 5)])
+def test_a_scale_shows_the_low_32_bits(scaled: Api, replicas: int, shown: int) -> None:
+    """Of a field that an object had before it was made that of the replicas."""
+    scaled.patch(f"{WIDGETS}/a", {"spec": {"large": replicas}})
+    definition = scaled.get(f"{CRDS}/widgets.example.com")
+    definition["spec"]["versions"][0]["subresources"]["scale"]["specReplicasPath"] = ".spec.large"
+    assert scaled.call("PUT", f"{CRDS}/widgets.example.com", definition).status == 200
+
+    assert scaled.get(SCALE)["spec"].get("replicas", 0) == shown
+
+
 def test_negative_replicas_are_an_error_of_the_custom_resource(scaled: Api) -> None:
     answer = scaled.call("PUT", SCALE, scale(-1))
     assert (answer.status, answer.body["details"]["kind"]) == (422, "Widget")

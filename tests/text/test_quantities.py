@@ -6,7 +6,7 @@ from decimal import Decimal
 
 import pytest
 
-from clientgo.text.quantities import canonical_quantity, parse_quantity
+from clientgo.text.quantities import canonical_quantity, is_whole, parse_quantity
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,11 @@ def test_what_is_no_number_with_a_suffix_does_not_match(text: str) -> None:
 def test_a_suffix_that_does_not_exist_is_named(text: str) -> None:
     with pytest.raises(ValueError, match="unable to parse quantity's suffix"):
         parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "whole"),
+    [("1", True), ("1500m", False), ("9" * 40, True), ("1e64", True), ("1n", False)],
+)
+def test_a_whole_quantity_may_have_any_number_of_digits(text: str, whole: bool) -> None:
+    assert is_whole(text) is whole

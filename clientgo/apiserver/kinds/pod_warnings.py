@@ -15,7 +15,7 @@ from typing import Any
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.repeated_values import RepeatedValues, value_key
-from clientgo.text.quantities import parse_quantity
+from clientgo.text.quantities import is_whole
 
 _BYTES = ("memory", "ephemeral-storage")
 
@@ -116,7 +116,7 @@ def claim_warnings(spec: Object, path: str) -> Iterator[str]:
 def _fractions(resources: Object, path: str, names: tuple[str, ...]) -> Iterator[str]:
     for part in ("requests", "limits"):
         for name, amount in (resources.get(part) or {}).items():
-            if name in names and parse_quantity(amount) % 1:
+            if name in names and not is_whole(amount):
                 yield (
                     f'{path}.{part}[{name}]: fractional byte value "{amount}" is invalid, must be '
                     "an integer"

@@ -109,6 +109,11 @@ def grace_of_deletion(resource: Resource, obj: Object, options: DeleteOptions) -
     return Grace(requested, ends_sooner=True)
 
 
+def _as_duration(seconds: int) -> float:
+    """Return seconds as a Go Duration holds them, which starts again at -292 years after 292."""
+    return ((seconds * 10**9 + 2**63) % 2**64 - 2**63) / 10**9
+
+
 def mark_deleted(
     resource: Resource, obj: Object, finalizers: list[str], grace: Grace, now: float
 ) -> None:
@@ -120,7 +125,7 @@ def mark_deleted(
         metadata.pop("finalizers", None)
     seconds = grace.seconds or 0
     if "deletionTimestamp" not in metadata:
-        metadata["deletionTimestamp"] = format_time(now + seconds)
+        metadata["deletionTimestamp"] = format_time(now + _as_duration(seconds))
         metadata["deletionGracePeriodSeconds"] = seconds
         if metadata.get("generation"):
             metadata["generation"] += 1

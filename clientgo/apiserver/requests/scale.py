@@ -173,10 +173,10 @@ def _scale_of(call: VerbCall, obj: Object, fields: ScaleFields) -> Object:
         except NestedFieldError as error:
             raise internal(str(error)) from error
     metadata = obj["metadata"]
-    status: Object = {"replicas": _find(obj, fields.status_replicas) or 0}
+    status: Object = {"replicas": _as_int32(_find(obj, fields.status_replicas) or 0)}
     if selector := _selector_text(_find(obj, fields.selector)):
         status["selector"] = selector
-    replicas = _find(obj, fields.spec_replicas)
+    replicas = _as_int32(_find(obj, fields.spec_replicas) or 0)
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
@@ -184,6 +184,11 @@ def _scale_of(call: VerbCall, obj: Object, fields: ScaleFields) -> Object:
         "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }
+
+
+def _as_int32(replicas: int) -> int:
+    """Return the low 32 bits; a custom resource may have more, and a real server cuts them off."""
+    return (replicas + 2**31) % 2**32 - 2**31
 
 
 def _selector_text(selector: Any) -> str:

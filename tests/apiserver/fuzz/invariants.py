@@ -177,9 +177,9 @@ def check_writes(target: Target, kinds: list[Kind]) -> Iterator[Failure]:
         for path in list(_by_path(kind, target.list_of(kind)["items"]))[:_MOST_WRITTEN]:
             for write in _WRITES:
                 yield from _check_write(target, kind, path, write)
-            for subresource in ("status", "scale"):
+            for subresource, write in (("status", _PUT), ("scale", _PUT_SCALE)):
                 if subresource in kind.subresources:
-                    yield from _check_write(target, kind, path, _PUT, f"/{subresource}")
+                    yield from _check_write(target, kind, path, write, f"/{subresource}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +203,8 @@ def _configuration(obj: Any) -> Any:
 
 _DRY = {"dryRun": "All"}
 _PUT = _Write("PUT", lambda obj: obj)
+_PUT_SCALE = _Write("PUT", lambda obj: obj, unowned=True)
+"""It may change replicas of more than 32 bits, which a Scale cuts off."""
 _WRITES = (
     _PUT,
     _Write("PATCH", lambda obj: obj, MERGE_PATCH),

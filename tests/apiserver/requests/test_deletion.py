@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
 
+from clientgo.meta.timestamps import parse_time
 from tests.apiserver.http_api import CONFIGMAPS, MERGE_PATCH, Api, configmap
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -44,6 +46,16 @@ def test_the_default_grace_period_is_for_the_begin_of_a_deletion_only(api: Api) 
     again = api.delete(f"{PODS}/a")
 
     assert again["metadata"]["deletionGracePeriodSeconds"] == 2
+
+
+@pytest.mark.parametrize("grace", [2**33, 10**10, 2**63 - 1])
+def test_a_grace_period_that_no_duration_holds_has_a_time_of_deletion(api: Api, grace: int) -> None:
+    api.create(PODS, pod("a"))
+
+    deleted = api.delete(f"{PODS}/a", {"gracePeriodSeconds": grace})
+
+    assert deleted["metadata"]["deletionGracePeriodSeconds"] == grace
+    assert parse_time(deleted["metadata"]["deletionTimestamp"]) < time.time() + 2**63 / 10**9
 
 
 def test_a_negative_grace_period_is_one_second(api: Api) -> None:

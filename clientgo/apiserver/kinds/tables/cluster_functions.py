@@ -18,7 +18,7 @@ from clientgo.meta.selectors import (
     selector_from_object,
 )
 from clientgo.schema.field_errors import FieldError
-from clientgo.text.quantities import parse_quantity
+from clientgo.text.quantities import is_whole, parse_quantity
 
 Check = Callable[[Any, str], list[FieldError]]
 
@@ -48,11 +48,10 @@ def is_extended(resource: str) -> bool:
 
 def amount_errors(resource: str, amount: Any, path: str) -> list[FieldError]:
     """Return an error for a negative amount, and for a fraction of what is counted."""
-    value = parse_quantity(amount)
     errors = []
-    if value < 0:
+    if parse_quantity(amount) < 0:
         errors.append(FieldError.invalid(path, amount, "must be greater than or equal to 0"))
-    if (resource in _COUNTED or is_extended(resource)) and value % 1:
+    if (resource in _COUNTED or is_extended(resource)) and not is_whole(amount):
         errors.append(FieldError.invalid(path, amount, "must be an integer"))
     return errors
 

@@ -15,7 +15,7 @@ from clientgo.meta.selectors import (
     selector_from_object,
 )
 from clientgo.schema.field_errors import FieldError
-from clientgo.text.quantities import parse_quantity
+from clientgo.text.quantities import is_whole, parse_quantity
 
 Check = Callable[[Any, str], list[FieldError]]
 """Returns the errors of a value at a path."""
@@ -130,7 +130,7 @@ def _resource_requirements(requirements: Any, path: str) -> list[FieldError]:
     errors = []
     for part, amounts in (("limits", limits), ("requests", requests)):
         for name, amount in amounts.items():
-            if not is_overcommitted(name) and parse_quantity(amount) % 1:
+            if not is_overcommitted(name) and not is_whole(amount):
                 where = f"{path}.{part}[{name}]"
                 errors.append(FieldError.invalid(where, amount, "must be an integer"))
     for name, request in requests.items():
