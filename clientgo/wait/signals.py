@@ -64,9 +64,13 @@ def call_on_signals(callback: Callable[[signal.Signals], object]) -> Iterator[No
 
 
 def _stopping(stop: threading.Event) -> Callable[[signal.Signals], None]:
+    came = False  # a program may have set the event itself before the first signal
+
     def set_or_exit(_number: signal.Signals) -> None:
-        if stop.is_set():
+        nonlocal came
+        if came:
             os._exit(1)
+        came = True
         stop.set()
 
     return set_or_exit

@@ -51,6 +51,20 @@ def test_the_second_signal_exits_with_status_1_at_once() -> None:
     assert (result.stdout, result.returncode) == ("", 1), result.stderr
 
 
+def test_the_first_signal_lets_a_program_drain_that_stops_already() -> None:
+    """SAMPLE-04."""
+    result = run("""
+        import signal
+        from clientgo.wait import stop_on_signals
+
+        with stop_on_signals() as stop:
+            stop.set()
+            signal.raise_signal(signal.SIGTERM)
+        print("drained")
+    """)
+    assert (result.stdout, result.returncode) == ("drained\n", 0), result.stderr
+
+
 def test_installing_the_handler_twice_is_a_programming_error() -> None:
     """SAMPLE-04."""
     result = run("""
