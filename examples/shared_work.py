@@ -7,6 +7,7 @@ share it has; at the end, how many syncs it did.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -50,13 +51,25 @@ def main(processes: int, seconds: float) -> int:
                     return
             print(f"process {process_number()} has {len(loop.ownership.owned)} of 16 shards",
                   flush=True)  # fmt: skip
-            stop.wait(2)  # for the others
-            before = done.total()
-            if not stop.wait(seconds):
-                rate = (done.total() - before) / seconds
-                print(f"process {process_number()}: {rate:.0f} syncs a second", flush=True)
-                stop.wait(2)
-                stop.set()
+            wait_for_all("ready")
+            if stop.is_set():
+                return
+            before, began = done.total(), time.monotonic()
+            stop.wait(seconds)
+            rate = (done.total() - before) / (time.monotonic() - began)
+            print(f"process {process_number()}: {rate:.0f} syncs a second", flush=True)
+            wait_for_all("measured")
+            stop.set()
+
+        def wait_for_all(state: str) -> None:
+            configmaps = client.resource(ConfigMap).namespace("default")
+            prefix = f"{state}-{os.getppid()}-"  # the parent is the same for all
+            name = f"{prefix}{process_number()}"
+            configmaps.create(ConfigMap(metadata=ObjectMeta(name=name)))
+            while True:
+                names = [each.metadata.name for each in configmaps.list().items]
+                if sum(name.startswith(prefix) for name in names) == processes or stop.wait(0.1):
+                    return
 
         thread = threading.Thread(target=measure)
         thread.start()
