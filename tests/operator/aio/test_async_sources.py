@@ -140,9 +140,11 @@ def test_a_coroutine_that_needs_the_first_answer_runs_again(world: World) -> Non
 
 def test_a_source_may_be_a_coroutine(world: World) -> None:
     ended: list[str] = []
+    begun = threading.Event()
 
     async def source(_context: SourceContext, sink: Sink) -> None:
         sink.enqueue(A)
+        begun.set()
         try:
             await asyncio.Event().wait()
         except asyncio.CancelledError:
@@ -153,6 +155,7 @@ def test_a_source_may_be_a_coroutine(world: World) -> None:
     world.manager.controller(Gadget).source(func(source)).build(recording)
     world.create(gadget())
     with world.running():
+        assert begun.wait(60)
         recording.wait_for_runs(1)
         world.clock.wait_for(lambda: world.at_rest())
     assert ended == ["cancelled"]
