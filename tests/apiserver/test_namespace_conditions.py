@@ -6,6 +6,14 @@ from clientgo.apiserver import EmbeddedAPIServer
 from tests.apiserver.http_api import MERGE_PATCH, Api, configmap
 
 NAMESPACES = "/api/v1/namespaces"
+POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
+DELETIONS = {
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "resources": ["configmaps"],
+    "operations": ["DELETE"],
+}
 
 
 def test_what_is_left_is_shown_and_goes_at_last(api: Api) -> None:
@@ -32,6 +40,26 @@ def test_what_is_left_is_shown_and_goes_at_last(api: Api) -> None:
         "Some content in the namespace has finalizers remaining: e.com/x in 1 resource instances"
     )
     api.call("PATCH", f"{configmaps}/kept", {"metadata": {"finalizers": None}}, MERGE_PATCH)
+    assert next(event for event in watch if event["type"] == "DELETED")
+    watch.close()
+
+
+def test_a_refused_deletion_of_content_is_tried_again(api: Api) -> None:
+    """Found by random requests: the namespace was emptied by the next start of the server."""
+    rules = {"matchConstraints": {"resourceRules": [DELETIONS]}}
+    refusal = {"spec": {**rules, "validations": [{"expression": "false"}]}}
+    api.create(POLICIES, {"metadata": {"name": "p"}, **refusal})
+    binding = {"spec": {"policyName": "p", "validationActions": ["Deny"]}}
+    api.create(BINDINGS, {"metadata": {"name": "b"}, **binding})
+    created = api.create(NAMESPACES, {"metadata": {"name": "ns"}})
+    api.create(f"{NAMESPACES}/ns/configmaps", configmap("a"))
+    version = created["metadata"]["resourceVersion"]
+    watch = api.watch(NAMESPACES, resourceVersion=version, fieldSelector="metadata.name=ns")
+    api.delete(f"{NAMESPACES}/ns")
+    assert next(event for event in watch if event["object"]["status"].get("conditions"))
+
+    api.delete(f"{POLICIES}/p")
+
     assert next(event for event in watch if event["type"] == "DELETED")
     watch.close()
 

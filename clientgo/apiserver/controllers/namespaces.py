@@ -1,7 +1,7 @@
 """The namespace controller: a namespace that is deleted is emptied first.
 
 Promises: deleting a namespace deletes all its objects; it is removed with the last of them, however
-long finalizers keep that one.
+long finalizers keep that one. A deletion that admission refuses is tried again.
 
 Differs from upstream (``pkg/controller/namespace``), which polls discovery and lists everything:
 here the controller observes each deletion.
@@ -27,6 +27,10 @@ _CLAIMS = ("", "persistentvolumeclaims")
 _REPORT_DELAY = 0.5
 """Seconds until the conditions show what is left; many objects may go meanwhile."""
 
+_RETRY_SECONDS = 0.1
+_MOST_RETRY_SECONDS = 60.0
+"""The first delay before refused deletions are tried again, which doubles, and the longest."""
+
 LOG = logging.getLogger("clientgo.apiserver")
 
 
@@ -45,6 +49,9 @@ class NamespaceController:
         self._terminating: set[str] = set()
         self._reporting: set[str] = set()
         """Namespaces whose conditions will be set."""
+        self._refused: set[str] = set()
+        """Namespaces with objects whose deletion was refused."""
+        self._delay = _RETRY_SECONDS
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
@@ -57,15 +64,23 @@ class NamespaceController:
         name = change.current.key
         if change.type is EventType.DELETED:
             self._terminating.discard(name)
+            self._refused.discard(name)
         elif (
             name not in self._terminating
             and "deletionTimestamp" in change.current.decode()["metadata"]
         ):
             self._terminating.add(name)
+            self._delay = _RETRY_SECONDS
             self._work.start(self._empty(name))
+
+    def _empty_refused(self) -> None:
+        self._delay = min(2 * self._delay, _MOST_RETRY_SECONDS)
+        while self._refused:
+            self._work.start(self._empty(self._refused.pop()))
 
     async def _empty(self, namespace: str) -> None:
         """Delete every object in a namespace; objects with finalizers stay for now."""
+        was_refused = False
         for resource in self._state.registry.stored():
             if not resource.namespaced:
                 continue
@@ -76,7 +91,11 @@ class NamespaceController:
                     await self._writer.delete(target, DeleteOptions(grace_period=0))
                     await self._unprotect(target)
                 except RequestError as error:
+                    was_refused = was_refused or collection.get(item.key) is not None
                     LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
+        if was_refused and namespace in self._terminating:
+            self._refused.add(namespace)
+            self._work.retry(self._empty_refused, self._delay)
         await self._finish_if_empty(namespace)
 
     async def _unprotect(self, target: Target) -> None:
