@@ -11,6 +11,10 @@ from clientgo.apiserver.storage.storage import Storage
 
 LOG = logging.getLogger("clientgo.apiserver")
 
+_RETRY_SECONDS = 0.1
+_MOST_RETRY_SECONDS = 60.0
+"""The first delay of a retry, which doubles each time until it is forgotten, and the longest."""
+
 
 class BackgroundWork:
     """The tasks that controllers have started. On the server's event loop only."""
@@ -19,6 +23,7 @@ class BackgroundWork:
         self._storage = storage
         self._tasks: set[asyncio.Task[None]] = set()
         self._retries: dict[Callable[[], None], asyncio.TimerHandle] = {}
+        self._delays: dict[Callable[[], None], float] = {}
 
     def start(self, work: Coroutine[Any, Any, None], after: float = 0) -> None:
         """Run ``work`` soon, or some seconds later; an error is logged."""
@@ -26,14 +31,20 @@ class BackgroundWork:
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    def retry(self, call: Callable[[], None], after: float) -> None:
-        """Call a function some seconds later, once if this is asked again before.
+    def retry(self, call: Callable[[], None]) -> None:
+        """Call a function later, after longer and longer delays; once if this is asked before.
 
         Unlike work that was started, the end of the server does not wait for it.
         """
         if call not in self._retries:
+            delay = self._delays.get(call, _RETRY_SECONDS)
+            self._delays[call] = min(2 * delay, _MOST_RETRY_SECONDS)
             loop = asyncio.get_running_loop()
-            self._retries[call] = loop.call_later(after, self._call, call)
+            self._retries[call] = loop.call_later(delay, self._call, call)
+
+    def forget(self, call: Callable[[], None]) -> None:
+        """Let the next retry of a function come after the first delay again."""
+        self._delays.pop(call, None)
 
     def _call(self, call: Callable[[], None]) -> None:
         del self._retries[call]

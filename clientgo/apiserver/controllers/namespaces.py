@@ -27,10 +27,6 @@ _CLAIMS = ("", "persistentvolumeclaims")
 _REPORT_DELAY = 0.5
 """Seconds until the conditions show what is left; many objects may go meanwhile."""
 
-_RETRY_SECONDS = 0.1
-_MOST_RETRY_SECONDS = 60.0
-"""The first delay before refused deletions are tried again, which doubles, and the longest."""
-
 LOG = logging.getLogger("clientgo.apiserver")
 
 
@@ -51,7 +47,6 @@ class NamespaceController:
         """Namespaces whose conditions will be set."""
         self._refused: set[str] = set()
         """Namespaces with objects whose deletion was refused."""
-        self._delay = _RETRY_SECONDS
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
@@ -70,11 +65,10 @@ class NamespaceController:
             and "deletionTimestamp" in change.current.decode()["metadata"]
         ):
             self._terminating.add(name)
-            self._delay = _RETRY_SECONDS
+            self._work.forget(self._empty_refused)
             self._work.start(self._empty(name))
 
     def _empty_refused(self) -> None:
-        self._delay = min(2 * self._delay, _MOST_RETRY_SECONDS)
         while self._refused:
             self._work.start(self._empty(self._refused.pop()))
 
@@ -95,7 +89,7 @@ class NamespaceController:
                     LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
         if was_refused and namespace in self._terminating:
             self._refused.add(namespace)
-            self._work.retry(self._empty_refused, self._delay)
+            self._work.retry(self._empty_refused)
         await self._finish_if_empty(namespace)
 
     async def _unprotect(self, target: Target) -> None:

@@ -28,14 +28,6 @@ _OPTIONS = WriteOptions(
     field_manager="clusterrole-aggregation-controller", field_validation=FieldValidation.IGNORE
 )
 
-_RETRY_SECONDS = 0.1
-_MOST_RETRY_SECONDS = 60.0
-"""The first delay before refused writes are tried again, which doubles, and the longest.
-
-Roles that select each other may never agree on the order of their rules, or pass them round for
-ever: the same delays follow once there were more rounds of writes than there are such roles.
-"""
-
 
 class RoleAggregationController:
     """Follows the cluster roles."""
@@ -52,7 +44,6 @@ class RoleAggregationController:
         """What each role with an aggregationRule selects."""
         self._is_due = False
         self._is_running = False
-        self._delay = _RETRY_SECONDS
         self._written = ""
         """The role that is being written."""
         self._rounds = 0
@@ -87,10 +78,11 @@ class RoleAggregationController:
             self._is_running = False
         self._rounds = self._rounds + 1 if has_written else 0
         if was_refused or self._rounds > len(self._aggregated):
-            self._work.retry(self._start, self._delay)
-            self._delay = min(2 * self._delay, _MOST_RETRY_SECONDS)
+            # Roles that select each other may never agree on the order of their rules, or pass
+            # them round for ever.
+            self._work.retry(self._start)
         else:
-            self._delay = _RETRY_SECONDS
+            self._work.forget(self._start)
             self._is_due = self._is_due or has_written
         if self._is_due:
             self._start()

@@ -126,7 +126,7 @@ class ResourceQuotas:
 
 
 class _Quota:
-    """One quota, and what is used of it, if somebody has asked."""
+    """One quota, and what is used of it, if a check has asked."""
 
     def __init__(self, name: str, spec: Object) -> None:
         self.name = name

@@ -51,7 +51,7 @@ class NodeStrategy(StatusStrategy):
             new["spec"].pop("configSource", None)
 
     def prepare_for_status_update(self, new: Object, old: Object) -> None:
-        """Keep the spec, and drop the state of a configuration that nobody reads."""
+        """Keep the spec, and drop the state of a configuration that nothing reads."""
         super().prepare_for_status_update(new, old)
         if "config" not in old.get("status", {}):
             new.get("status", {}).pop("config", None)
