@@ -56,7 +56,18 @@ def test_a_refused_deletion_of_content_is_tried_again(api: Api) -> None:
     version = created["metadata"]["resourceVersion"]
     watch = api.watch(NAMESPACES, resourceVersion=version, fieldSelector="metadata.name=ns")
     api.delete(f"{NAMESPACES}/ns")
-    assert next(event for event in watch if event["object"]["status"].get("conditions"))
+    status = next(
+        status for event in watch if (status := event["object"]["status"]).get("conditions")
+    )
+    conditions = {item["type"]: item for item in status["conditions"]}
+    refused = conditions["NamespaceDeletionContentFailure"]
+    assert (refused["status"], refused["reason"]) == ("True", "ContentDeletionFailed")
+    assert refused["message"] == (
+        'Failed to delete all resource types, 1 remaining: configmaps "a" is forbidden: '
+        "ValidatingAdmissionPolicy 'p' with binding 'b' denied request: failed expression: false"
+    )
+    assert conditions["NamespaceContentRemaining"]["reason"] == "ContentRemoved"
+    assert conditions["NamespaceFinalizersRemaining"]["reason"] == "ContentHasNoFinalizers"
 
     api.delete(f"{POLICIES}/p")
 

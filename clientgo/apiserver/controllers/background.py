@@ -5,11 +5,16 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeAlias, TypeVarTuple
 
 from clientgo.apiserver.storage.storage import Storage
 
 LOG = logging.getLogger("clientgo.apiserver")
+
+Args = TypeVarTuple("Args")
+
+_Call: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
+"""A function and its arguments."""
 
 _RETRY_SECONDS = 0.1
 _MOST_RETRY_SECONDS = 60.0
@@ -22,8 +27,8 @@ class BackgroundWork:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._tasks: set[asyncio.Task[None]] = set()
-        self._retries: dict[Callable[[], None], asyncio.TimerHandle] = {}
-        self._delays: dict[Callable[[], None], float] = {}
+        self._retries: dict[_Call, asyncio.TimerHandle] = {}
+        self._delays: dict[_Call, float] = {}
 
     def start(self, work: Coroutine[Any, Any, None], after: float = 0) -> None:
         """Run ``work`` soon, or some seconds later; an error is logged."""
@@ -31,24 +36,28 @@ class BackgroundWork:
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    def retry(self, call: Callable[[], None]) -> None:
+    def retry(self, function: Callable[[*Args], None], *args: *Args) -> None:
         """Call a function later, after longer and longer delays; once if this is asked before.
 
-        Unlike work that was started, the end of the server does not wait for it.
+        A function has its own delays for each of its arguments. Unlike work that was started, the
+        end of the server does not wait for it.
         """
+        call = (function, args)
         if call not in self._retries:
             delay = self._delays.get(call, _RETRY_SECONDS)
             self._delays[call] = min(2 * delay, _MOST_RETRY_SECONDS)
             loop = asyncio.get_running_loop()
-            self._retries[call] = loop.call_later(delay, self._call, call)
+            self._retries[call] = loop.call_later(delay, self._call, function, args)
 
-    def forget(self, call: Callable[[], None]) -> None:
-        """Let the next retry of a function come after the first delay again."""
-        self._delays.pop(call, None)
+    def forget(self, function: Callable[[*Args], None], *args: *Args) -> None:
+        """Don't call a function again, and let its next retry come after the first delay."""
+        self._delays.pop((function, args), None)
+        if (waiting := self._retries.pop((function, args), None)) is not None:
+            waiting.cancel()
 
-    def _call(self, call: Callable[[], None]) -> None:
-        del self._retries[call]
-        call()
+    def _call(self, function: Callable[[*Args], None], args: tuple[*Args]) -> None:
+        del self._retries[function, args]
+        function(*args)
 
     def close(self) -> None:
         """Call nothing that waits to be called."""

@@ -24,6 +24,9 @@ from clientgo.meta.watch_event import EventType
 
 _CLAIMS = ("", "persistentvolumeclaims")
 
+_CollectionKey = tuple[str, str]
+"""Group and plural of a resource."""
+
 _REPORT_DELAY = 0.5
 """Seconds until the conditions show what is left; many objects may go meanwhile."""
 
@@ -45,8 +48,8 @@ class NamespaceController:
         self._terminating: set[str] = set()
         self._reporting: set[str] = set()
         """Namespaces whose conditions will be set."""
-        self._refused: set[str] = set()
-        """Namespaces with objects whose deletion was refused."""
+        self._refusals: dict[str, dict[_CollectionKey, str]] = {}
+        """Why objects of a namespace could not be deleted last time, once for each resource."""
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
@@ -59,37 +62,43 @@ class NamespaceController:
         name = change.current.key
         if change.type is EventType.DELETED:
             self._terminating.discard(name)
-            self._refused.discard(name)
+            self._refusals.pop(name, None)
+            self._work.forget(self._empty_again, name)
         elif (
             name not in self._terminating
             and "deletionTimestamp" in change.current.decode()["metadata"]
         ):
             self._terminating.add(name)
-            self._work.forget(self._empty_refused)
             self._work.start(self._empty(name))
 
-    def _empty_refused(self) -> None:
-        while self._refused:
-            self._work.start(self._empty(self._refused.pop()))
+    def _empty_again(self, namespace: str) -> None:
+        self._work.start(self._empty(namespace))
 
     async def _empty(self, namespace: str) -> None:
         """Delete every object in a namespace; objects with finalizers stay for now."""
-        was_refused = False
+        refusals: dict[_CollectionKey, str] = {}
         for resource in self._state.registry.stored():
             if not resource.namespaced:
                 continue
             collection = self._state.storage.collection(resource.collection_key)
             for item in list(collection.scan(namespace)):
+                if namespace not in self._terminating:
+                    return
                 target = Target(resource, namespace, item.key.partition("/")[2])
                 try:
                     await self._writer.delete(target, DeleteOptions(grace_period=0))
                     await self._unprotect(target)
                 except RequestError as error:
-                    was_refused = was_refused or collection.get(item.key) is not None
+                    if collection.get(item.key) is not None:
+                        refusals.setdefault(resource.collection_key, error.message)
                     LOG.info("namespace %s keeps %s: %s", namespace, item.key, error)
-        if was_refused and namespace in self._terminating:
-            self._refused.add(namespace)
-            self._work.retry(self._empty_refused)
+        if namespace not in self._terminating:
+            return
+        self._refusals[namespace] = refusals
+        if refusals:
+            self._work.retry(self._empty_again, namespace)
+        else:
+            self._work.forget(self._empty_again, namespace)
         await self._finish_if_empty(namespace)
 
     async def _unprotect(self, target: Target) -> None:
@@ -131,24 +140,31 @@ class NamespaceController:
         stored = self._collection.get(namespace)
         if stored is None or not (remaining := self._remaining(namespace)):
             return
+        refusals = self._refusals.get(namespace, {})
+        conditions = _conditions(
+            remaining, {key: message for key, message in refusals.items() if key in remaining}
+        )
         obj = stored.decode()
-        if _set_conditions(obj, remaining, self._state.timestamp()):
+        if _set_conditions(obj, conditions, self._state.timestamp()):
             self._state.storage.put(self._collection, namespace, obj, stored.fields)
 
-    def _remaining(self, namespace: str) -> dict[str, list[Object]]:
-        """Return the objects in a namespace by the qualified name of their resource."""
-        found: dict[str, list[Object]] = {}
+    def _remaining(self, namespace: str) -> dict[_CollectionKey, list[Object]]:
+        """Return the objects in a namespace by their resource."""
+        found: dict[_CollectionKey, list[Object]] = {}
         for collection in self._state.storage.collections():
             if objects := [item.decode() for item in collection.scan(namespace)]:
-                found[f"{collection.plural}.{collection.group}"] = objects
+                found[collection.group, collection.plural] = objects
         return found
 
 
-def _set_conditions(namespace: Object, remaining: dict[str, list[Object]], now: str) -> bool:
+_Condition = tuple[str, str, str, str]
+"""Type, status, reason and message."""
+
+
+def _set_conditions(namespace: Object, wanted: list[_Condition], now: str) -> bool:
     """Set the conditions of a namespace that waits for its content; return True if they change."""
     status = namespace.setdefault("status", {})
     before = {item["type"]: item for item in status.get("conditions") or ()}
-    wanted = [*_SUCCESSES, _content_condition(remaining), _finalizers_condition(remaining)]
     after = dict(before)
     for name, value, reason, message in wanted:
         known = before.get(name, {})
@@ -164,9 +180,6 @@ def _set_conditions(namespace: Object, remaining: dict[str, list[Object]], now: 
     return after != before
 
 
-_Condition = tuple[str, str, str, str]
-"""Type, status, reason and message."""
-
 _SUCCESSES: tuple[_Condition, ...] = (
     (
         "NamespaceDeletionDiscoveryFailure",
@@ -180,31 +193,48 @@ _SUCCESSES: tuple[_Condition, ...] = (
         "ParsedGroupVersions",
         "All legacy kube types successfully parsed",
     ),
-    (
-        "NamespaceDeletionContentFailure",
-        "False",
-        "ContentDeleted",
-        "All content successfully deleted, may be waiting on finalization",
-    ),
 )
+"""What can't fail here."""
 
 
-def _content_condition(remaining: dict[str, list[Object]]) -> _Condition:
+def _conditions(
+    remaining: dict[_CollectionKey, list[Object]], refusals: dict[_CollectionKey, str]
+) -> list[_Condition]:
+    """Return the conditions; a resource whose deletion was refused does not count as remaining."""
+    counted = {key: objects for key, objects in remaining.items() if key not in refusals}
+    conditions = (_refusals(refusals), _content(counted), _finalizers(counted))
+    return [*_SUCCESSES, *conditions]
+
+
+def _refusals(refusals: dict[_CollectionKey, str]) -> _Condition:
+    name = "NamespaceDeletionContentFailure"
+    if not refusals:
+        done = "All content successfully deleted, may be waiting on finalization"
+        return name, "False", "ContentDeleted", done
+    failed = f"Failed to delete all resource types, {len(refusals)} remaining: "
+    return name, "True", "ContentDeletionFailed", failed + ", ".join(sorted(refusals.values()))
+
+
+def _content(remaining: dict[_CollectionKey, list[Object]]) -> _Condition:
+    name = "NamespaceContentRemaining"
+    if not remaining:
+        return name, "False", "ContentRemoved", "All content successfully removed"
     counts = [
-        f"{name} has {len(objects)} resource instances" for name, objects in remaining.items()
+        f"{plural}.{group} has {len(objects)} resource instances"
+        for (group, plural), objects in remaining.items()
     ]
     message = f"Some resources are remaining: {', '.join(sorted(counts))}"
-    return "NamespaceContentRemaining", "True", "SomeResourcesRemain", message
+    return name, "True", "SomeResourcesRemain", message
 
 
-def _finalizers_condition(remaining: dict[str, list[Object]]) -> _Condition:
+def _finalizers(remaining: dict[_CollectionKey, list[Object]]) -> _Condition:
+    name = "NamespaceFinalizersRemaining"
     finalizers = Counter(
         finalizer
         for objects in remaining.values()
         for obj in objects
         for finalizer in obj["metadata"].get("finalizers", ())
     )
-    name = "NamespaceFinalizersRemaining"
     if not finalizers:
         done = "All content-preserving finalizers finished"
         return name, "False", "ContentHasNoFinalizers", done

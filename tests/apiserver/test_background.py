@@ -1,0 +1,80 @@
+"""Background work is tried again after delays of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver.controllers.background import BackgroundWork
+from clientgo.apiserver.storage.storage import Storage
+
+
+class _Timers:
+    """Records what an event loop is asked to call later, and calls it on demand."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.delays: list[float] = []
+        self._loop = loop
+        self._calls: list[tuple[asyncio.TimerHandle, Callable[..., None], Any]] = []
+
+    def call_later(
+        self, delay: float, call: Callable[..., None], *args: Any
+    ) -> asyncio.TimerHandle:
+        self.delays.append(delay)
+        handle = asyncio.TimerHandle(0, call, args, self._loop)
+        self._calls.append((handle, call, args))
+        return handle
+
+    def expire(self) -> None:
+        calls, self._calls = self._calls, []
+        for handle, call, args in calls:
+            if not handle.cancelled():
+                call(*args)
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, test: Callable[[BackgroundWork, _Timers], None]) -> None:
+    async def in_loop() -> None:
+        loop = asyncio.get_running_loop()
+        timers = _Timers(loop)
+        with monkeypatch.context() as patched:
+            patched.setattr(loop, "call_later", timers.call_later)
+            test(BackgroundWork(Storage()), timers)
+
+    asyncio.run(in_loop())
+
+
+def test_each_argument_has_its_own_delays(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A namespace that was refused for the first time did wait as long as an older one."""
+    called: list[str] = []
+
+    def test(work: BackgroundWork, timers: _Timers) -> None:
+        for _ in range(3):
+            work.retry(called.append, "old")
+            work.retry(called.append, "old")
+            timers.expire()
+        work.retry(called.append, "new")
+        timers.expire()
+        assert timers.delays == [0.1, 0.2, 0.4, 0.1]
+
+    _run(monkeypatch, test)
+
+    assert called == ["old", "old", "old", "new"]
+
+
+def test_what_was_forgotten_is_not_called_and_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+
+    def test(work: BackgroundWork, timers: _Timers) -> None:
+        work.retry(called.append, "gone")
+        timers.expire()
+        work.retry(called.append, "gone")
+        work.forget(called.append, "gone")
+        timers.expire()
+        assert called == ["gone"]
+        work.retry(called.append, "gone")
+        assert timers.delays == [0.1, 0.2, 0.1]
+
+    _run(monkeypatch, test)
