@@ -122,21 +122,25 @@ def test_fields_that_a_scale_shows_are_validated(obj: dict[str, Any], fields: li
     assert [cause.field for cause in strategy.validate_status_update(obj, obj)] == in_status
 
 
-def test_apply_to_the_scale_of_a_deployment_owns_its_replicas(api: Api) -> None:
-    deployments = "/apis/apps/v1/namespaces/default/deployments"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/default/deployments"
+
+
+def deployment(**spec: Any) -> dict[str, Any]:
     labels = {"app": "a"}
-    template = {
-        "metadata": {"labels": labels},
-        "spec": {"containers": [{"name": "c", "image": "i"}]},
-    }
-    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
-    api.create(deployments, {"metadata": {"name": "a"}, "spec": spec})
-    path = f"{deployments}/a/scale"
+    containers = {"containers": [{"name": "c", "image": "i"}]}
+    template = {"metadata": {"labels": labels}, "spec": containers}
+    spec |= {"selector": {"matchLabels": labels}, "template": template}
+    return {"metadata": {"name": "a"}, "spec": spec}
+
+
+def test_apply_to_the_scale_of_a_deployment_owns_its_replicas(api: Api) -> None:
+    api.create(DEPLOYMENTS, deployment(replicas=1))
+    path = f"{DEPLOYMENTS}/a/scale"
     config = {"apiVersion": "autoscaling/v1", "kind": "Scale", **scale(4)}
 
     conflict = api.call("PATCH", path, config, APPLY_PATCH, fieldManager="m")
     forced = api.call("PATCH", path, config, APPLY_PATCH, fieldManager="m", force="true")
-    managers = api.get(f"{deployments}/a")["metadata"]["managedFields"]
+    managers = api.get(f"{DEPLOYMENTS}/a")["metadata"]["managedFields"]
 
     assert (conflict.status, conflict.body["details"]["causes"][0]["field"]) == (
         409,
@@ -153,6 +157,23 @@ def test_apply_to_the_scale_of_a_deployment_owns_its_replicas(api: Api) -> None:
         "scale",
         {"f:spec": {"f:replicas": {}}},
     )
+
+
+@pytest.mark.parametrize(("replicas", "left"), [({}, 0), ({"replicas": 4}, 4)])
+def test_replicas_that_an_apply_drops_are_0_if_no_other_manager_has_them(
+    api: Api, replicas: dict[str, int], left: int
+) -> None:
+    """Found by reading upstream: a Scale, unlike a Deployment, has no default number."""
+    api.create(DEPLOYMENTS, deployment(**replicas))
+    path = f"{DEPLOYMENTS}/a/scale"
+    config = {"apiVersion": "autoscaling/v1", "kind": "Scale", **scale(4)}
+    api.call("PATCH", path, config, APPLY_PATCH, fieldManager="m", force="true")
+
+    dropped = api.call("PATCH", path, config | {"spec": {}}, APPLY_PATCH, fieldManager="m")
+
+    assert dropped.status == 200
+    assert dropped.body["spec"].get("replicas", 0) == left
+    assert api.get(f"{DEPLOYMENTS}/a")["spec"]["replicas"] == left
 
 
 @pytest.mark.parametrize(

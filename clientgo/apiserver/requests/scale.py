@@ -112,7 +112,13 @@ async def _apply(call: VerbCall) -> AnyResponse:
     if (replicas := scale.get("spec", {}).get("replicas")) is not None:
         _check_replicas(call, replicas)
         _set(applied, fields.spec_replicas, replicas)
-    result = await apply_configuration(call, applied, (), options)
+
+    def without_default(merged: Object) -> Object:
+        if _find(merged, fields.spec_replicas) is None:  # dropped; a Scale has no default for it
+            _set(merged, fields.spec_replicas, 0)
+        return merged
+
+    result = await apply_configuration(call, applied, (), options, without_default)
     call.warnings.extend(warnings)
     return await _answer(call, result)
 

@@ -21,7 +21,7 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.metadata import drop_duplicate_owners
 from clientgo.apiserver.objects.options import FieldValidation, WriteOptions
 from clientgo.apiserver.objects.state import State
-from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
+from clientgo.apiserver.objects.writer import ObjectChange, ObjectWriter, Target, WriteResult
 from clientgo.apiserver.requests.listing import list_page, selection_of
 from clientgo.apiserver.requests.options import delete_options, list_options, write_options
 from clientgo.apiserver.requests.patching import Patch, check_patch_type, is_apply, read_patch
@@ -235,12 +235,16 @@ async def read_configuration(call: VerbCall) -> tuple[Object, tuple[str, ...]]:
 
 
 async def apply_configuration(
-    call: VerbCall, config: Object, duplicates: tuple[str, ...], options: WriteOptions
+    call: VerbCall,
+    config: Object,
+    duplicates: tuple[str, ...],
+    options: WriteOptions,
+    complete: ObjectChange | None = None,
 ) -> WriteResult:
-    """Apply what `read_configuration` has returned."""
+    """Apply what `read_configuration` has returned; ``complete`` changes the merged object."""
 
     def read(merged: Object) -> Object:
-        read = _read(call, merged, options, applied=True)
+        read = _read(call, complete(merged) if complete else merged, options, applied=True)
         check_names(call, read)
         call.warnings[:0] = _strict_problems(duplicates, options)
         return read
