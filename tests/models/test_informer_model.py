@@ -118,10 +118,9 @@ FAULTS = st.one_of(
 class HistoryChecker(ResourceEventHandler[Any]):
     """Follows what it is told and complains about what cannot be."""
 
-    def __init__(self, *, coalesced: bool = False) -> None:
+    def __init__(self) -> None:
         self.calls = Notes()
         self.state: dict[str, Any] = {}
-        self._coalesced = coalesced
         self.complaints: list[str] = []
 
     def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
@@ -130,10 +129,7 @@ class HistoryChecker(ResourceEventHandler[Any]):
 
     def on_update(self, old: Any, new: Any) -> None:
         known = self.state.get(object_key(new))
-        if self._coalesced:
-            self._expect(known is not None, "updated before it was added", new)
-        else:
-            self._expect(known is old, f"updated from {ref(old)}, not from {known}", new)
+        self._expect(known is old, f"updated from {ref(old)}, not from {known}", new)
         self._expect(version(old) <= version(new), f"went back from {ref(old)}", new)
         self._now(new)
 
@@ -175,7 +171,7 @@ def test_the_cache_and_all_handlers_come_to_agree_with_the_server(
     informer = SharedIndexInformer(
         source, Foo, queue=queue, delays=no_delays(), on_error=lambda error: None
     )
-    checkers = [HistoryChecker(), HistoryChecker(coalesced=True)]
+    checkers = [HistoryChecker(), HistoryChecker()]
     informer.add_event_handler(checkers[0])
     informer.add_event_handler(checkers[1], coalesce=True)
     with running(informer):

@@ -1,8 +1,8 @@
 """Notifications on their way from the cache to the handlers, and how they wait for one handler.
 
 A notification is a plain tuple that all handlers share. :class:`Backlog` keeps all in order.
-:class:`CoalescingBacklog` keeps at most two for each object, from what the handler saw last to the
-newest state; client-go has no counterpart. The listener's lock guards both.
+:class:`CoalescingBacklog` keeps at most three for each object, from what the handler saw last to
+the newest state; client-go has no counterpart. The listener's lock guards both.
 """
 
 from __future__ import annotations
@@ -88,19 +88,16 @@ class Backlog:
         return taken
 
 
-class _Pending(Struct):
-    """The first and the newest notification of an object since the handler was called for it."""
-
-    first: Notification
-    newest: Notification
-
-
 class CoalescingBacklog(Backlog):
-    """One change for each object: from what the handler saw last to the newest state."""
+    """What has to be told about each object: at most an update, a deletion and an addition.
+
+    A deletion is not merged with the update before it, which tells a filter that the object has
+    left it, nor with the addition after it, which is of another object.
+    """
 
     def __init__(self) -> None:
         super().__init__()
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[str, list[Notification]] = {}
         self._initial = 0
 
     def __bool__(self) -> bool:
@@ -110,31 +107,30 @@ class CoalescingBacklog(Backlog):
         self._initial += chunk.initial
         for notification in chunk.notifications:
             key = deletion_handling_meta_namespace_key(subject_of(notification))
-            pending = self._pending.get(key)
-            if pending is None:
-                self._pending[key] = _Pending(notification, notification)
-            elif pending.first[0] is Kind.ADD and notification[0] is Kind.DELETE:
-                # The handler was never called for it.
+            pending = self._pending.setdefault(key, [])
+            self.size -= len(pending)
+            pending[-1:] = _merged(pending[-1], notification) if pending else [notification]
+            self.size += len(pending)
+            if not pending:
                 del self._pending[key]
-            elif notification[0] is not Kind.SYNC:
-                # A resync adds nothing to a change that waits.
-                pending.newest = notification
-        self.size = len(self._pending)
 
     def take(self) -> list[Chunk]:
-        notifications = [n for pending in self._pending.values() for n in _merged(pending)]
+        notifications = [n for pending in self._pending.values() for n in pending]
         taken = Chunk(notifications, self._initial)
         self._pending, self._initial, self.size = {}, 0, 0
         return [taken]
 
 
-def _merged(pending: _Pending) -> list[Notification]:
-    first, newest = pending.first, pending.newest
-    if first is newest or newest[0] is Kind.DELETE:
-        return [newest]
-    state = subject_of(newest)
-    if first[0] is Kind.ADD:
-        return [(Kind.ADD, state, first[2])]
-    if first[0] is Kind.DELETE:
-        return [first, (Kind.ADD, state, False)]
-    return [(Kind.UPDATE, first[1], state)]
+def _merged(last: Notification, new: Notification) -> list[Notification]:
+    """Return what is told in place of two notifications about an object."""
+    kind, new_kind = last[0], new[0]
+    if new_kind is Kind.SYNC:
+        return [last]  # it adds nothing to a change that waits
+    if new_kind is Kind.DELETE:
+        if kind is Kind.ADD:
+            return []  # the handler was never called for it
+        return {Kind.UPDATE: [last, new], Kind.SYNC: [new], Kind.DELETE: [last]}[kind]
+    if kind is Kind.DELETE:
+        return [last, new]
+    state = subject_of(new)
+    return [(Kind.ADD, state, last[2]) if kind is Kind.ADD else (Kind.UPDATE, last[1], state)]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache import DeletedFinalStateUnknown
+from clientgo.cache import DeletedFinalStateUnknown, FilteringHandler, HandlerFuncs
 from clientgo.cache.informer.notifications import (
     Backlog,
     Chunk,
@@ -63,11 +63,11 @@ def test_without_coalescing_everything_is_kept_in_order() -> None:
         ([add("a", 1), update("a", 1, 2)], ["+a@2"]),
         ([add("a", 1, initial=True), update("a", 1, 2)], ["+a@2!"]),
         ([add("a", 1), delete("a", 2)], []),
-        ([update("a", 1, 2), delete("a", 3)], ["-a@3"]),
+        ([update("a", 1, 2), delete("a", 3)], ["a@1→a@2", "-a@3"]),
         ([delete("a", 2), add("a", 3)], ["-a@2", "+a@3"]),
         ([delete("a", 2), add("a", 3), update("a", 3, 4)], ["-a@2", "+a@4"]),
-        ([delete("a", 2), add("a", 3), delete("a", 4)], ["-a@4"]),
-        ([update("a", 1, 2), delete("a", 3), add("a", 4)], ["a@1→a@4"]),
+        ([delete("a", 2), add("a", 3), delete("a", 4)], ["-a@2"]),
+        ([update("a", 1, 2), delete("a", 3), add("a", 4)], ["a@1→a@2", "-a@3", "+a@4"]),
         ([add("a", 1), delete("a", 2), add("a", 3)], ["+a@3"]),
         ([add("a", 1), add("b", 2), update("a", 1, 3)], ["+a@3", "+b@2"]),
     ],
@@ -91,7 +91,38 @@ def test_a_resync_stays_one_unless_something_changed() -> None:
 
 def test_a_tombstone_is_summed_up_with_the_object_that_it_stands_for() -> None:
     gone: Notification = (Kind.DELETE, DeletedFinalStateUnknown("ns/a", foo("a", 2)), None)
-    assert coalesced(update("a", 1, 2), gone) == ["†a@2"]
+    assert coalesced(update("a", 1, 2), gone) == ["a@1→a@2", "†a@2"]
+
+
+def test_a_filter_sees_that_a_deleted_object_has_left_it() -> None:
+    """Or its handler keeps an object that it accepted, and whose last state it does not accept."""
+    accepted: list[str] = []
+    handler = FilteringHandler(
+        lambda obj: obj.metadata.resource_version == "1",
+        HandlerFuncs(on_delete=lambda obj: accepted.remove(obj.metadata.name)),
+    )
+    accepted.append("a")
+    backlog = CoalescingBacklog()
+    backlog.append(Chunk([update("a", 1, 2), delete("a", 3), add("a", 4), delete("a", 5)]))
+    for chunk in backlog.take():
+        for notification in chunk.notifications:
+            deliver(handler, notification)
+    assert accepted == []
+
+
+def test_a_resync_before_a_deletion_is_left_out() -> None:
+    resync: Notification = (Kind.SYNC, foo("a", 2), foo("a", 2))
+    assert coalesced(resync, delete("a", 3)) == ["-a@3"]
+
+
+def test_the_size_is_that_of_what_will_be_delivered() -> None:
+    backlog = CoalescingBacklog()
+    backlog.append(Chunk([update("a", 1, 2), delete("a", 3), add("a", 4), add("b", 5)]))
+    assert backlog.size == 4
+    backlog.append(Chunk([delete("a", 6), delete("b", 7)]))
+    assert backlog.size == 2
+    assert len(backlog.take()[0].notifications) == 2
+    assert (backlog.size, bool(backlog)) == (0, False)
 
 
 def test_initial_objects_that_vanished_still_count_as_handled() -> None:
