@@ -8,7 +8,7 @@ import pytest
 import urllib3
 
 from clientgo.apiserver.crds.naming import Acceptance, TakenNames, accept_names
-from tests.apiserver.http_api import CRDS, Api, widget_crd
+from tests.apiserver.http_api import CRDS, WIDGETS, Api, widget_crd
 
 NAMES = {"plural": "foos", "singular": "foo", "kind": "Foo", "listKind": "FooList"}
 
@@ -78,9 +78,11 @@ def condition(crd: dict[str, Any], kind: str) -> tuple[str, str]:
     return "", ""
 
 
-def wait_for(api: Api, kind: str, wanted: tuple[str, str]) -> dict[str, Any]:
-    """Wait until the definition of Gadgets has the condition; return it."""
-    watch = api.watch(CRDS, fieldSelector="metadata.name=gadgets.example.com")
+def wait_for(
+    api: Api, kind: str, wanted: tuple[str, str], plural: str = "gadgets"
+) -> dict[str, Any]:
+    """Wait until a definition has the condition; return it."""
+    watch = api.watch(CRDS, fieldSelector=f"metadata.name={plural}.example.com")
     for event in watch:
         if condition(event["object"], kind) == wanted:
             watch.close()
@@ -115,11 +117,29 @@ def test_a_changed_short_name_is_served(widgets: Api) -> None:
     assert short_names() == ["wi"]
 
 
-def test_discovery_names_the_kind_of_custom_resources_in_full(widgets: Api) -> None:
+def aggregated_resources(api: Api) -> list[dict[str, Any]]:
+    """Return what the aggregated form of discovery says of example.com/v1."""
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-    document = urllib3.request("GET", f"{widgets.url}/apis", headers={"Accept": accept}).json()
+    document = urllib3.request("GET", f"{api.url}/apis", headers={"Accept": accept}).json()
     [group] = [item for item in document["items"] if item["metadata"]["name"] == "example.com"]
-    [resource] = group["versions"][0]["resources"]
+    found: list[dict[str, Any]] = group["versions"][0]["resources"]
+    return found
+
+
+def test_discovery_names_the_kind_of_custom_resources_in_full(widgets: Api) -> None:
+    [resource] = aggregated_resources(widgets)
     kind = {"group": "example.com", "version": "v1", "kind": "Widget"}
     assert resource["responseKind"] == kind
     assert [item["responseKind"] for item in resource["subresources"]] == [kind]
+
+
+def test_discovery_offers_no_writes_while_a_definition_is_being_deleted(widgets: Api) -> None:
+    held = {"metadata": {"name": "held", "finalizers": ["example.com/held"]}}
+    widgets.create(WIDGETS, {"apiVersion": "example.com/v1", "kind": "Widget", **held})
+    widgets.delete(f"{CRDS}/widgets.example.com")
+    wait_for(widgets, "Terminating", ("True", "InstanceDeletionInProgress"), "widgets")
+    [resource, status] = widgets.get("/apis/example.com/v1")["resources"]
+    assert resource["verbs"] == ["delete", "deletecollection", "get", "list", "watch"]
+    assert status["verbs"] == ["get", "patch", "update"]
+    [aggregated] = aggregated_resources(widgets)
+    assert aggregated["verbs"] == resource["verbs"]

@@ -26,6 +26,9 @@ _AGGREGATED_KIND = "APIGroupDiscoveryList"
 _AGGREGATED_TYPE = f"{JSON};g=apidiscovery.k8s.io;v=v2;as={_AGGREGATED_KIND}"
 _AGGREGATED_PARAMETERS = {"g": "apidiscovery.k8s.io", "v": "v2", "as": _AGGREGATED_KIND}
 
+_WRITES = ("patch", "create", "update")
+"""Verbs that discovery leaves out while a definition is being deleted."""
+
 
 def discover(registry: ResourceRegistry, request: Request) -> Response | None:
     """Answer a discovery path; return None for other paths.
@@ -116,11 +119,20 @@ def _version_response(
     if group:
         document["apiVersion"] = "v1"
     document["groupVersion"] = f"{group}/{version}" if group else version
-    document["resources"] = _resource_entries(resources)
+    document["resources"] = _resource_entries(registry, resources)
     return value_response(document, plain_type(request.headers.get("accept", "")))
 
 
-def _resource_entries(resources: Mapping[str, Resource]) -> list[dict[str, Any]]:
+def _verbs(registry: ResourceRegistry, resource: Resource) -> tuple[str, ...]:
+    """Return what clients may do: objects of a definition that is being deleted only go."""
+    if resource.collection_key not in registry.terminating:
+        return resource.verbs
+    return tuple(verb for verb in resource.verbs if verb not in _WRITES)
+
+
+def _resource_entries(
+    registry: ResourceRegistry, resources: Mapping[str, Resource]
+) -> list[dict[str, Any]]:
     entries = []
     for resource in resources.values():
         entry: dict[str, Any] = {
@@ -128,7 +140,7 @@ def _resource_entries(resources: Mapping[str, Resource]) -> list[dict[str, Any]]
             "singularName": resource.singular,
             "namespaced": resource.namespaced,
             "kind": resource.kind,
-            "verbs": resource.verbs,
+            "verbs": _verbs(registry, resource),
         }
         if resource.short_names:
             entry["shortNames"] = resource.short_names
@@ -167,7 +179,7 @@ def _aggregated(registry: ResourceRegistry, groups: list[ApiGroup]) -> Response:
                     {
                         "version": version,
                         "resources": [
-                            _aggregated_resource(resource)
+                            _aggregated_resource(registry, resource)
                             for resource in (
                                 registry.of_version(group.name, version) or {}
                             ).values()
@@ -183,7 +195,7 @@ def _aggregated(registry: ResourceRegistry, groups: list[ApiGroup]) -> Response:
     return Response(200, encode(document) + b"\n", _AGGREGATED_TYPE)
 
 
-def _aggregated_resource(resource: Resource) -> dict[str, Any]:
+def _aggregated_resource(registry: ResourceRegistry, resource: Resource) -> dict[str, Any]:
     # Built-in resources leave group and version out where they are those of the document.
     group, version = (resource.group, resource.version) if resource.is_custom else ("", "")
     entry: dict[str, Any] = {
@@ -191,7 +203,7 @@ def _aggregated_resource(resource: Resource) -> dict[str, Any]:
         "responseKind": {"group": group, "version": version, "kind": resource.kind},
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": resource.verbs,
+        "verbs": _verbs(registry, resource),
     }
     if resource.short_names:
         entry["shortNames"] = resource.short_names
