@@ -262,6 +262,17 @@ def test_create_makes_each_kind_it_knows(
     assert kubectl("get", kind, "typed", "-o", f"jsonpath={field}") == value
 
 
+def test_a_quota_can_be_waited_for_and_described(kubectl: Kubectl) -> None:
+    kubectl("create", "quota", "described", "--hard=secrets=2k")
+
+    kubectl("wait", "quota/described", "--for=jsonpath={.status.hard.secrets}=2k", "--timeout=30s")
+    create(kubectl, {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "counted"}})
+
+    rows = [line.split() for line in kubectl("describe", "quota", "described").splitlines()]
+    [[_, used, hard]] = [row for row in rows if row[:1] == ["secrets"]]
+    assert (int(used) > 0, hard) == (True, "2k")
+
+
 def test_a_service_account_is_given_a_token(kubectl: Kubectl) -> None:
     kubectl("create", "serviceaccount", "bearer")
 

@@ -35,7 +35,7 @@ class AdmissionChain:
         self._registry = registry
         self._namespaces = NamespaceLifecycle(storage, namespaces)
         self._plugins = Plugins(storage, service_accounts=service_accounts)
-        self._quotas = ResourceQuotas(storage)
+        self.quotas = ResourceQuotas(storage)
         self._policies = AdmissionPolicies(storage, registry, self._namespaces.labels, authorizer)
         self._webhooks = Webhooks(storage, registry, self._namespaces.labels)
         self._escalation = RoleEscalation(authorizer) if isinstance(authorizer, RBAC) else None
@@ -87,7 +87,7 @@ class AdmissionChain:
         self._plugins.validate(review)
         await self._policies.validate(review)
         await self._webhooks.validate(review)
-        self._quotas.check(review)
+        self.quotas.check(review)
 
     def close(self) -> None:
         """End the threads that call webhooks."""

@@ -18,7 +18,32 @@ Usage = dict[str, Decimal]
 """Amounts by the names of resources, as the ``hard`` of quotas has them."""
 
 PODS: Final = ("", "pods")
+_CLAIMS = ("", "persistentvolumeclaims")
 _ONE = Decimal(1)
+
+_PER_COLLECTION = "count/"
+_OF_CLASS = ".storageclass.storage.k8s.io/"
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_ALL_OF_CORE = frozenset(
+    {
+        *("configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers"),
+        *("resourcequotas", "secrets", "services"),
+    }
+)
+
+
+def counted_objects(resource: str) -> tuple[str, str] | None:
+    """Return the collection whose objects use a resource of a quota; None if nothing uses it."""
+    if resource.startswith(_PER_COLLECTION):
+        plural, _, group = resource.removeprefix(_PER_COLLECTION).partition(".")
+        return group, plural
+    if resource in _ALL_OF_CORE:
+        return "", resource
+    if resource.startswith("services."):
+        return "", "services"
+    if resource == "requests.storage" or _OF_CLASS in resource:
+        return _CLAIMS
+    return PODS if "/" not in resource or resource.startswith("requests.") else None
 
 
 def usage_of(key: tuple[str, str], obj: Object) -> Usage:
@@ -35,9 +60,13 @@ def usage_of(key: tuple[str, str], obj: Object) -> Usage:
         usage |= _pod_usage(spec)
     elif plural == "services":
         usage |= _service_usage(spec)
-    elif plural == "persistentvolumeclaims":
+    elif key == _CLAIMS:
         requests = spec.get("resources", {}).get("requests") or {}
         usage["requests.storage"] = parse_quantity(requests.get("storage", "0"))
+        annotations = obj["metadata"].get("annotations") or {}
+        if storage_class := annotations.get(_CLASS_ANNOTATION) or spec.get("storageClassName"):
+            for name in (plural, "requests.storage"):
+                usage[f"{storage_class}{_OF_CLASS}{name}"] = usage[name]
     return usage
 
 

@@ -2,8 +2,9 @@
 
 Promises: a write that would exceed a quota is refused as a real API server does. What is used
 follows from the stored objects: it is counted when a quota is first asked, and kept by each change.
+Followers are called when it has changed.
 
-Does not promise the status of quotas, which a controller writes, nor devices and storage classes.
+Does not promise quotas for classes of devices.
 
 Differs from upstream (apiserver ``plugin/pkg/admission/resourcequota``): there a quota limits
 nothing before a controller has written its status.
@@ -11,13 +12,14 @@ nothing before a controller has written its status.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
 from clientgo.apiserver.admission.plugins.quota_usage import (
     PODS,
     Usage,
+    counted_objects,
     matches,
     missing_requirements,
     usage_of,
@@ -37,13 +39,8 @@ from clientgo.text.quantities import canonical_quantity, parse_quantity
 _QUOTAS = ("", "resourcequotas")
 _GROWING = frozenset({("", "services"), ("", "persistentvolumeclaims")})
 """Collections whose objects can use more after an update."""
-_PER_COLLECTION = "count/"
-_ALL_OF_CORE = frozenset(
-    {
-        *("configmaps", "persistentvolumeclaims", "pods", "replicationcontrollers"),
-        *("resourcequotas", "secrets", "services"),
-    }
-)
+_BINARY = ("memory", "requests.storage", "ephemeral-storage", "hugepages")
+"""Parts of the names of resources whose amounts are shown in powers of 1024."""
 
 
 class ResourceQuotas:
@@ -53,26 +50,50 @@ class ResourceQuotas:
         self._storage = storage
         self._quotas = storage.collection(_QUOTAS)
         self._by_namespace: dict[str, dict[str, _Quota]] = {}
+        self._followers: list[Callable[[str], None]] = []
         for stored in self._quotas.scan():
             self._keep(stored)
         storage.observe(self._observe)
+
+    def follow(self, follower: Callable[[str], None]) -> None:
+        """Call ``follower`` with the key of each quota that is new or changes, or its use does."""
+        self._followers.append(follower)
+
+    def used(self, key: str) -> dict[str, str]:
+        """Return what is used of each resource of a quota, as quantities; nothing if it is gone."""
+        namespace, _, name = key.partition("/")
+        quota = self._by_namespace.get(namespace, {}).get(name)
+        if quota is None:
+            return {}
+        used = quota.used(self._storage, namespace)
+        return {resource: _text(resource, used[resource]) for resource in sorted(quota.hard)}
 
     def _observe(self, collection: Collection, change: Change) -> None:
         if not self._by_namespace and collection is not self._quotas:
             return
         namespace = change.current.key.partition("/")[0]
+        changed = set()
         if collection is self._quotas:
             if change.type is EventType.DELETED:
                 self._drop(change.current)
-            else:
-                self._keep(change.current)
+            elif self._keep(change.current) or change.type is EventType.ADDED:
+                changed.add(change.current.key)
         for quota in self._by_namespace.get(namespace, {}).values():
-            quota.observe(collection, change)
+            if quota.observe(collection, change):
+                changed.add(f"{namespace}/{quota.name}")
+        for key in changed:
+            for follower in self._followers:
+                follower(key)
 
-    def _keep(self, stored: StoredObject) -> None:
+    def _keep(self, stored: StoredObject) -> bool:
+        """Remember a quota; return True if it is new or its spec has changed."""
         namespace, _, name = stored.key.partition("/")
-        quota = _Quota(name, stored.decode()["spec"])
-        self._by_namespace.setdefault(namespace, {})[name] = quota
+        spec = stored.decode()["spec"]
+        quotas = self._by_namespace.setdefault(namespace, {})
+        if name in quotas and quotas[name].spec == spec:
+            return False
+        quotas[name] = _Quota(name, spec)
+        return True
 
     def _drop(self, stored: StoredObject) -> None:
         namespace, _, name = stored.key.partition("/")
@@ -113,9 +134,7 @@ class ResourceQuotas:
             return ""
         used = quota.used(self._storage, review.namespace)
         exceeded = sorted(
-            name
-            for name, amount in requested.items()
-            if used.get(name, Decimal(0)) + amount > quota.hard[name]
+            name for name, amount in requested.items() if used[name] + amount > quota.hard[name]
         )
         if not exceeded:
             return ""
@@ -131,59 +150,51 @@ class _Quota:
     def __init__(self, name: str, spec: Object) -> None:
         self.name = name
         self.spec = spec
-        self.hard: Usage = {
-            resource: parse_quantity(amount)
-            for resource, amount in (spec.get("hard") or {}).items()
-        }
+        self.hard: Usage = {}
+        self._collections = set()
+        for resource, amount in (spec.get("hard") or {}).items():
+            if (collection := counted_objects(resource)) is not None:
+                self.hard[resource] = parse_quantity(amount)
+                self._collections.add(collection)
         self._used: Usage | None = None
 
     def used(self, storage: Storage, namespace: str) -> Usage:
         """Return what the stored objects of the namespace use."""
         if self._used is None:
-            self._used = {}
-            for key in set(self._collections()):
+            self._used = dict.fromkeys(self.hard, Decimal(0))
+            for key in self._collections:
                 for stored in storage.collection(key).scan(namespace):
-                    self._add(key, stored.decode(), 1)
+                    self._add(self._usage(key, stored), 1)
         return self._used
 
-    def _collections(self) -> Iterator[tuple[str, str]]:
-        """Yield the collections whose objects count."""
-        for resource in self.hard:
-            if resource.startswith(_PER_COLLECTION):
-                plural, _, group = resource.removeprefix(_PER_COLLECTION).partition(".")
-                yield group, plural
-            elif resource in _ALL_OF_CORE:
-                yield "", resource
-            elif resource.startswith("services."):
-                yield "", "services"
-            elif resource == "requests.storage":
-                yield "", "persistentvolumeclaims"
-            else:
-                yield PODS
-
-    def observe(self, collection: Collection, change: Change) -> None:
-        """Follow a change of an object of the namespace."""
+    def observe(self, collection: Collection, change: Change) -> bool:
+        """Follow a change of an object of the namespace; return True if its use has changed."""
         key = (collection.group, collection.plural)
-        if self._used is None or key not in set(self._collections()):
-            return
-        if change.previous is not None:
-            self._add(key, change.previous.decode(), -1)
-        if change.type is not EventType.DELETED:
-            self._add(key, change.current.decode(), 1)
+        if self._used is None or key not in self._collections:
+            return False
+        before = self._usage(key, change.previous)
+        after = self._usage(key, None if change.type is EventType.DELETED else change.current)
+        self._add(before, -1)
+        self._add(after, 1)
+        return before != after
 
-    def _add(self, key: tuple[str, str], obj: Object, times: int) -> None:
-        if self._used is None or not matches(self.spec, key, obj):
-            return
-        for name, amount in usage_of(key, obj).items():
-            if name in self.hard:
-                self._used[name] = self._used.get(name, Decimal(0)) + times * amount
+    def _usage(self, key: tuple[str, str], stored: StoredObject | None) -> Usage:
+        """Return what an object uses of this quota."""
+        if stored is None or not matches(self.spec, key, obj := stored.decode()):
+            return {}
+        return {name: value for name, value in usage_of(key, obj).items() if name in self.hard}
+
+    def _add(self, usage: Usage, times: int) -> None:
+        if self._used is not None:
+            for name, amount in usage.items():
+                self._used[name] += times * amount
 
 
 def _shown(amounts: Mapping[str, Decimal], names: list[str]) -> str:
-    return ",".join(f"{name}={_text(name, amounts.get(name, Decimal(0)))}" for name in names)
+    return ",".join(f"{name}={_text(name, amounts[name])}" for name in names)
 
 
 def _text(name: str, amount: Decimal) -> str:
-    is_binary = ("memory" in name or "storage" in name) and amount % 1024 == 0
+    is_binary = any(part in name for part in _BINARY) and amount % 1024 == 0
     text: Any = f"{amount / 1024:f}Ki" if is_binary else f"{amount:f}"
     return canonical_quantity(text)

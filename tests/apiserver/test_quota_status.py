@@ -1,0 +1,148 @@
+"""The status of a resource quota shows its limits and what is used of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.controllers import quotas
+from tests.apiserver.http_api import Api, configmap
+
+NAMESPACE = "/api/v1/namespaces/default"
+QUOTAS = f"{NAMESPACE}/resourcequotas"
+PODS = f"{NAMESPACE}/pods"
+CONFIGMAPS = f"{NAMESPACE}/configmaps"
+
+
+@pytest.fixture(autouse=True)
+def _without_delay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(quotas, "_FIRST_DELAY", 0)
+
+
+class Quota:
+    """A quota whose status is waited for."""
+
+    def __init__(self, api: Api, hard: dict[str, str], **spec: Any) -> None:
+        body = {"metadata": {"name": "q"}, "spec": {"hard": hard, **spec}}
+        version = api.create(QUOTAS, body)["metadata"]["resourceVersion"]
+        self._watch = api.watch(QUOTAS, resourceVersion=version)
+
+    def wait_for(self, used: dict[str, str]) -> dict[str, Any]:
+        """Return the first status with these amounts."""
+        statuses = (event["object"].get("status", {}) for event in self._watch)
+        return next(status for status in statuses if status.get("used") == used)
+
+
+def pod(name: str) -> dict[str, Any]:
+    resources = {"requests": {"cpu": "300m", "memory": "64Mi"}, "limits": {"example.com/x": "1"}}
+    containers = [{"name": "c", "image": "i", "resources": resources}]
+    return {"metadata": {"name": name}, "spec": {"containers": containers}}
+
+
+def test_a_new_quota_shows_its_limits_and_that_nothing_is_used(api: Api) -> None:
+    hard = {"pods": "2", "memory": "1Gi", "count/jobs.batch": "5", "services.nodeports": "0"}
+    quota = Quota(api, hard)
+
+    assert quota.wait_for(dict.fromkeys(hard, "0"))["hard"] == hard
+
+
+def test_what_is_used_follows_pods_that_come_and_end_and_go(api: Api) -> None:
+    quota = Quota(api, {"pods": "5", "requests.cpu": "2", "requests.memory": "1Gi"})
+    api.create(PODS, pod("a"))
+    quota.wait_for({"pods": "1", "requests.cpu": "300m", "requests.memory": "64Mi"})
+    api.create(PODS, pod("b"))
+    quota.wait_for({"pods": "2", "requests.cpu": "600m", "requests.memory": "128Mi"})
+    api.patch(f"{PODS}/a/status", {"status": {"phase": "Succeeded"}})
+    quota.wait_for({"pods": "1", "requests.cpu": "300m", "requests.memory": "64Mi"})
+    api.call("DELETE", f"{PODS}/b", gracePeriodSeconds="0")
+    quota.wait_for({"pods": "0", "requests.cpu": "0", "requests.memory": "0"})
+
+
+def test_objects_from_before_the_quota_count(api: Api) -> None:
+    for name in "ab":
+        api.create(CONFIGMAPS, configmap(name))
+    quota = Quota(api, {"configmaps": "1", "count/configmaps": "5"})
+
+    quota.wait_for({"configmaps": "2", "count/configmaps": "2"})
+    api.delete(CONFIGMAPS)
+    quota.wait_for({"configmaps": "0", "count/configmaps": "0"})
+
+
+def test_the_status_follows_the_spec(api: Api) -> None:
+    quota = Quota(api, {"configmaps": "1"})
+    quota.wait_for({"configmaps": "0"})
+
+    api.patch(f"{QUOTAS}/q", {"spec": {"hard": {"configmaps": None, "secrets": "3"}}})
+
+    assert quota.wait_for({"secrets": "0"})["hard"] == {"secrets": "3"}
+
+
+def test_what_nothing_uses_is_limited_but_not_used(api: Api) -> None:
+    """Of the resources with a domain a quota counts what pods request."""
+    hard = {"example.com/x": "1", "limits.example.com/x": "0", "requests.example.com/y": "1"}
+    quota = Quota(api, hard)
+
+    assert quota.wait_for({"requests.example.com/y": "0"})["hard"] == hard
+    assert api.call("POST", PODS, pod("a")).status == 201
+
+
+def test_claims_count_for_their_storage_class(api: Api) -> None:
+    gold = "gold.storageclass.storage.k8s.io"
+    hard = {f"{gold}/requests.storage": "3Gi", f"{gold}/persistentvolumeclaims": "5"}
+    quota = Quota(api, hard)
+    claims = f"{NAMESPACE}/persistentvolumeclaims"
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "2Gi"}}}
+    annotated = {"annotations": {"volume.beta.kubernetes.io/storage-class": "gold"}}
+    api.create(claims, {"metadata": {"name": "a"}, "spec": spec | {"storageClassName": "gold"}})
+    api.create(claims, {"metadata": {"name": "b"}, "spec": spec | {"storageClassName": "other"}})
+    refused = api.call("POST", claims, {"metadata": {"name": "c"} | annotated, "spec": spec})
+
+    quota.wait_for({f"{gold}/persistentvolumeclaims": "1", f"{gold}/requests.storage": "2Gi"})
+    assert refused.status == 403
+
+
+def test_a_status_that_is_right_is_not_written(api: Api) -> None:
+    quota = Quota(api, {"configmaps": "5"})
+    quota.wait_for({"configmaps": "0"})
+    before = api.get(f"{QUOTAS}/q")["metadata"]["resourceVersion"]
+    api.create(f"{NAMESPACE}/secrets", {"metadata": {"name": "other"}})
+    api.create(CONFIGMAPS, configmap("a"))
+    quota.wait_for({"configmaps": "1"})
+    api.patch(f"{CONFIGMAPS}/a", {"data": {"k": "v"}})
+    api.delete(f"{CONFIGMAPS}/a")
+    quota.wait_for({"configmaps": "0"})
+
+    history = api.watch(QUOTAS, resourceVersion=before)
+    used = [history.next()["object"]["status"]["used"]["configmaps"] for _ in range(2)]
+    history.close()
+    assert used == ["1", "0"]
+
+
+def test_a_status_that_a_client_writes_stays_until_the_next_count(api: Api) -> None:
+    quota = Quota(api, {"configmaps": "5"})
+    quota.wait_for({"configmaps": "0"})
+    api.patch(f"{QUOTAS}/q/status", {"status": {"used": {"configmaps": "3"}}})
+    quota.wait_for({"configmaps": "3"})
+    assert api.get(f"{QUOTAS}/q")["status"]["used"] == {"configmaps": "3"}
+
+    api.create(CONFIGMAPS, configmap("a"))
+
+    quota.wait_for({"configmaps": "1"})
+
+
+def test_a_quota_counts_once_after_a_restart(tmp_path: Path) -> None:
+    with EmbeddedAPIServer(data_dir=tmp_path) as server:
+        api = Api(server.url)
+        quota = Quota(api, {"configmaps": "5"})
+        api.create(CONFIGMAPS, configmap("a"))
+        quota.wait_for({"configmaps": "1"})
+    with EmbeddedAPIServer(data_dir=tmp_path) as server:
+        api = Api(server.url)
+        version = api.get(f"{QUOTAS}/q")["metadata"]["resourceVersion"]
+        watch = api.watch(QUOTAS, resourceVersion=version)
+        api.create(CONFIGMAPS, configmap("b"))
+        assert watch.next()["object"]["status"]["used"] == {"configmaps": "2"}
+        watch.close()
