@@ -6,6 +6,7 @@ import copy
 import gc
 import json
 from datetime import UTC, datetime
+from typing import ClassVar
 
 import msgspec
 import pytest
@@ -219,6 +220,32 @@ def test_a_models_required_field_may_follow_an_optional_one() -> None:
     )
     with pytest.raises(TypeError, match="positional"):
         Late(1, "a")  # type: ignore[misc]
+
+
+def test_a_model_is_the_default_of_a_field_and_each_object_has_its_own() -> None:
+    class Holder(Model):
+        shared: ClassVar[WidgetPart] = WidgetPart(name="shared")
+        part: WidgetPart = WidgetPart(name="p")
+
+    first, second = Holder(), msgspec.json.decode(b"{}", type=Holder)
+    first.part.size = 5
+
+    assert second.part == WidgetPart(name="p")
+    assert Holder.shared.name == "shared"
+
+
+def test_an_object_inside_of_another_is_refused_with_the_type_to_use() -> None:
+    wrong = Widget(metadata=ObjectMeta(name="b"), spec=WidgetSpec(deployment_name="d"))
+    parts: list[WidgetPart] = [WidgetPart(name="p"), wrong]  # type: ignore[list-item]
+    widget = Widget(spec=WidgetSpec(deployment_name="d"), status=WidgetStatus(parts=parts))
+
+    with pytest.raises(TypeError) as refused:
+        widget.to_dict()
+
+    assert str(refused.value) == (
+        "status.parts holds a Widget, which is an object of its own; "
+        "use the type that the field has in WidgetStatus: list[WidgetPart]"
+    )
 
 
 def test_a_field_set_to_none_is_removed() -> None:

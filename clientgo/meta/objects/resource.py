@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
 from collections.abc import Callable
 from typing import Any, ClassVar, Final, Generic, TypeVar, cast, dataclass_transform
 
@@ -22,7 +23,7 @@ from msgspec import Struct, StructMeta, field
 
 from clientgo.meta.decoding import convert_leniently, decoder, without_nulls
 from clientgo.meta.group_version import APIResource
-from clientgo.meta.objects.class_annotations import pop_annotations
+from clientgo.meta.objects.class_annotations import annotations_of, pop_annotations
 from clientgo.meta.objects.copying import copy_value, shallow_copy
 from clientgo.meta.objects.object_meta import ObjectMeta
 from clientgo.meta.objects.object_name import object_key
@@ -32,15 +33,35 @@ R = TypeVar("R", bound="Resource")
 T = TypeVar("T")
 
 
+def _fields_among(annotations: dict[str, Any]) -> dict[str, Any]:
+    """Return the annotations of a class that declare fields of its objects."""
+    return {
+        attribute: annotation
+        for attribute, annotation in annotations.items()
+        if not attribute.startswith("__") and "ClassVar" not in str(annotation)
+    }
+
+
+def _default(value: Any) -> Any:
+    """A Struct that may be changed must not be shared as a default: each object gets its own."""
+    if isinstance(value, Struct) and not type(value).__struct_config__.frozen:
+        return field(default_factory=lambda: copy.deepcopy(value))
+    return value
+
+
 class ModelMeta(StructMeta):
     """Makes every class below :class:`Model` keyword-only; msgspec does not inherit that.
 
-    It also keeps the garbage collector from visiting a hundred thousand bodies.
+    It also keeps the garbage collector from visiting a hundred thousand bodies, and lets a model
+    be the default of a field: each object gets its own copy.
     """
 
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> Any:
+        for attribute in _fields_among(annotations_of(namespace)):
+            if attribute in namespace:
+                namespace[attribute] = _default(namespace[attribute])
         return super().__new__(
             mcls, name, bases, namespace, **{"kw_only": True, "gc": False, **options}
         )
@@ -110,9 +131,7 @@ class ResourceMeta(StructMeta):
         if not any(isinstance(base, ResourceMeta) for base in bases):
             return super().__new__(mcls, name, bases, namespace, **options)
         fields: list[tuple[Any, ...]] = []
-        for attribute, annotation in pop_annotations(namespace).items():
-            if attribute.startswith("__") or "ClassVar" in str(annotation):
-                continue
+        for attribute, annotation in _fields_among(pop_annotations(namespace)).items():
             default = (_default(namespace[attribute]),) if attribute in namespace else ()
             fields.append((attribute, annotation, *default))
             namespace[attribute] = BodyField(attribute)
@@ -133,13 +152,6 @@ class ResourceMeta(StructMeta):
         obj = super().__call__(metadata=metadata if metadata is not None else ObjectMeta())
         obj._body = cls.__body__(**body)  # type: ignore[attr-defined]
         return obj
-
-
-def _default(value: Any) -> Any:
-    """A Struct that may be changed must not be shared as a default: each object gets its own."""
-    if isinstance(value, Struct) and not type(value).__struct_config__.frozen:
-        return field(default_factory=lambda: copy.deepcopy(value))
-    return value
 
 
 class APIObject(Struct, gc=False, eq=False, kw_only=True):
@@ -356,5 +368,37 @@ def _copy_of_metadata(metadata: ObjectMeta) -> ObjectMeta:
 
 def _plain(part: Struct) -> dict[str, Any]:
     """A Struct as the JSON values that it is on the wire."""
-    plain: dict[str, Any] = without_nulls(msgspec.json.decode(msgspec.json.encode(part)))
+    encoded = msgspec.json.encode(part)
+    if _PRIVATE_FIELD in encoded:
+        raise TypeError(_whole_object_in(part))
+    plain: dict[str, Any] = without_nulls(msgspec.json.decode(encoded))
     return plain
+
+
+_PRIVATE_FIELD: Final = b'"~enclosed":'
+"""In what is sent only if a part of an object is a whole object, whose header alone is encoded."""
+
+
+def _whole_object_in(part: Struct, path: str = "") -> str:
+    """Say which field of a body holds a whole object, and what it should hold; "" if none does."""
+    for name in part.__struct_fields__:
+        found = getattr(part, name)
+        items: Any = [found]
+        if isinstance(found, dict):
+            items = found.values()
+        elif isinstance(found, (list, tuple, set)):
+            items = found
+        for item in items:
+            where = f"{path}.{name}".lstrip(".")
+            if isinstance(item, APIObject):
+                owner = next(
+                    cls for cls in type(part).__mro__ if name in inspect.get_annotations(cls)
+                )
+                declared = inspect.get_annotations(owner)[name]
+                return (
+                    f"{where} holds a {type(item).__name__}, which is an object of its own; "
+                    f"use the type that the field has in {owner.__name__}: {declared}"
+                )
+            if isinstance(item, Struct) and (inner := _whole_object_in(item, where)):
+                return inner
+    return ""
