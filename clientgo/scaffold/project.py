@@ -22,15 +22,16 @@ FILE: Final = "operator.toml"
 class Deploy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """How the operator runs in a cluster.
 
-    ``certificates`` says who makes those of its webhooks: the operator itself, or cert-manager.
+    ``certificates`` says who makes those of its webhooks: the operator itself, or cert-manager. An
+    empty request or limit is none: a CPU limit lets a leader renew its lease late.
     """
 
     image: str = ""
-    replicas: int = 1
+    replicas: int = 2
     cpu_request: str = "10m"
-    cpu_limit: str = "500m"
-    memory_request: str = "64Mi"
-    memory_limit: str = "128Mi"
+    cpu_limit: str = ""
+    memory_request: str = "128Mi"
+    memory_limit: str = "256Mi"
     monitoring: bool = False
     certificates: Literal["self", "cert-manager"] = "self"
 

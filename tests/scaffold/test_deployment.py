@@ -17,7 +17,25 @@ def _pod(**changes: Any) -> dict[str, Any]:
     return pod
 
 
-def test_the_pod_has_no_privileges_and_writes_nothing() -> None:
+def test_a_directory_for_temporary_files_can_be_written() -> None:
+    """Certificates that the operator makes itself are files, and Python reads them from files."""
+    pod = _pod(has_webhooks=True)
+    (container,) = pod["containers"]
+
+    assert container["volumeMounts"] == [{"name": "tmp", "mountPath": "/tmp"}]
+    assert pod["volumes"] == [
+        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}
+    ]
+
+
+def test_replicas_are_on_different_nodes_if_possible() -> None:
+    (constraint,) = _pod()["topologySpreadConstraints"]
+
+    assert constraint["topologyKey"] == "kubernetes.io/hostname"
+    assert constraint["whenUnsatisfiable"] == "ScheduleAnyway"
+
+
+def test_the_pod_has_no_privileges() -> None:
     """OP-GEN-17"""
     pod = _pod()
     (container,) = pod["containers"]
@@ -45,11 +63,13 @@ def test_the_kubelet_asks_where_the_operator_answers() -> None:
         "httpGet": {"path": "/healthz", "port": "health"},
         "initialDelaySeconds": 15,
         "periodSeconds": 20,
+        "timeoutSeconds": 3,
     }
     assert container["readinessProbe"] == {
         "httpGet": {"path": "/readyz", "port": "health"},
         "initialDelaySeconds": 5,
         "periodSeconds": 10,
+        "timeoutSeconds": 3,
     }
     assert {"name": "health", "containerPort": 8081} in container["ports"]
 
@@ -60,8 +80,8 @@ def test_resources_are_modest_unless_the_project_says_otherwise() -> None:
     (large,) = _pod(deploy={"memory_limit": "1Gi", "image": "example.com/x:1"})["containers"]
 
     assert usual["resources"] == {
-        "requests": {"cpu": "10m", "memory": "64Mi"},
-        "limits": {"cpu": "500m", "memory": "128Mi"},
+        "requests": {"cpu": "10m", "memory": "128Mi"},
+        "limits": {"memory": "256Mi"},
     }
     assert large["resources"]["limits"]["memory"] == "1Gi"
     assert (usual["image"], large["image"]) == ("shopkeeper:latest", "example.com/x:1")
@@ -79,11 +99,11 @@ def test_a_certificate_is_mounted_if_cert_manager_makes_it() -> None:
     mounted = _pod(has_webhooks=True, deploy={"certificates": "cert-manager"})
     own = _pod(has_webhooks=True)
 
-    assert mounted["volumes"] == [
+    assert mounted["volumes"][1:] == [
         {"name": "webhook-cert", "secret": {"secretName": "shopkeeper-webhook-cert"}}
     ]
-    assert mounted["containers"][0]["volumeMounts"][0]["readOnly"] is True
-    assert "volumes" not in own
+    assert mounted["containers"][0]["volumeMounts"][1]["readOnly"] is True
+    assert [volume["name"] for volume in own["volumes"]] == ["tmp"]
     assert {"name": "webhook", "containerPort": 9443} in own["containers"][0]["ports"]
 
 

@@ -29,13 +29,13 @@ def test_files_that_differ_from_the_code_are_shown_and_fail(
 ) -> None:
     """OP-GEN-19"""
     file = demo / "config/deploy/deployment.yaml"
-    file.write_text(file.read_text().replace("replicas: 1", "replicas: 7"))
+    file.write_text(file.read_text().replace("replicas: 2", "replicas: 7"))
     (demo / "config/rbac/users.yaml").unlink()
 
     assert _run("verify") == 1
 
     shown = capsys.readouterr()
-    assert "-  replicas: 7\n+  replicas: 1\n" in shown.out
+    assert "-  replicas: 7\n+  replicas: 2\n" in shown.out
     assert "+++ generated" in shown.out
     assert "+  name: demo.example.com-view" in shown.out
     assert "clientgo operator gen all" in shown.err
@@ -46,14 +46,14 @@ def test_generating_keeps_what_was_edited_unless_one_insists(
 ) -> None:
     """OP-GEN-20"""
     file = demo / "config/deploy/deployment.yaml"
-    file.write_text(file.read_text().replace("replicas: 1", "replicas: 7"))
+    file.write_text(file.read_text().replace("replicas: 2", "replicas: 7"))
 
     assert _run("gen", "all") == 0
     assert "kept deploy/deployment.yaml, which was edited" in capsys.readouterr().out
     assert "replicas: 7" in file.read_text()
 
     assert _run("gen", "deploy", "--force") == 0
-    assert "replicas: 1" in file.read_text()
+    assert "replicas: 2" in file.read_text()
 
 
 def test_options_of_the_command_come_before_the_file(demo: Path) -> None:

@@ -89,7 +89,14 @@ class WebhookOptions(msgspec.Struct, kw_only=True, frozen=True):
         """The directory of the certificates; by default where kubebuilder mounts them."""
         if self.cert_dir is not None:
             return Path(self.cert_dir)
-        return Path(tempfile.gettempdir()) / "k8s-webhook-server" / "serving-certs"
+        # Not gettempdir(): it fails where the root filesystem is read-only, and this is only read.
+        temporary = os.environ.get("TMPDIR") or "/tmp"
+        return Path(temporary) / "k8s-webhook-server" / "serving-certs"
+
+    @property
+    def makes_files(self) -> bool:
+        """True if the files of the certificate are the operator's own business."""
+        return self.certs == "self" and self.cert_dir is None
 
     @property
     def client_authorities(self) -> Path | None:
@@ -114,7 +121,9 @@ class WebhookServer:
     """Serves ``webhooks``; runs once. Thread-safe after ``start``.
 
     With ``certs="self"`` a pair has to be installed in ``certificate``; until then calls and
-    :meth:`check` fail. ``clock`` is for the limits of handlers; sockets use real time.
+    :meth:`check` fail. Without a ``cert_dir`` its files are in a temporary directory, until
+    :meth:`stop`; ``ConfigError`` is raised where there can be none. ``clock`` is for the limits of
+    handlers; sockets use real time.
     """
 
     def __init__(
@@ -127,8 +136,9 @@ class WebhookServer:
     ) -> None:
         self.options = options
         self.webhooks = webhooks
+        self._temporary = _temporary_directory() if options.makes_files else None
         self.certificate = ServingCertificate.in_directory(
-            options.directory,
+            Path(self._temporary.name) if self._temporary else options.directory,
             client_authorities=options.client_authorities,
             metrics=metrics,
             clock=clock,
@@ -199,6 +209,8 @@ class WebhookServer:
         endpoints, self._endpoints = self._endpoints, []
         for endpoint in endpoints:
             endpoint.remove()
+        if self._temporary is not None:
+            self._temporary.cleanup()
         return alive
 
     @property
@@ -228,6 +240,16 @@ class WebhookServer:
             context.wrap_socket(sock),
         ):
             return
+
+
+def _temporary_directory() -> tempfile.TemporaryDirectory[str]:
+    try:
+        return tempfile.TemporaryDirectory(prefix="clientgo-webhooks-")
+    except OSError as error:
+        raise ConfigError(
+            f"certs='self' needs a directory for the certificate: {error}; in a pod with a "
+            "read-only root filesystem, mount an emptyDir at /tmp, or pass cert_dir"
+        ) from error
 
 
 class Webhooks:

@@ -17,7 +17,10 @@ from clientgo.scaffold.project import Deploy, Project
 
 METRICS_PORT: Final = 8080
 HEALTH_PORT: Final = 8081
-_CERTIFICATES: Final = "/tmp/k8s-webhook-server/serving-certs"
+_TEMPORARY: Final = "/tmp"
+"""The only directory that can be written: certificates that the operator makes are files there, as
+Python's TLS needs them. It is in memory, so that their keys are not on the node's disk."""
+_CERTIFICATES: Final = f"{_TEMPORARY}/k8s-webhook-server/serving-certs"
 """The default directory of a webhook server's certificate."""
 _USER: Final = 65532
 _GRACE_BESIDES: Final = 10
@@ -59,13 +62,22 @@ def deployment(project: Project, *, grace: float | None, has_webhooks: bool) -> 
             "runAsGroup": _USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
+        "topologySpreadConstraints": [
+            {
+                "maxSkew": 1,
+                "topologyKey": "kubernetes.io/hostname",
+                "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": dict(labels)},
+            }
+        ],
         "containers": [
             _container(project, has_webhooks=has_webhooks, mounts_certificate=mounts_certificate)
         ],
+        "volumes": [{"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}}],
     }
     if mounts_certificate:
         secret = {"secretName": WebhookObjectNames.of(project.name).secret}
-        pod["volumes"] = [{"name": "webhook-cert", "secret": secret}]
+        pod["volumes"].append({"name": "webhook-cert", "secret": secret})
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",
@@ -99,11 +111,12 @@ def _container(project: Project, *, has_webhooks: bool, mounts_certificate: bool
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         },
+        "volumeMounts": [{"name": "tmp", "mountPath": _TEMPORARY}],
     }
     if mounts_certificate:
-        container["volumeMounts"] = [
+        container["volumeMounts"].append(
             {"name": "webhook-cert", "mountPath": _CERTIFICATES, "readOnly": True}
-        ]
+        )
     return container
 
 
@@ -116,11 +129,16 @@ def _probe(path: str, *, delay: int, period: int) -> Manifest:
         "httpGet": {"path": path, "port": "health"},
         "initialDelaySeconds": delay,
         "periodSeconds": period,
+        "timeoutSeconds": 3,
     }
 
 
 def _resources(deploy: Deploy) -> Manifest:
-    return {
+    given = {
         "requests": {"cpu": deploy.cpu_request, "memory": deploy.memory_request},
         "limits": {"cpu": deploy.cpu_limit, "memory": deploy.memory_limit},
+    }
+    return {
+        kind: {name: amount for name, amount in amounts.items() if amount}
+        for kind, amounts in given.items()
     }
