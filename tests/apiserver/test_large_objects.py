@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.objects.writer import ObjectWriter
 from clientgo.apiserver.requests import verbs
 from tests.apiserver.fuzz.large import LARGE
 from tests.apiserver.http_api import (
@@ -50,6 +52,55 @@ def test_others_are_answered_while_a_large_body_is_read(
         finally:
             over.set()
         assert created.result(TIMEOUT).status == 201
+
+
+@pytest.mark.parametrize(
+    ("path", "render"),
+    [(CONFIGMAPS, "list_response"), (f"{CONFIGMAPS}/a", "object_response")],
+)
+@pytest.mark.parametrize(
+    "accepted", ["application/yaml", "application/json;as=Table;g=meta.k8s.io;v=v1"]
+)
+def test_others_are_answered_while_large_objects_are_shown_in_another_form(
+    api: Api, monkeypatch: pytest.MonkeyPatch, path: str, render: str, accepted: str
+) -> None:
+    api.create(CONFIGMAPS, large("a"))
+    begun, over = threading.Event(), threading.Event()
+    rendered = getattr(verbs, render)
+
+    def slow(*arguments: Any) -> Any:
+        begun.set()
+        assert over.wait(TIMEOUT)
+        return rendered(*arguments)
+
+    monkeypatch.setattr(verbs, render, slow)
+    with ThreadPoolExecutor(1) as thread:
+        shown = thread.submit(api.call, "GET", path, headers={"Accept": accepted})
+        try:
+            assert begun.wait(TIMEOUT)
+            assert api.call("GET", "/healthz").status == 200
+        finally:
+            over.set()
+        assert shown.result(TIMEOUT).status == 200
+
+
+def test_others_are_answered_between_the_deletions_of_a_collection(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a", "b"):
+        api.create(CONFIGMAPS, configmap(name, labels={"go": "away"}))
+    turns: list[str] = []
+    delete = ObjectWriter.delete
+
+    async def observed(*arguments: Any) -> Any:
+        turns.append("deletion")
+        asyncio.get_running_loop().call_soon(turns.append, "another request")
+        return await delete(*arguments)
+
+    monkeypatch.setattr(ObjectWriter, "delete", observed)
+
+    assert api.call("DELETE", CONFIGMAPS, labelSelector="go=away").status == 200
+    assert turns[:3] == ["deletion", "another request", "deletion"]
 
 
 def test_changes_of_a_large_object_at_the_same_time_are_all_kept(api: Api) -> None:
@@ -106,6 +157,17 @@ def test_a_selector_of_very_many_requirements_is_refused(api: Api) -> None:
 
     assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
     assert api.call("GET", CONFIGMAPS, labelSelector=many.rpartition(",")[0]).status == 200
+    values = f"a notin ({','.join(map(str, range(1001)))}),b"
+    assert api.call("GET", CONFIGMAPS, labelSelector=values).status == 200
+
+
+def test_a_field_selector_of_very_many_requirements_is_refused(api: Api) -> None:
+    many = ",".join(f"metadata.name!={number}" for number in range(1001))
+
+    answer = api.call("GET", CONFIGMAPS, fieldSelector=many)
+
+    assert (answer.status, answer.body["reason"]) == (400, "BadRequest")
+    assert api.call("GET", CONFIGMAPS, fieldSelector=many.rpartition(",")[0]).status == 200
 
 
 @pytest.mark.parametrize("index", range(10, 19))

@@ -163,7 +163,8 @@ def value_response(value: Any, media_type: str, status: int = 200) -> Response:
         return json_response(value, status)
     import yaml  # slow to import, and rarely needed
 
-    text: str = yaml.safe_dump(value, sort_keys=False)
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    text: str = yaml.dump(value, Dumper=dumper, sort_keys=False)
     return Response(status, text.encode(), media_type)
 
 

@@ -8,7 +8,8 @@ Upstream: apiserver ``endpoints/handlers``.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -25,7 +26,7 @@ from clientgo.apiserver.objects.writer import ObjectChange, ObjectWriter, Target
 from clientgo.apiserver.requests.listing import list_page, selection_of
 from clientgo.apiserver.requests.options import delete_options, list_options, write_options
 from clientgo.apiserver.requests.patching import Patch, check_patch_type, is_apply, read_patch
-from clientgo.apiserver.requests.rendering import list_response, object_response
+from clientgo.apiserver.requests.rendering import list_response, object_response, rendering_size
 from clientgo.apiserver.requests.watching import WatchStream
 from clientgo.apiserver.resources.errors import (
     RequestError,
@@ -72,6 +73,26 @@ class VerbCall(msgspec.Struct, frozen=True):
         """Return what ``read`` makes of the body; on a thread if that is large."""
         return await self.state.large_work.run(self.request.work_size, read)
 
+    async def show(self, stored: StoredObject, status: int = 200) -> Response:
+        """Return the response with an object, as its version is served."""
+        resource, representation = self.resource, self.representation
+        served = await resource.served([stored])
+        size = rendering_size(served, representation)
+        return await self.state.large_work.run(
+            size, lambda: object_response(resource, served[0], representation, status)
+        )
+
+    async def show_list(
+        self, stored: Sequence[StoredObject], metadata: dict[str, Any]
+    ) -> Response:
+        """Return the response with a list of objects, as their version is served."""
+        resource, representation = self.resource, self.representation
+        served = await resource.served(stored)
+        size = rendering_size(served, representation)
+        return await self.state.large_work.run(
+            size, lambda: list_response(resource, served, metadata, representation)
+        )
+
 
 Verb = Callable[[VerbCall], Awaitable[AnyResponse]]
 
@@ -81,7 +102,7 @@ async def get(call: VerbCall) -> AnyResponse:
     if call.request.flag("export"):
         raise bad_request("the export parameter, deprecated since v1.14, is no longer supported")
     _check_get_version(call)
-    return object_response(call.resource, await existing(call), call.representation)
+    return await call.show(_stored(call))
 
 
 def _check_get_version(call: VerbCall) -> None:
@@ -105,12 +126,16 @@ async def existing(call: VerbCall) -> StoredObject:
     Raises:
         RequestError: 404, it does not exist.
     """
+    [served] = await call.resource.served([_stored(call)])
+    return served
+
+
+def _stored(call: VerbCall) -> StoredObject:
     collection = call.state.storage.collection(call.resource.collection_key)
     stored = collection.get(object_key(call.namespace, call.name))
     if stored is None:
         raise not_found(call.resource, call.name)
-    [served] = await call.resource.served([stored])
-    return served
+    return stored
 
 
 async def list_objects(call: VerbCall) -> AnyResponse:
@@ -120,8 +145,7 @@ async def list_objects(call: VerbCall) -> AnyResponse:
     storage = call.state.storage
     collection = storage.collection(call.resource.collection_key)
     page = list_page(storage, collection, selection, options)
-    items = await call.resource.served(page.items)
-    return list_response(call.resource, items, page.metadata, call.representation)
+    return await call.show_list(page.items, page.metadata)
 
 
 async def watch(call: VerbCall) -> AnyResponse:
@@ -277,8 +301,7 @@ async def delete(call: VerbCall) -> AnyResponse:
         return value_response(body, call.representation.media_type)
     accepted = not result.deleted and options.as_sent.get("orphanDependents") is False
     status = 202 if accepted else 200
-    [served] = await call.resource.served([result.stored])
-    return object_response(call.resource, served, call.representation, status)
+    return await call.show(result.stored, status)
 
 
 def _deleted_status(resource: Resource, name: str, uid: str) -> Object:
@@ -305,12 +328,12 @@ async def delete_collection(call: VerbCall) -> AnyResponse:
     collection = storage.collection(call.resource.collection_key)
     page = list_page(storage, collection, selection, listed)
     for item in page.items:
+        await asyncio.sleep(0)  # other requests come between
         namespace, _, name = item.key.rpartition("/")
         if collection.get(item.key) is not None:
             result = await call.writer.delete(Target(call.resource, namespace, name), options)
             call.warnings[:] = dict.fromkeys([*call.warnings, *result.warnings])
-    items = await call.resource.served(page.items)
-    return list_response(call.resource, items, page.metadata, call.representation)
+    return await call.show_list(page.items, page.metadata)
 
 
 # -- bodies
@@ -391,8 +414,7 @@ def check_names(call: VerbCall, obj: Object) -> None:
 async def _written(call: VerbCall, result: WriteResult) -> Response:
     call.warnings.extend(result.warnings)
     status = 201 if result.created else 200
-    [served] = await call.resource.served([result.stored])
-    return object_response(call.resource, served, call.representation, status)
+    return await call.show(result.stored, status)
 
 
 OBJECT_VERBS: dict[str, tuple[str, Verb]] = {
