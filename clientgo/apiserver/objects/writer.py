@@ -357,14 +357,14 @@ class ObjectWriter:
                 user=options.user,
             )
             await self._admission.validate(review)
-            marked = resource.decode(current)
-            grace = grace_of_deletion(resource, marked, options)
-            finalizers = finalizers_of_deletion(resource, marked["metadata"], options)
-            goes = not (finalizers or grace.seconds) and resource.strategy.may_go(marked)
-            if not grace.pending:
+            grace = grace_of_deletion(resource, old, options)
+            finalizers = finalizers_of_deletion(resource, old["metadata"], options)
+            goes = not (finalizers or grace.seconds) and resource.strategy.may_go(old)
+            form = None
+            if not grace.pending and not (goes and grace.seconds is None):
+                marked = resource.decode(current)
                 mark_deleted(resource, marked, finalizers, grace, self._state.now())
-            is_marked = marked != old and (not goes or grace.seconds is not None)
-            form = await resource.stored_form(marked) if is_marked else marked
+                form = await resource.stored_form(marked) if marked != old else None
             if collection.get(target.key) is stored:
                 break
         warnings = list(review.warnings)
@@ -373,10 +373,10 @@ class ObjectWriter:
         if grace.pending:
             return WriteResult(stored, warnings=warnings)
         last = stored
-        if is_marked:
+        if form is not None:
             last = self._store(collection, target, form, dry_run=options.dry_run)
         if goes and not options.dry_run:
-            last = self._state.storage.delete(collection, target.key)
+            last = self._state.storage.delete(collection, target.key, form)
         return WriteResult(last, deleted=goes, warnings=warnings)
 
     # -- objects of the server itself

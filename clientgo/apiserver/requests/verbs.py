@@ -82,9 +82,7 @@ class VerbCall(msgspec.Struct, frozen=True):
             size, lambda: object_response(resource, served[0], representation, status)
         )
 
-    async def show_list(
-        self, stored: Sequence[StoredObject], metadata: dict[str, Any]
-    ) -> Response:
+    async def show_list(self, stored: Sequence[StoredObject], metadata: dict[str, Any]) -> Response:
         """Return the response with a list of objects, as their version is served."""
         resource, representation = self.resource, self.representation
         served = await resource.served(stored)
