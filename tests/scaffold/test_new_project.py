@@ -53,4 +53,4 @@ def test_the_tests_of_a_new_project_pass(project: Path) -> None:
     """OP-GEN-23"""
     said = _shell("make test", project)
 
-    assert "10 passed" in said
+    assert "11 passed" in said
