@@ -9,14 +9,14 @@ bounds can be replaced, since client-go's end at ten seconds.
 
 from __future__ import annotations
 
+import collections
 import threading
-from collections import Counter as Tally
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from clientgo.extras import needing_extra
-from clientgo.metrics.provider import Metric
+from clientgo.metrics.provider import Counter, Gauge, Histogram, Metric
 
 with needing_extra("metrics", "clientgo.metrics.prometheus"):
     import prometheus_client as prometheus
@@ -50,17 +50,17 @@ class PrometheusProvider:
         """What is to be exported."""
         return self._registry
 
-    def counter(self, metric: Metric, /, **labels: str) -> _Counter:
+    def counter(self, metric: Metric, /, **labels: str) -> Counter:
         return _Counter(*self._series(prometheus.Counter, metric, labels))
 
-    def gauge(self, metric: Metric, /, **labels: str) -> _Gauge:
+    def gauge(self, metric: Metric, /, **labels: str) -> Gauge:
         return _Gauge(*self._series(prometheus.Gauge, metric, labels))
 
-    def histogram(self, metric: Metric, /, **labels: str) -> _Observer:
+    def histogram(self, metric: Metric, /, **labels: str) -> Histogram:
         buckets = self._buckets.get(metric.name, metric.buckets)
         return _Observer(*self._series(prometheus.Histogram, metric, labels, buckets=buckets))
 
-    def summary(self, metric: Metric, /, **labels: str) -> _Observer:
+    def summary(self, metric: Metric, /, **labels: str) -> Histogram:
         return _Observer(*self._series(prometheus.Summary, metric, labels))
 
     def _series(
@@ -79,7 +79,7 @@ class _Collectors:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._collectors: dict[str, Any] = {}
-        self._users: Tally[tuple[str, tuple[str, ...]]] = Tally()
+        self._users: collections.Counter[tuple[str, tuple[str, ...]]] = collections.Counter()
 
     def series(
         self, name: str, values: tuple[str, ...], make: Callable[[], Any]

@@ -19,6 +19,9 @@ from typing import Any, assert_type
 
 from clientgo.api.core_v1 import ConfigMap, Secret
 from clientgo.client import Client
+from clientgo.metrics import Counter, set_default_provider
+from clientgo.metrics.prometheus import PrometheusProvider
+from clientgo.metrics.names import WORKQUEUE_ADDS
 from clientgo.meta import (
     APIResource, ManagedFieldsEntry, Model, ObjectList, Resource, Unstructured, resource
 )
@@ -61,6 +64,10 @@ ACCEPTED = {
     "a context has the object's type": """
         def reconcile(ctx: Context[Page]) -> None:
             assert_type(ctx.obj, Page)
+    """,
+    "a provider of metrics makes the instruments of its interface": """
+        set_default_provider(PrometheusProvider())
+        assert_type(PrometheusProvider().counter(WORKQUEUE_ADDS, name="a"), Counter)
     """,
     "a header has datetimes and managers": """
         metadata = ConfigMap().metadata
