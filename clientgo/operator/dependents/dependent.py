@@ -47,31 +47,31 @@ class Dependent(Generic[S, P]):
     deletes: ClassVar[bool] = True
     """What is done to its objects. What is not deleted is not owned either."""
 
-    def desired(self, ctx: Context[P], primary: P) -> S | Mapping[str, S] | None:
+    def desired(self, ctx: Context[P], primary: P, /) -> S | Mapping[str, S] | None:
         """Return the object as it should be; several, by names for messages; None for none at all.
 
         A namespace that is left out is that of the primary.
         """
         raise NotImplementedError(f"{type(self).__name__} needs desired(self, ctx, primary)")
 
-    def matches(self, actual: S, desired: S) -> bool | None:
+    def matches(self, actual: S, desired: S, /) -> bool | None:
         """Return True if an object is as desired; None leaves that to the framework."""
         return None
 
-    def active(self, ctx: Context[P], primary: P) -> bool:
+    def active(self, ctx: Context[P], primary: P, /) -> bool:
         """Whether there is such a thing at all, on this cluster, say: until it is, the kind is not
         watched, so that it may be missing. What depends on it is not wanted."""
         return True
 
-    def wanted(self, ctx: Context[P], primary: P) -> bool:
+    def wanted(self, ctx: Context[P], primary: P, /) -> bool:
         """Return False if its objects, and what depends on them, should be deleted."""
         return True
 
-    def ready(self, ctx: Context[P], primary: P, actual: S) -> bool:
+    def ready(self, ctx: Context[P], primary: P, actual: S, /) -> bool:
         """Return True if an object is ready, so that dependents that need it can be written."""
         return True
 
-    def gone(self, ctx: Context[P], primary: P) -> bool:
+    def gone(self, ctx: Context[P], primary: P, /) -> bool:
         """When its objects are deleted for a primary that goes: whether what they stand for is gone
         too. Checked every few seconds."""
         return True

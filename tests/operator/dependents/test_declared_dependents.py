@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
@@ -124,3 +125,11 @@ def test_what_an_operator_may_do_follows_from_its_dependents(world: World) -> No
     everything = {"get", "list", "watch", "create", "update", "patch", "delete"}
     assert may["parts"] == may["planets"] == everything
     assert "patch" in may["gadgets"]
+
+
+@pytest.mark.parametrize("method", ["desired", "matches", "active", "wanted", "ready", "gone"])
+def test_a_dependent_may_call_the_objects_as_it_likes(method: str) -> None:
+    """A type checker refuses an override that renames what could be passed by keyword."""
+    parameters = list(inspect.signature(getattr(Dependent, method)).parameters.values())
+
+    assert {parameter.kind for parameter in parameters} == {inspect.Parameter.POSITIONAL_ONLY}
