@@ -72,7 +72,9 @@ def _parser() -> CommandParser:
     )
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, (_, help_text) in _COMMANDS.items():
-        commands.add_parser(name, help=help_text, description=f"{help_text.capitalize()}.")
+        commands.add_parser(
+            name, help=help_text, description=f"{help_text[0].upper()}{help_text[1:]}."
+        )
     return parser
 
 

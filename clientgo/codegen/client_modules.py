@@ -220,8 +220,7 @@ class Clientset:
 
     def __init__(self, client: Client) -> None:
         self.client = client
-{{groups}}
-{{classes}}'''
+{{groups}}{{classes}}'''
 
 _INFORMERS: Final = f'''"""Informers of this project's kinds.
 
@@ -249,8 +248,7 @@ class Informers:
     """
 
     def __init__(self, factory: SharedInformerFactory) -> None:
-{{groups}}
-{{classes}}'''
+{{groups}}{{classes}}'''
 
 _LISTERS: Final = f'''"""Listers of this project's kinds.
 
@@ -277,8 +275,7 @@ class Listers:
     """
 
     def __init__(self, factory: SharedInformerFactory) -> None:
-{{groups}}
-{{classes}}'''
+{{groups}}{{classes}}'''
 
 _FAKE: Final = f'''"""A clientset of no server, for tests.
 

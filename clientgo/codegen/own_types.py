@@ -25,12 +25,19 @@ def import_project_module(name: str) -> ModuleType:
         return importlib.import_module(name)
     except Exception as error:
         raise ProjectImportError(
-            f"{name} cannot be imported: {type(error).__name__}: {_text_of(error)}{_place(error)}"
+            f"{name} cannot be imported: "
+            f"{type(error).__name__}: {_text_of(error)}{_place(error)}{_advice(name)}"
         ) from error
 
 
 def _text_of(error: Exception) -> str:
     return error.msg if isinstance(error, SyntaxError) else str(error)
+
+
+def _advice(name: str) -> str:
+    """What to write instead of the path of a file."""
+    module = name.removesuffix(".py").strip("./").replace("/", ".")
+    return "" if module == name else f"; name the module: {module}"
 
 
 def _place(error: Exception) -> str:

@@ -46,6 +46,8 @@ def paint(text: str, colour: str, out: IO[str] | None) -> str:
 
 def complain(command: str, message: object) -> None:
     """Write an error as one line: the command, and what is wrong."""
+    if isinstance(message, OSError) and message.filename is not None and message.strerror:
+        message = f"{message.filename}: {message.strerror.lower()}"
     print(f"{paint(f'{command}:', RED, sys.stderr)} {message}", file=sys.stderr)
 
 

@@ -48,6 +48,15 @@ def test_help_has_painted_headings_on_a_terminal_only() -> None:
     assert "\nexamples:\n  clientgo tool --fast\n\nexit status:\n" in file.getvalue()
 
 
+def test_the_help_of_a_command_keeps_the_capitals_of_its_description(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["apiserver", "--help"])
+
+    assert "\nServe the Kubernetes API from memory," in capsys.readouterr().out
+
+
 def test_progress_is_shown_when_work_has_taken_two_seconds() -> None:
     clock, out = FakeClock(), Terminal()
     with Progress("runs", 4, out=out, now=clock.monotonic) as progress:

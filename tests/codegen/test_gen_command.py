@@ -49,6 +49,16 @@ def test_without_a_file_the_types_are_printed(
     assert "class FooSpec(APIModel):" in capsys.readouterr().out
 
 
+def test_clients_are_laid_out_without_ruff(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    assert main(["gen", "clients", _TYPES, "--out", str(tmp_path)]) == 0
+
+    texts = [file.read_text() for file in tmp_path.iterdir()]
+    assert texts
+    assert not [text for text in texts if "\n" * 4 in text]
+
+
 def test_definitions_and_roles_and_clients_are_written(tmp_path: Path) -> None:
     for part, out in (("crd", "crd.yaml"), ("rbac", "roles.yaml"), ("clients", "clients")):
         assert main(["gen", part, _TYPES, "--out", str(tmp_path / out)]) == 0
@@ -138,6 +148,8 @@ def test_some_of_the_kinds_of_a_version(cluster: str, capsys: pytest.CaptureFixt
         (["types", "--cluster", "e.com/v1", "--kubeconfig", "nowhere"], "no such kubeconfig"),
         (["crd", "clientgo.meta.decoding"], "declares no kind; decorate a class"),
         (["crd", "no.such.module"], "No module named 'no'"),
+        (["crd", "my_project/types.py"], "; name the module: my_project.types\n"),
+        (["crd", "sample_controller.types", "--out", "{crd}/a"], "{crd}: file exists\n"),
     ],
 )
 def test_what_a_user_can_mend_is_one_line(
@@ -162,4 +174,4 @@ def test_what_a_user_can_mend_is_one_line(
 
     error = capsys.readouterr().err
     assert error.startswith("clientgo gen: ")
-    assert told in error
+    assert told.format(**places) in error
