@@ -164,7 +164,7 @@ class Candidate:
         self.resign = threading.Event()
         lock = LeaseLock("leader", "default", identity)
         lock.api_instance = client.CoordinationV1Api(api)
-        election = LeaderElection(Config(lock, 3, 2, 1, self._lead, lambda: None))
+        election = LeaderElection(Config(lock, 60, 40, 1, self._lead, lambda: None))
         self.thread = threading.Thread(target=election.run, name=identity, daemon=True)
         self.thread.start()
 
@@ -182,10 +182,13 @@ def test_one_candidate_leads_and_another_follows_when_it_fails(api: client.ApiCl
 
     assert leases.read_namespaced_lease("leader", "default").spec.holder_identity == "first"
     first.resign.set()
+    first.thread.join(PATIENCE)
+    assert not first.thread.is_alive()
+    # The second one would wait for a minute after the last renewal.
+    leases.delete_namespaced_lease("leader", "default")
     assert second.leading.wait(PATIENCE)
 
     assert leases.read_namespaced_lease("leader", "default").spec.holder_identity == "second"
     second.resign.set()
-    for candidate in (first, second):
-        candidate.thread.join(PATIENCE)
-        assert not candidate.thread.is_alive()
+    second.thread.join(PATIENCE)
+    assert not second.thread.is_alive()

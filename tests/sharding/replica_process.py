@@ -1,4 +1,4 @@
-"""One replica of a controller: ``replica_process.py SERVER ORACLE_PORT LEASE_SECONDS``.
+"""One replica of a controller: ``replica_process.py SERVER ORACLE_PORT``.
 
 It tells an oracle when a sync begins and ends, on a connection that ends with the process.
 """
@@ -18,17 +18,17 @@ from clientgo.meta import NotFoundError, ObjectName
 from clientgo.rest import RestConfig
 from clientgo.wait import setup_signal_handler
 
+TIMING = Timing(lease_duration=60, renew_deadline=40, retry_period=0.5)
 
-def main(server: str, oracle_port: str, lease_seconds: str) -> None:
+
+def main(server: str, oracle_port: str) -> None:
     stop = setup_signal_handler()
-    lease = float(lease_seconds)
-    timing = Timing(lease_duration=lease, renew_deadline=lease * 0.7, retry_period=lease / 8)
     lock = threading.Lock()
     with (
         socket.create_connection(("127.0.0.1", int(oracle_port))) as oracle,
         Client(RestConfig(server=server)) as client,
     ):
-        loop = ControlLoop(client, "replica", lease="default/shared", shards=16, timing=timing)
+        loop = ControlLoop(client, "replica", lease="default/shared", shards=16, timing=TIMING)
         cache = loop.watch(ConfigMap)
 
         def tell(*words: str) -> None:
