@@ -405,14 +405,15 @@ class Run:
         return result
 
     def op_watch_read(self, step: Mapping[str, Json]) -> dict[str, Json]:
-        """Read events: until ``count`` came, ``until_type`` was seen, or ``wait`` seconds passed.
+        """Read events: until ``count`` came or ``until_type`` was seen; else for ``wait`` seconds.
 
         Bookmarks are dropped unless ``bookmarks`` is true.  ``unordered`` sorts the
         events by type and name, for the initial state, whose order is unspecified.
         """
         watch = self._watch(step)
         count, until_type = step.get("count", 1 << 30), step.get("until_type")
-        deadline = time.monotonic() + step.get("wait", 10.0)
+        nothing_comes = "count" not in step and not until_type
+        deadline = time.monotonic() + (step.get("wait", self.wait) if nothing_comes else self.wait)
         events: list[Json] = []
         while len(events) < count:
             event = watch.next(deadline - time.monotonic())
@@ -459,7 +460,7 @@ class Run:
     def op_watch_end(self, step: Mapping[str, Json]) -> dict[str, Json]:
         """Wait for the server to end a watch; tell what still came and whether it ended cleanly."""
         watch = self._watch(step)
-        deadline = time.monotonic() + step.get("wait", 15.0)
+        deadline = time.monotonic() + self.wait
         events = []
         while not watch.ended and time.monotonic() < deadline:
             event = watch.next(deadline - time.monotonic())

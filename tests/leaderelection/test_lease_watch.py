@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-import time
 from collections.abc import Iterator
 from queue import SimpleQueue
 from typing import Any
@@ -109,8 +108,8 @@ def server() -> Iterator[EmbeddedAPIServer]:
 
 
 def test_a_standby_begins_when_the_lease_is_given_up(server: EmbeddedAPIServer) -> None:
-    """LE-14, OP-LE-05: although its next look is half a minute away."""
-    timing = Timing(lease_duration=60, renew_deadline=40, retry_period=30)
+    """LE-14, OP-LE-05: although its next look is an hour away."""
+    timing = Timing(lease_duration=7200, renew_deadline=5400, retry_period=3600)
     leads: dict[str, threading.Event] = {name: threading.Event() for name in ("a", "b")}
     stops = {name: threading.Event() for name in leads}
     endings: dict[str, Ending] = {}
@@ -140,13 +139,10 @@ def test_a_standby_begins_when_the_lease_is_given_up(server: EmbeddedAPIServer) 
     assert leads["a"].wait(30)
     threads["b"].start()
     assert stands_by.wait(30)
-    began = time.monotonic()
     stops["a"].set()
 
-    assert leads["b"].wait(30)
-    took = time.monotonic() - began
+    assert leads["b"].wait(60)
     stops["b"].set()
     for thread in threads.values():
         thread.join(30)
-    assert took < 20.0
     assert endings == {"a": Ending.STOPPED, "b": Ending.STOPPED}

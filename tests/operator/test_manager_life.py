@@ -37,7 +37,15 @@ from clientgo.rest import RestConfig, limiter_of
 from clientgo.testing.fakes.actions import Action
 from tests.leftover_threads import no_thread_left
 from tests.operator.pages import ask
-from tests.operator.world import PATIENCE, Gadget, Part, Recording, World, gadget
+from tests.operator.world import (
+    PATIENCE,
+    Gadget,
+    Part,
+    Recording,
+    World,
+    gadget,
+    give_up_waiting_when_refused,
+)
 
 
 class Told:
@@ -436,10 +444,13 @@ def test_checks_and_pages_are_declared_before_the_start(make_world: Callable[...
             manager.add_metrics_path("/late", lambda _: None)  # type: ignore[arg-type, return-value]
 
 
-def test_caches_that_do_not_fill_in_time_are_named(make_world: Callable[..., World]) -> None:
+def test_caches_that_do_not_fill_in_time_are_named(
+    make_world: Callable[..., World], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """OP-MGR-16: with their kind, their namespace and why."""
-    world = make_world(cache_sync_timeout=3.0, namespaces=["red"])
+    world = make_world(namespaces=["red"])
     refuse_gadgets(world, 403)
+    give_up_waiting_when_refused(monkeypatch, "the request fails by command")
     world.manager.controller(Gadget).owns(Part).build(Recording())
     with pytest.raises(CacheSyncTimeoutError) as caught:
         world.manager.start()

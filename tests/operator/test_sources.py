@@ -26,7 +26,16 @@ from clientgo.operator.sources import channel
 from clientgo.rest import RestConfig
 from clientgo.testing.fakes.actions import Action, Verb
 from clientgo.testing.faults import unobserved_state
-from tests.operator.world import PATIENCE, Gadget, Part, Recording, World, gadget, part
+from tests.operator.world import (
+    PATIENCE,
+    Gadget,
+    Part,
+    Recording,
+    World,
+    gadget,
+    give_up_waiting_when_refused,
+    part,
+)
 
 A = ObjectName("default", "a")
 
@@ -259,10 +268,9 @@ def test_a_kind_that_is_missing_is_asked_for_until_it_is_there(
 
 
 def test_a_kind_that_may_not_be_listed_is_named_when_the_start_gives_up(
-    make_world: Callable[..., World],
+    world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """OP-SRC-08, OP-MGR-16: with the server's reason."""
-    world = make_world(cache_sync_timeout=3.0)
 
     def forbid(action: Action) -> None:
         if action.resource.resource == "parts":
@@ -270,6 +278,7 @@ def test_a_kind_that_may_not_be_listed_is_named_when_the_start_gives_up(
 
     world.asked.before = forbid
     watching(world, watch(Part))
+    give_up_waiting_when_refused(monkeypatch, "parts are not for you")
     with pytest.raises(
         CacheSyncTimeoutError, match=r"part: no list of parts.example.com: .*parts are not for you"
     ):

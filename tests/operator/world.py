@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import pytest
+
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
@@ -16,9 +18,11 @@ from clientgo.codegen.crd import definitions_of
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource
 from clientgo.operator import Context, Manager, Result
 from clientgo.operator.controller import Controller
+from clientgo.operator.controller.sources import ControllerSources
 from clientgo.operator.status import ObservedGeneration
 from clientgo.rest import HTTPTransport, RestConfig
 from clientgo.testing import FakeClock
+from clientgo.testing.operator import eventually
 from clientgo.testing.recording_transport import RecordingTransport
 
 PATIENCE = 60.0
@@ -111,6 +115,21 @@ class Recording:
             if not self._changed.wait_for(lambda: len(self.runs) >= count, PATIENCE):
                 raise AssertionError(f"expected {count} runs, saw {self.runs}")
             return list(self.runs)
+
+
+def give_up_waiting_when_refused(monkeypatch: pytest.MonkeyPatch, reason: str) -> None:
+    """Let waits for caches time out once lists were refused for a reason, and all others came."""
+    wait_synced = ControllerSources.wait_synced
+
+    def wait(self: ControllerSources, timeout: float, stop: threading.Event | None = None) -> None:
+        def has_come_to_rest() -> bool:
+            late = [source for source in self.all() if not source.wait_synced(0.0)]
+            return bool(late) and all(reason in (source.healthy() or "") for source in late)
+
+        eventually(has_come_to_rest)
+        wait_synced(self, 0.0, stop)
+
+    monkeypatch.setattr(ControllerSources, "wait_synced", wait)
 
 
 class World:

@@ -7,7 +7,6 @@ import shutil
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -71,8 +70,8 @@ def get(client: RestClient, stop: threading.Event | None = None) -> bytes:
     return client.get().resource("foos").do(stop).body
 
 
-def stopped_after(act: Any) -> float:
-    """Run ``act(stop)`` in a thread, set ``stop`` once it blocks; how long it took to end."""
+def assert_that_a_stop_ends(act: Any) -> None:
+    """Run ``act(stop)`` in a thread, which nothing else ends; set ``stop`` once it blocks."""
     stop = threading.Event()
     raised: list[BaseException] = []
 
@@ -85,11 +84,9 @@ def stopped_after(act: Any) -> float:
     thread = threading.Thread(target=run)
     thread.start()
     thread.join(0.05)
-    began = time.monotonic()
     stop.set()
-    thread.join(30)
+    thread.join(60)
     assert len(raised) == 1
-    return time.monotonic() - began
 
 
 def test_one_connection_serves_many_requests(server):
@@ -205,7 +202,7 @@ def test_stop_ends_the_wait_for_headers(server):
     server.on(PATH, stay_silent())
     client = client_of(server)
 
-    assert stopped_after(lambda stop: get(client, stop)) < 1.0
+    assert_that_a_stop_ends(lambda stop: get(client, stop))
 
 
 def test_stop_ends_the_wait_for_the_rest_of_a_body(server):
@@ -213,7 +210,7 @@ def test_stop_ends_the_wait_for_the_rest_of_a_body(server):
     server.on(PATH, send(head) + stay_silent())
     client = client_of(server)
 
-    assert stopped_after(lambda stop: get(client, stop)) < 1.0
+    assert_that_a_stop_ends(lambda stop: get(client, stop))
 
 
 def test_stop_ends_the_wait_on_a_connection_that_was_used_before(server):
@@ -221,7 +218,7 @@ def test_stop_ends_the_wait_on_a_connection_that_was_used_before(server):
     client = client_of(server)
     get(client)
 
-    assert stopped_after(lambda stop: get(client, stop)) < 1.0
+    assert_that_a_stop_ends(lambda stop: get(client, stop))
     assert server.connections == 1
 
 
@@ -235,22 +232,20 @@ def test_stop_ends_the_attempt_to_connect():
         for filler in fillers:
             filler.setblocking(False)
             filler.connect_ex(address)
-        client = RestClient(RestConfig(server=f"127.0.0.1:{address[1]}"))
+        client = RestClient(RestConfig(server=f"127.0.0.1:{address[1]}", connect_timeout=3600.0))
 
-        took = stopped_after(lambda stop: client.get().absolute_path("/x").do(stop))
+        assert_that_a_stop_ends(lambda stop: client.get().absolute_path("/x").do(stop))
 
         for filler in fillers:
             filler.close()
-    assert took < 20.0
 
 
 def test_stop_ends_a_tls_handshake():
     with socket.create_server(("127.0.0.1", 0)) as mute:
-        client = RestClient(RestConfig(server=f"https://localhost:{mute.getsockname()[1]}"))
+        url = f"https://localhost:{mute.getsockname()[1]}"
+        client = RestClient(RestConfig(server=url, connect_timeout=3600.0))
 
-        took = stopped_after(lambda stop: client.get().absolute_path("/x").do(stop))
-
-    assert took < 20.0
+        assert_that_a_stop_ends(lambda stop: client.get().absolute_path("/x").do(stop))
 
 
 def test_stop_ends_a_wait_over_tls(secure_server):
@@ -258,7 +253,7 @@ def test_stop_ends_a_wait_over_tls(secure_server):
     client = client_of(secure_server, tls=TLSSettings(ca_file=str(TLS / "ca.crt")))
     get(client)
 
-    assert stopped_after(lambda stop: get(client, stop)) < 1.0
+    assert_that_a_stop_ends(lambda stop: get(client, stop))
     secure_server.wait_for_open_connections(0)
 
 

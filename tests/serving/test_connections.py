@@ -58,7 +58,7 @@ def serving() -> Iterator[Serving]:
     serving = Serving()
     yield serving
     serving.proceed.set()
-    assert serving.server.stop(5) == []
+    assert serving.server.stop(60) == []
 
 
 def request(content: bytes = b"{}", headers: str = "", path: str = "/x") -> bytes:
@@ -191,7 +191,7 @@ def test_at_the_limit_a_new_connection_waits_while_all_others_are_answered() -> 
     with second.result() as sock:
         sock.sendall(request())
         assert sock.recv(65536).startswith(b"HTTP/1.1 200")
-    assert serving.server.stop(5) == []
+    assert serving.server.stop(60) == []
 
 
 def test_slow_and_silent_clients_do_not_keep_others_out(serving: Serving) -> None:
@@ -256,7 +256,7 @@ def test_stop_lets_a_request_in_progress_be_answered(serving: Serving) -> None:
     with connect(serving.address) as sock:
         sock.sendall(request())
         assert serving.entered.acquire(timeout=30)
-        stopping = Background(lambda: serving.server.stop(10))
+        stopping = Background(lambda: serving.server.stop(60))
         assert stopping.is_running
         serving.proceed.set()
         answer = read_to_end(sock)
@@ -280,7 +280,7 @@ def test_stop_ends_idle_connections_and_unfinished_handshakes_at_once(serving: S
     """OP-WHK-01"""
     before = threading.active_count()
     with connect(serving.address), socket.create_connection(serving.address):
-        assert serving.server.stop(5) == []
+        assert serving.server.stop(60) == []
     assert threading.active_count() < before + 2
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(serving.address)

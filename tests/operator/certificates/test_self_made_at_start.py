@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from clientgo.api.admissionregistration_v1 import MutatingWebhookConfiguration
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import Secret
 from clientgo.apiserver import EmbeddedAPIServer
-from clientgo.client import Client
+from clientgo.client import Client, PatchKind
 from clientgo.meta import ObjectMeta, resource_of
 from clientgo.operator import LeaderElection, Manager
 from clientgo.operator.errors import ConfigError
@@ -40,16 +39,9 @@ def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[EmbeddedAPIServer]:
         yield server
 
 
-def free_port() -> int:
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        port: int = sock.getsockname()[1]
-        return port
-
-
-def replica(api: EmbeddedAPIServer, directory: Path, *webhooks: object, port: int = 0) -> Manager:
+def replica(api: EmbeddedAPIServer, directory: Path, *webhooks: object) -> Manager:
     """One process of the operator, which stands for election."""
-    options = WebhookOptions(host="127.0.0.1", port=port, cert_dir=str(directory), certs="self")
+    options = WebhookOptions(host="127.0.0.1", port=0, cert_dir=str(directory), certs="self")
     election = LeaderElection(id="jobs", namespace="default")
     manager = Manager(api.url, name="jobs", metrics="0", leader_election=election, webhook=options)
     manager.webhook(*webhooks)
@@ -95,16 +87,17 @@ def test_an_operator_serves_webhooks_with_certificates_that_it_made(
     api: EmbeddedAPIServer, tmp_path: Path
 ) -> None:
     """OP-CRT-02: told ``certs="self"``, a manager does the rest."""
-    port = free_port()
-    manager = replica(api, tmp_path, fill_in, port=port)
+    manager = replica(api, tmp_path, fill_in)
     with Client(api.url) as client:
         serve_foos(client)
-        hook = webhook_of(manager.webhooks.manifests[0], f"https://127.0.0.1:{port}")
-        client.resource(resource_of(MutatingWebhookConfiguration)).create(
-            {"metadata": {"name": CONFIGURATION}, "webhooks": [hook]}
-        )
+        configurations = client.resource(resource_of(MutatingWebhookConfiguration))
+        hook = webhook_of(manager.webhooks.manifests[0], "https://not.known.yet")
+        configurations.create({"metadata": {"name": CONFIGURATION}, "webhooks": [hook]})
         with manager:
             eventually(lambda: bundle(client) == authority(client))
+            url = manager.bound.webhooks + manager.webhooks.manifests[0].path
+            to_url = {"op": "replace", "path": "/webhooks/0/clientConfig/url", "value": url}
+            configurations.patch(CONFIGURATION, [to_url], PatchKind.JSON)
             foos = client.resource(Foo).namespace("default")
             assert foos.create(Foo(metadata=ObjectMeta(name="a"))).spec.replicas == 3
 

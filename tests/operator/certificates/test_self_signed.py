@@ -120,7 +120,7 @@ def test_the_api_server_calls_webhooks_with_a_certificate_of_our_own(
         )
         leader.server.check()
     finally:
-        assert leader.server.stop(5) == []
+        assert leader.server.stop(60) == []
     assert created.spec.replicas == 3
 
 
@@ -369,7 +369,7 @@ def test_callers_that_trust_the_bundle_of_the_secret_can_connect(
     try:
         connect(leader.server.bound, trusting(stored(client)["ca.crt"])).close()
     finally:
-        assert leader.server.stop(5) == []
+        assert leader.server.stop(60) == []
 
 
 def test_what_has_to_trust_it_follows_from_what_is_served(clock: FakeClock, tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ def client(tmp_path: Path) -> Iterator[Client]:
         add_conversions([crd], ["jobs.demo.example.com"], reach)
         install_definitions(client, [crd])
         yield client
-        assert server.stop(5) == []
+        assert server.stop(60) == []
 
 
 def test_three_versions_of_an_object_are_one_object(client: Client) -> None:

@@ -82,7 +82,7 @@ def scene(tmp_path: Path) -> Iterator[Scene]:
         names = [CONFIGURATION]
         trust(client, Trusting(mutating=names, validating=names), (TLS / "ca.crt").read_bytes())
         yield Scene(client, client.resource(Foo).namespace("default"), hooks, server)
-        assert server.stop(5) == []
+        assert server.stop(60) == []
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("webhook")]
 
 
@@ -150,7 +150,7 @@ def test_a_dry_run_is_known_as_one(scene: Scene) -> None:
 
 def test_without_the_server_writes_fail_closed(scene: Scene) -> None:
     """OP-WHK-18"""
-    scene.webhook_server.stop(5)
+    scene.webhook_server.stop(60)
 
     with pytest.raises(StatusError, match="failed calling webhook"):
         scene.foos.create(a_foo())

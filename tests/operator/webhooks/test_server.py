@@ -67,7 +67,7 @@ def metrics() -> RecordingProvider:
 def server(tmp_path: Path, metrics: RecordingProvider) -> Iterator[WebhookServer]:
     server = serve(put_certificate(tmp_path), metrics)
     yield server
-    assert server.stop(5) == []
+    assert server.stop(60) == []
 
 
 def test_reviews_and_conversions_are_answered_over_tls(server: WebhookServer) -> None:
@@ -155,7 +155,7 @@ def test_it_is_not_ready_before_its_start_nor_after_its_end(tmp_path: Path) -> N
         server.check()
     server.start()
     server.check()
-    server.stop(5)
+    server.stop(60)
     with pytest.raises(OSError, match="refused"):
         server.check()
 
@@ -170,7 +170,7 @@ def test_all_addresses_are_served_where_no_host_is_given(tmp_path: Path) -> None
         server.check()
         connect(("127.0.0.1", server.bound[1])).close()
     finally:
-        assert server.stop(5) == []
+        assert server.stop(60) == []
 
 
 def test_without_a_usable_certificate_it_does_not_start(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_with_certificates_of_its_own_it_serves_as_soon_as_they_are_there(tmp_pa
         put_certificate(tmp_path)
         server.check()
     finally:
-        assert server.stop(5) == []
+        assert server.stop(60) == []
 
 
 def test_callers_without_a_certificate_are_refused_where_one_is_asked_for(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_callers_without_a_certificate_are_refused_where_one_is_asked_for(tmp_pa
             post(server, MUTATE, content)
         server.check()
     finally:
-        assert server.stop(5) == []
+        assert server.stop(60) == []
     assert status == 200
     assert verdict_in(answer).allowed
 
@@ -246,8 +246,8 @@ def test_after_its_end_there_is_no_thread_and_no_series_and_another_can_start(
     for _ in range(2):
         server = serve(put_certificate(tmp_path), metrics)
         post(server, MUTATE, body(review("CREATE", foo())))
-        assert server.stop(5) == []
-        assert server.stop(5) == []
+        assert server.stop(60) == []
+        assert server.stop(60) == []
         unlabelled = 4
         kept += unlabelled
         assert metrics.in_use == kept
