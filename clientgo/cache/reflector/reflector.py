@@ -5,7 +5,8 @@ is remembered only after the store took what belongs to it. The store sees the n
 object, not every state.
 
 Differs from client-go (``tools/cache`` Reflector): a state machine decides what follows, and this
-file only acts. One thread lists and watches. Delays honour Retry-After.
+file only acts. One thread lists and watches. Delays honour Retry-After. A server whose versions
+have gone back is listed again.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from clientgo.cache.reflector.state import (
     Relist,
     Replace,
     ResyncFailedError,
+    ServerWentBackError,
     Settings,
     Skip,
     State,
@@ -60,7 +62,14 @@ from clientgo.cache.reflector.step import begin, step, watch_options
 from clientgo.cache.reflector.store_writer import ReflectorStore, StoreWriter
 from clientgo.cache.reflector.timers import ResyncTimer, StreamedListDeadline
 from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.meta import EventType, GroupVersionKind, StatusError, WatchEvent
+from clientgo.meta import (
+    EventType,
+    GroupVersionKind,
+    ListOptions,
+    StatusError,
+    WatchEvent,
+    parse_resource_version,
+)
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.trace import active_trace
 from clientgo.wait import Backoff as Delays
@@ -79,6 +88,10 @@ SHORTEST_WATCH_TIMEOUT: Final = 300.0
 
 SLOW_LIST: Final = 10.0
 """Seconds after which a list, or a page of it, is logged as slow."""
+
+LONGEST_SILENCE: Final = SHORTEST_WATCH_TIMEOUT
+"""Seconds without an event or a bookmark after which a watch is not resumed unchecked. A server
+that keeps up sends a bookmark every minute."""
 
 WatchErrorHandler = Callable[[Exception], None]
 """Called for every failure of a list, a watch or the store, in the reflector's thread, before it
@@ -153,6 +166,8 @@ class Reflector:
         self._traced_name = name.removesuffix(" reflector")  # that of its informer
         self._state: State = begin(self._settings, Memory())
         self._connection = WatchConnection()
+        self._news_at = clock.monotonic()
+        """When the server last sent a list, an event or a bookmark."""
         self._list_deadline: StreamedListDeadline | None = None
 
     def run(self, stop: threading.Event) -> None:
@@ -272,6 +287,7 @@ class Reflector:
         if lasted > SLOW_LIST:
             _log.warning("%s: a list of %d items took %.0f s", self.name, count, lasted)
         self._health.listed(lasted, count)
+        self._news_at = self._clock.monotonic()
         if self._trace is not None:
             self._trace.note("list.page", self._traced_name, None, version, count=count)
         _log.debug("%s: listed %d objects at version %s", self.name, count, version)
@@ -282,6 +298,8 @@ class Reflector:
         options = replace(watch_options(state), timeout_seconds=timeout)
         asked_at = self._clock.monotonic()
         try:
+            if isinstance(state, OpenWatch):
+                self._check_server(state, stop)
             stream = self._lister_watcher.watch(options, stop)
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
@@ -294,6 +312,25 @@ class Reflector:
         _log.debug("%s: %s from version %s", self.name, what, options.resource_version or "now")
         return Opened(asked_at)
 
+    def _check_server(self, state: OpenWatch, stop: threading.Event) -> None:
+        """Ask a server that was silent for its version, before a watch is resumed.
+
+        A server that was restored from a backup, or replaced by an empty one, accepts a watch from
+        a version that it does not have yet, and sends no event up to that version
+        (kubernetes/kubernetes#107457). Raises :class:`ServerWentBackError`, or what a list raises.
+        """
+        ours = parse_resource_version(state.memory.version)
+        if ours is None or self._clock.monotonic() - self._news_at < LONGEST_SILENCE:
+            return
+        newest = self._lister_watcher.list(ListOptions(limit=1), stop).metadata.resource_version
+        _log.debug("%s: the server is at version %s", self.name, newest)
+        if (parse_resource_version(newest) or ours) < ours:
+            raise ServerWentBackError(
+                f"the server is at version {newest} and has sent version {ours} before: it was "
+                "restored or replaced; listing again"
+            )
+        self._news_at = self._clock.monotonic()
+
     def _read(self, _state: Watching | StreamingList, _stop: threading.Event) -> Event:
         if self._trace is not None:
             self._trace.before("watch.read", self._traced_name)
@@ -304,6 +341,7 @@ class Reflector:
         if not events:
             return Closed(self._clock.monotonic())
         self._health.heard(len(events))
+        self._news_at = self._clock.monotonic()
         if self._trace is not None:
             self._trace.note_all(self._traced_name, received, events)
         if _log.isEnabledFor(logging.DEBUG):

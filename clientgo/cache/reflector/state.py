@@ -292,6 +292,10 @@ class NoVersionError(Exception):
     """A watch ended, and neither its events nor the list before it carried a resource version."""
 
 
+class ServerWentBackError(Exception):
+    """The server's newest version is older than one that it has sent."""
+
+
 class UnexpectedObjectError(Exception):
     """An ERROR event whose object is no Status."""
 

@@ -42,6 +42,7 @@ from clientgo.cache.reflector.state import (
     Refused,
     Relist,
     Replace,
+    ServerWentBackError,
     Settings,
     Skip,
     State,
@@ -225,7 +226,9 @@ def _watch_opened(_settings: Settings, state: OpenWatch, event: Opened) -> Step[
 def _watch_refused(_settings: Settings, state: OpenWatch, event: Failed) -> Step[Backoff | Relist]:
     if _is_overloaded(event.error):
         return Step(Backoff(state.memory, state, event.error))
-    return Step(Relist(state.memory, event.error))
+    went_back = isinstance(event.error, ServerWentBackError)
+    memory = replace(state.memory, unavailable=True) if went_back else state.memory
+    return Step(Relist(memory, event.error))
 
 
 @_on(Watching, Received)

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from clientgo.cache import ListWatch, Reflector, new_namespace_keyed_reflector
+from clientgo.cache.reflector.reflector import LONGEST_SILENCE
 from clientgo.cache.reflector.timers import DEADLINE
 from clientgo.meta import (
     ForbiddenError,
     ListMeta,
+    ListOptions,
     ObjectList,
     ObjectMeta,
     Status,
@@ -387,6 +389,75 @@ def test_a_streamed_list_that_never_ends_is_given_up(
         store.calls.wait_for_count(1)
     assert store.calls.notes == ["replace a@1 at 5"]
     assert "has not ended after 10 s" in caplog.records[0].getMessage()
+
+
+class _Replaceable:
+    """A server that can be replaced by one with another state, as by one from a backup.
+
+    A real server accepts a watch from a version that it does not have yet, and is silent.
+    """
+
+    supports_watch_list = False
+
+    def __init__(self, server: FakeSource) -> None:
+        self.server = server
+        self.opened = Notes()
+
+    def list(self, options: ListOptions, stop: threading.Event) -> ObjectList[Any]:
+        return self.server.list(options, stop)
+
+    def watch(self, options: ListOptions, stop: threading.Event) -> FakeStream:
+        is_ahead = int(options.resource_version) > int(self.server.resource_version)
+        stream = FakeStream() if is_ahead else self.server.watch(options, stop)
+        self._stream = stream
+        self.opened(options.resource_version)
+        return stream
+
+    def close_watch_after(self, seconds: float, clock: FakeClock) -> None:
+        clock.step(seconds)
+        self._stream.stop()
+
+
+class TestAServerThatWentBack:
+    """A server whose versions have gone back is silent on the watches that are resumed."""
+
+    def test_is_listed_again_when_the_next_watch_is_opened(
+        self, store: RecordingStore, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        """kubernetes/kubernetes#107457."""
+        source = _Replaceable(FakeSource([foo("a"), foo("b"), foo("c")]))
+        clock = FakeClock()
+        with running(reflector(source, store, clock=clock, name="foos")):
+            source.opened.wait_for_count(1)
+            source.server = FakeSource([foo("a")])
+            source.close_watch_after(1.0, clock)
+            source.opened.wait_for_count(2)
+            source.server.add(foo("new"))
+            source.close_watch_after(LONGEST_SILENCE, clock)
+            clock.wait_for_waiters(1)
+            clock.step(0.001)
+            store.calls.wait_for_count(2)
+            source.opened.wait_for_count(3)
+        assert store.calls.notes == ["replace a@1 b@2 c@3 at 3", "replace a@1 new@2 at 2"]
+        assert source.opened.notes == ["3", "3", "2"]
+        asked = [options for verb, options in source.server.requests if verb == "list"]
+        assert [options.resource_version for options in asked] == ["", ""]
+        assert "foos: the server is at version 2 and has sent version 3 before" in caplog.text
+
+    def test_is_looked_for_only_after_a_long_silence(self, store: RecordingStore) -> None:
+        source = _Replaceable(FakeSource([foo("a")]))
+        clock = FakeClock()
+        with running(reflector(source, store, clock=clock)):
+            source.opened.wait_for_count(1)
+            source.close_watch_after(LONGEST_SILENCE - 1.0, clock)
+            source.opened.wait_for_count(2)
+            source.close_watch_after(1.0, clock)
+            source.opened.wait_for_count(3)
+            source.close_watch_after(1.0, clock)
+            source.opened.wait_for_count(4)
+        verbs = [verb for verb, _ in source.server.requests]
+        assert verbs == ["list", "watch", "watch", "list", "watch", "watch"]
+        assert source.server.requests[3][1] == ListOptions(limit=1)
 
 
 class TestHealth:
