@@ -17,18 +17,11 @@ import yaml
 from hypothesis import HealthCheck, given, settings
 
 from clientgo.apiserver import EmbeddedAPIServer
-from tests.apiserver.fuzzing import (
-    CRDS,
-    OBJECTS,
-    REAL_SERVER_ERRORS,
-    FuzzedRequest,
-    Wire,
-    definitions,
-    encode,
-    mistaken,
-    requests,
-    streams,
-)
+from tests.apiserver.fuzz.errors import REAL_SERVER_ERRORS
+from tests.apiserver.fuzz.objects import CRDS, OBJECTS
+from tests.apiserver.fuzz.request_parts import encode
+from tests.apiserver.fuzz.strategies import definitions, mistaken, requests, streams
+from tests.apiserver.fuzz.wire import FuzzedRequest, Wire
 from tests.apiserver.http_api import widget_crd
 
 EXAMPLES = int(os.environ.get("CLIENTGO_FUZZ_EXAMPLES", "0"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.apiserver.fuzzing import REAL_SERVER_ERRORS
+from tests.apiserver.fuzz.errors import REAL_SERVER_ERRORS
 from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
 
 JSON_PATCH = "application/json-patch+json"

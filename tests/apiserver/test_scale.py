@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.crds.custom_resources import CustomStrategy
-from tests.apiserver.fuzzing import APPLY_PATCH
+from tests.apiserver.fuzz.request_parts import APPLY_PATCH
 from tests.apiserver.http_api import CRDS, MERGE_PATCH, WIDGETS, Api, widget_crd
 
 SCALE = f"{WIDGETS}/a/scale"

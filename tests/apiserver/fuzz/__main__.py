@@ -23,7 +23,7 @@ from tests.apiserver.fuzz.invariants import (
 from tests.apiserver.fuzz.source import Source
 from tests.apiserver.fuzz.target import Failure, Target, watched
 from tests.apiserver.fuzz.webhooks import OddWebhooks
-from tests.apiserver.fuzzing import FuzzedRequest
+from tests.apiserver.fuzz.wire import FuzzedRequest
 
 _SHOWN = 3000
 """Bytes of a request that a failure prints; the file has all."""

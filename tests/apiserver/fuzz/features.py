@@ -9,8 +9,9 @@ import random
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from tests.apiserver.fuzz.expressions import PATTERNS, RULES, SPEC_RULES
+from tests.apiserver.fuzz.objects import CRDS
 from tests.apiserver.fuzz.values import NAMES
-from tests.apiserver.fuzzing import CRDS, PATTERNS, RULES, SPEC_RULES
 
 GADGETS = "/apis/example.com/v1/gadgets"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"

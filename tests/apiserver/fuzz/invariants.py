@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.apiserver.fuzz.errors import REAL_SERVER_ERRORS
+from tests.apiserver.fuzz.request_parts import APPLY_PATCH, JSON_PATCH
 from tests.apiserver.fuzz.source import MERGE_PATCH, Kind
 from tests.apiserver.fuzz.target import Failure, Target
-from tests.apiserver.fuzzing import APPLY_PATCH, JSON_PATCH, REAL_SERVER_ERRORS
 from tests.apiserver.http_api import CRDS, Answer, Watch
 
 _PAGE = "7"

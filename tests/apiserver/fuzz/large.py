@@ -8,7 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from clientgo.apiserver.http.protobuf import PROTOBUF_TYPE
-from tests.apiserver.fuzzing import CRDS, JSON_PATCH, FuzzedRequest
+from tests.apiserver.fuzz.objects import CRDS
+from tests.apiserver.fuzz.request_parts import JSON_PATCH
+from tests.apiserver.fuzz.wire import FuzzedRequest
 from tests.apiserver.http_api import CONFIGMAPS, widget_crd
 
 _PODS = "/api/v1/namespaces/default/pods"

@@ -12,28 +12,24 @@ from urllib.parse import quote, urlencode
 
 import yaml
 
+from tests.apiserver.fuzz.expressions import PATTERNS, RULES, SPEC_RULES
 from tests.apiserver.fuzz.features import FEATURES, GROUPS, REVIEWS, USERS
 from tests.apiserver.fuzz.large import LARGE
-from tests.apiserver.fuzz.values import NAMES, Values
-from tests.apiserver.fuzzing import (
+from tests.apiserver.fuzz.objects import CRDS, JUNK, OBJECTS
+from tests.apiserver.fuzz.request_parts import (
     ACCEPTS,
     APPLY_PATCH,
     CONTENT_TYPES,
-    CRDS,
     FRAGMENTS,
     JSON_PATCH,
-    JUNK,
-    OBJECTS,
     OTHER_PATHS,
-    PATTERNS,
     POINTERS,
     QUERY,
     RAW_BODIES,
-    RULES,
-    SPEC_RULES,
     SUBRESOURCES,
-    FuzzedRequest,
 )
+from tests.apiserver.fuzz.values import NAMES, Values
+from tests.apiserver.fuzz.wire import FuzzedRequest
 from tests.apiserver.http_api import WIDGETS, widget_crd
 
 MERGE_PATCH = "application/merge-patch+json"

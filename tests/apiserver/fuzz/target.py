@@ -20,8 +20,9 @@ from typing import Any
 
 import yaml
 
+from tests.apiserver.fuzz.errors import REAL_SERVER_ERRORS
 from tests.apiserver.fuzz.source import Kind
-from tests.apiserver.fuzzing import REAL_SERVER_ERRORS, FuzzedRequest, Wire
+from tests.apiserver.fuzz.wire import FuzzedRequest, Wire
 from tests.apiserver.http_api import Api
 
 _REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")

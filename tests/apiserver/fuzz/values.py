@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.apiserver.http import protobuf
-from tests.apiserver.fuzzing import JUNK
+from tests.apiserver.fuzz.objects import JUNK
 
 NAMES = ["a", "b", "c", "d", "default", "kube-system"]
 _TEXTS = [
