@@ -14,6 +14,7 @@ import datetime
 import functools
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Final
 
@@ -25,7 +26,10 @@ FormatCheck = Callable[[str], bool]
 _LABEL = "[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|[+-][0-9]{2}:[0-9]{2})")
 _EMAIL = re.compile(r"""(?:[^<>@]*<)?[^\s<>@,;:"()\[\]\\]+@[^\s<>@,;:"()\[\]\\]+>?""")
-_HOST_LABEL = re.compile(r"[^\W_](?:(?:[^\W_]|-)*[^\W_])?")
+_HOST = re.compile("x-?x{0,62}|(?:x(?:[x-]{0,61}x)?\\.)+x(?:-?x){1,62}")
+"""Names of hosts whose letters, ASCII digits and symbols are an ``x``. A name without dots may have
+one dash only, as its second character; the last label of the others has two characters at least.
+"""
 _MAC = re.compile(
     r"[0-9a-f]{2}(?P<sep>[:-])(?:[0-9a-f]{2}(?P=sep)){4}(?:[0-9a-f]{2}(?:(?P=sep)[0-9a-f]{2}){2})?"
     r"(?:[0-9a-f]{2})?|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?:\.[0-9a-f]{4})?",
@@ -100,12 +104,15 @@ def _is_cidr(text: str) -> bool:
 
 
 def _is_hostname(text: str) -> bool:
-    labels = text.split(".")
-    if not 0 < len(text) <= 255 or not all(map(_HOST_LABEL.fullmatch, labels)):
+    if len(text.encode()) > 255 or any(len(label.encode()) > 63 for label in text.split(".")):
         return False
-    if any(len(label.encode()) > 63 for label in labels):
-        return False
-    return len(labels) == 1 or (len(labels[-1]) > 1 and labels[-1].isalpha())
+    return _HOST.fullmatch("".join(map(_host_character, text))) is not None
+
+
+def _host_character(character: str) -> str:
+    if character in "0123456789" or unicodedata.category(character)[0] in "LS":
+        return "x"
+    return character if character in "-." else " "
 
 
 def _is_uri(text: str) -> bool:
