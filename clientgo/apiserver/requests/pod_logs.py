@@ -16,14 +16,14 @@ async def read_log(call: VerbCall) -> AnyResponse:
     """Answer what a container has written.
 
     Raises:
-        RequestError: 501 if nothing provides logs, 400 for a container that is not there or does
-            not run yet.
+        RequestError: 404 if there is no such pod, 400 for a container that is not there or does
+            not run yet, 501 if nothing provides logs.
     """
+    pod = call.resource.decode(await existing(call))
+    container = _container(pod, call.request.parameter("container"))
     if call.state.pod_logs is None:
         message = "log is not available: the embedded API server runs no pods"
         raise RequestError(501, "NotImplemented", message)
-    pod = call.resource.decode(await existing(call))
-    container = _container(pod, call.request.parameter("container"))
     _check_started(pod, container)
     lines = call.state.pod_logs(pod, container).splitlines(keepends=True)
     tail = call.request.parameter("tailLines")

@@ -153,7 +153,7 @@ def test_clients_of_deprecated_kinds_are_warned(api: Api, kind: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "subresource", ["exec", "attach", "portforward", "proxy", "proxy/index.html"]
+    "subresource", ["exec", "attach", "log", "portforward", "proxy", "proxy/index.html"]
 )
 def test_what_needs_a_running_pod_says_why_it_is_missing(api: Api, subresource: str) -> None:
     pods = "/api/v1/namespaces/default/pods"
