@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Pack how Go writes unset fields of built-in types into clientgo/apiserver/kinds/data.
 
-Usage: hack/pack_zero_values.py API APIMACHINERY
+Usage: hack/pack_zero_values.py API APIMACHINERY APIEXTENSIONS
 
-API and APIMACHINERY are checkouts of github.com/kubernetes/api and
-github.com/kubernetes/apimachinery. The published schemas do not tell two things that the Go types
+API, APIMACHINERY and APIEXTENSIONS are checkouts of github.com/kubernetes/api, apimachinery and
+apiextensions-apiserver. The published schemas do not tell two things that the Go types
 do: which numbers, flags and texts are left out if they are zero (no pointer, and ``omitempty``),
 and which fields are written as null if they are unset (times that are no pointers; lists, maps and
 pointers without ``omitempty``).
@@ -50,10 +50,11 @@ def zero_values(types: Types, name: str) -> list[list[str]]:
 
 
 def main() -> None:
-    if len(sys.argv) != 3:
+    if len(sys.argv) != 4:
         sys.exit(__doc__)
-    api, apimachinery = map(Path, sys.argv[1:])
+    api, apimachinery, apiextensions = map(Path, sys.argv[1:])
     types = Types()
+    types.read(apiextensions / "pkg/apis/apiextensions/v1", "apiextensions/v1")
     types.read(apimachinery / "pkg/apis/meta/v1", "apis/meta/v1")
     packages = sorted(file.parent.relative_to(api) for file in api.glob("*/v[12]/types.go"))
     for package in packages:

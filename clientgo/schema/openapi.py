@@ -105,6 +105,10 @@ class OpenAPIType:
             known = self._fields[name] = declared
         return known
 
+    def another(self, name: str) -> OpenAPIType:
+        """Return another type of the same document; raises ``KeyError`` if there is none."""
+        return self._definitions.type(name)
+
     def patch_field(self, name: str) -> PatchField | None:
         """Return how field `name` merges in a strategic merge patch; None if it is unknown."""
         field = self.field(name)

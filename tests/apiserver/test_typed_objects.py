@@ -87,3 +87,55 @@ def test_a_time_with_microseconds_has_six_digits(text: str, expected: str | None
 def test_times_are_written_in_utc_and_whole_seconds() -> None:
     status = read("v1", "Pod", status={"startTime": "2024-01-02T03:04:05.9+02:00"})["status"]
     assert status["startTime"] == "2024-01-02T01:04:05Z"
+
+
+def schema(**fields: Any) -> Any:
+    """Return the schema of a definition as it is read."""
+    versions = [{"name": "v1", "schema": {"openAPIV3Schema": fields}}]
+    spec = read("apiextensions.k8s.io/v1", "CustomResourceDefinition", spec={"versions": versions})[
+        "spec"
+    ]
+    return spec["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+UNSET = {"type": "string", "nullable": False, "title": "", "pattern": "", "uniqueItems": False}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "expected"),
+    [
+        ("properties", {"a": {**UNSET, "minLength": 0}}, {"a": {"type": "string", "minLength": 0}}),
+        ("items", UNSET, {"type": "string"}),
+        ("items", {"items": UNSET, "bogus": 1}, {"items": {"type": "string"}}),
+        ("items", {"properties": None}, {}),
+        ("items", {"properties": {"a": None}}, {"properties": {"a": {}}}),
+        ("items", [UNSET], [{"type": "string"}]),
+        ("items", "x", None),
+        ("additionalProperties", UNSET, {"type": "string"}),
+        ("additionalProperties", False, False),
+        ("dependencies", {"a": ["b"], "c": UNSET}, {"a": ["b"], "c": {"type": "string"}}),
+    ],
+)
+def test_schemas_within_schemas_are_read_as_schemas(field: str, value: Any, expected: Any) -> None:
+    assert schema(**{field: value})[field] == expected
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"items": {"type": 5}},
+        {"items": {"items": {"maxLength": "x"}}},
+        {"items": [{"type": 5}]},
+        {"additionalProperties": "x"},
+        {"additionalProperties": {"type": 5}},
+        {"dependencies": {"a": {"type": 5}}},
+    ],
+)
+def test_wrong_types_within_schemas_are_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(TypeMismatchError):
+        schema(**fields)
+
+
+def test_a_definition_without_versions_has_null() -> None:
+    definition = read("apiextensions.k8s.io/v1", "CustomResourceDefinition", spec={})
+    assert definition["spec"]["versions"] is None

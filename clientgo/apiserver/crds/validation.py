@@ -80,7 +80,7 @@ def validate_crd_status(crd: Object) -> list[FieldError]:
 
 def unknown_formats(crd: Object) -> list[str]:
     """Return the formats in the schemas of a definition that are not enforced, each once."""
-    schemas = (_schema_of(version) for version in crd["spec"].get("versions", ()))
+    schemas = (_schema_of(version) for version in crd["spec"].get("versions") or ())
     parsed = (JSONSchema.parse(schema) for schema in schemas if schema)
     parts = (part for schema in parsed for part in schema.parts())
     return list(dict.fromkeys(part.format for part in parts if part.format and _is_unknown(part)))
@@ -100,7 +100,7 @@ def _validate_stored_versions(crd: Object) -> list[FieldError]:
     path, stored = "status.storedVersions", crd.get("status", {}).get("storedVersions") or []
     if not stored:
         return [FieldError.invalid(path, stored, "must have at least one stored version")]
-    versions = crd["spec"].get("versions", ())
+    versions = crd["spec"].get("versions") or ()
     errors = [
         FieldError.invalid(path, stored, f"must have the storage version {version['name']}")
         for version in versions
@@ -131,7 +131,7 @@ def is_condition_true(crd: Object, kind: str) -> bool:
 
 
 def _validate_spec(spec: Object) -> list[FieldError]:
-    names, versions = spec.get("names", {}), spec.get("versions", ())
+    names, versions = spec.get("names", {}), spec.get("versions") or ()
     preserves = bool(spec.get("preserveUnknownFields"))
     errors = _validate_group(spec.get("group", ""))
     errors += _validate_choice(spec.get("scope", ""), ("Cluster", "Namespaced"), "spec.scope")

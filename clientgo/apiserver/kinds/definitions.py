@@ -39,7 +39,7 @@ class CrdStrategy(StatusStrategy):
 
     def initial_status(self, obj: Object) -> Object:
         """Return a status without conditions, with the storage version."""
-        versions = obj["spec"].get("versions", ())
+        versions = obj["spec"].get("versions") or ()
         return {
             "conditions": [],
             "acceptedNames": {"plural": "", "kind": ""},
@@ -49,9 +49,9 @@ class CrdStrategy(StatusStrategy):
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep the status; add a new storage version to it."""
         super().prepare_for_update(new, old)
-        stored = list(old.get("status", {}).get("storedVersions", ()))
+        stored = list(old.get("status", {}).get("storedVersions") or ())
         storage = next(
-            (item for item in new["spec"].get("versions", ()) if item.get("storage")), None
+            (item for item in new["spec"].get("versions") or () if item.get("storage")), None
         )
         if storage and storage["name"] not in stored:
             stored.append(storage["name"])

@@ -83,6 +83,8 @@ def _reader(openapi_type: OpenAPIType) -> Reader:
         return _integer_reader(node.get("format", ""))
     if kind == "" and openapi_type.is_quantity:
         return _read_quantity
+    if _SCHEMA_OR in openapi_type.name:
+        return _schema_or_reader(openapi_type)
     return {"number": _read_number, "boolean": _read_boolean}.get(kind, _read_anything)
 
 
@@ -358,6 +360,31 @@ def _read_boolean(value: Any, above: str, name: str, _unknown: list[str]) -> boo
 
 def _read_anything(value: Any, _above: str, _name: str, _unknown: list[str]) -> Any:
     return value
+
+
+_SCHEMA_OR = "JSONSchemaPropsOr"
+"""Begins the names of types whose values are a schema, or a flag or list in its place."""
+
+
+def _schema_or_reader(openapi_type: OpenAPIType) -> Reader:
+    """Return the reader of such a type. Unknown fields below are left out, but not reported.
+
+    Upstream: ``UnmarshalJSON`` of the type, in apiextensions ``v1/marshal.go``.
+    """
+    schema, _, instead = openapi_type.name.partition("Or")
+    schema_type = openapi_type.another(schema)
+
+    def read(value: Any, above: str, name: str, _unknown: list[str]) -> Any:
+        if isinstance(value, dict):
+            return _reader(schema_type)(value, above, name, [])
+        if instead == "Bool":
+            return _read_boolean(value, above, name, [])
+        if not isinstance(value, list):
+            return None
+        members = None if instead == "StringArray" else schema_type
+        return _array_reader(members)(value, above, name, [])
+
+    return read
 
 
 def _read_quantity(value: Any, above: str, name: str, _unknown: list[str]) -> str:

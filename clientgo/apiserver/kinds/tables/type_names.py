@@ -10,6 +10,7 @@ REPEATED_TYPES: Final = frozenset({"core.v1.PodSpec", "core.v1.Container"})
 _PREFIXES = (
     "io.k8s.api.",
     "io.k8s.apimachinery.pkg.apis.",
+    "io.k8s.apiextensions-apiserver.pkg.apis.",
     "io.k8s.kube-aggregator.pkg.apis.",
 )
 
