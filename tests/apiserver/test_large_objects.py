@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -10,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.objects import large_work
+from clientgo.apiserver.objects.large_work import LargeWork
 from clientgo.apiserver.objects.writer import ObjectWriter
 from clientgo.apiserver.requests import verbs
 from tests.apiserver.fuzz.large import LARGE
@@ -101,6 +104,23 @@ def test_others_are_answered_between_the_deletions_of_a_collection(
 
     assert api.call("DELETE", CONFIGMAPS, labelSelector="go=away").status == 200
     assert turns[:3] == ["deletion", "another request", "deletion"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_the_garbage_collector_waits_for_the_work_on_a_large_object(enabled: bool) -> None:
+    """A collection stops all threads, the longer the larger the object is."""
+    work = LargeWork()
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        assert asyncio.run(work.run(large_work.LARGE, gc.isenabled)) is False
+        assert gc.isenabled() is enabled
+        with pytest.raises(ZeroDivisionError):
+            asyncio.run(work.run(large_work.LARGE, lambda: 1 // 0))
+        assert gc.isenabled() is enabled
+    finally:
+        work.close()
+        (gc.enable if before else gc.disable)()
 
 
 def test_changes_of_a_large_object_at_the_same_time_are_all_kept(api: Api) -> None:

@@ -12,6 +12,7 @@ Differs from upstream, where each request has a goroutine.
 from __future__ import annotations
 
 import asyncio
+import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
@@ -38,10 +39,27 @@ class LargeWork:
             return work()
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="apiserver-large-objects")
-        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._thread, _without_collections, work
+        )
 
     def close(self) -> None:
         """End the thread, after the object that it works on."""
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
             self._thread = None
+
+
+def _without_collections(work: Callable[[], T]) -> T:
+    """Return what ``work`` returns; the garbage collector waits for it.
+
+    A collection stops all threads, and looks at all of a large object again and again while it
+    grows: most of the time of the work, up to a second at once.
+    """
+    if not gc.isenabled():
+        return work()
+    gc.disable()
+    try:
+        return work()
+    finally:
+        gc.enable()
