@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.kinds import definitions
 from clientgo.apiserver.objects import large_work
 from clientgo.apiserver.objects.large_work import LargeWork
 from clientgo.apiserver.objects.writer import ObjectWriter
@@ -121,6 +122,29 @@ def test_the_garbage_collector_waits_for_the_work_on_a_large_object(enabled: boo
     finally:
         work.close()
         (gc.enable if before else gc.disable)()
+
+
+def test_the_warnings_of_a_large_definition_are_found_on_the_thread(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[str] = []
+    find = definitions.unknown_formats
+
+    def recorded(crd: Any) -> list[str]:
+        threads.append(threading.current_thread().name)
+        return find(crd)
+
+    monkeypatch.setattr(definitions, "unknown_formats", recorded)
+    definition = widget_crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["description"] = "x" * large_work.LARGE
+
+    name = api.create(CRDS, definition)["metadata"]["name"]
+    patch = {"metadata": {"labels": {"a": "b"}}}
+    assert api.call("PATCH", f"{CRDS}/{name}", patch, MERGE_PATCH).status == 200
+
+    assert len(threads) >= 3  # of the new definition, then of both states
+    assert all(name.startswith("apiserver-large-objects") for name in threads)
 
 
 def test_changes_of_a_large_object_at_the_same_time_are_all_kept(api: Api) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from clientgo.apiserver.crds.json_path import JsonPath, JsonPathError, as_text
+from clientgo.apiserver.crds.parsed_schemas import parse_schema
 from clientgo.apiserver.crds.webhook_conversion import WebhookConverter
 from clientgo.apiserver.http.webhook_client import WebhookClient
 from clientgo.apiserver.objects.metadata import (
@@ -66,7 +67,7 @@ class CustomStrategy(Strategy):
         """
         self._schemas = schemas
         schema = version.get("schema", {}).get("openAPIV3Schema")
-        self.schema = StructuralSchema.parse(schema) if schema else None
+        self.schema = parse_schema(schema) if schema else None
         self.published_schema = schema or {"x-kubernetes-preserve-unknown-fields": True}
         self.columns = _columns(version.get("additionalPrinterColumns"))
         self._has_status = "status" in version.get("subresources", {})
@@ -122,7 +123,7 @@ class CustomStrategy(Strategy):
         if api_version == resource.api_version or api_version not in self._schemas:
             return self.schema
         other = self._schemas[api_version]
-        return StructuralSchema.parse(other) if other else None
+        return parse_schema(other) if other else None
 
     def decode_applied(self, resource: ResourceType, obj: Object) -> Decoded:
         """Set the defaults; the merge has refused unknown fields, and nulls stay for validation."""

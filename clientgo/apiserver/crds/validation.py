@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from clientgo.apiserver.crds.parsed_schemas import parse_schema
 from clientgo.apiserver.crds.webhook_conversion import REVIEW_VERSIONS
 from clientgo.apiserver.objects.metadata import embedded_causes
 from clientgo.apiserver.resources.names import DNS_1035_LABEL, DNS_SUBDOMAIN, NameRule
@@ -81,9 +82,16 @@ def validate_crd_status(crd: Object) -> list[FieldError]:
 def unknown_formats(crd: Object) -> list[str]:
     """Return the formats in the schemas of a definition that are not enforced, each once."""
     schemas = (_schema_of(version) for version in crd["spec"].get("versions") or ())
-    parsed = (JSONSchema.parse(schema) for schema in schemas if schema)
-    parts = (part for schema in parsed for part in schema.parts())
+    parts = (part for schema in schemas if schema for part in _root_of(schema).parts())
     return list(dict.fromkeys(part.format for part in parts if part.format and _is_unknown(part)))
+
+
+def _root_of(schema: Object) -> JSONSchema:
+    """Return a schema as a tree, also one that is not valid (any more)."""
+    try:
+        return parse_schema(schema).root
+    except SchemaError:
+        return JSONSchema.parse(schema)
 
 
 _NUMBER_FORMATS = {"integer": ("int32", "int64"), "number": ("float", "double")}
@@ -415,7 +423,7 @@ def _validate_parts(
 
 def _validate_schema(schema: Object, path: str, *, has_status: bool) -> Sequence[FieldError]:
     try:
-        parsed = StructuralSchema.parse(schema, path=path, has_status=has_status)
+        parsed = parse_schema(schema, path=path, has_status=has_status)
     except SchemaError as error:
         return error.causes
     return list(_metadata_of_defaults(parsed.root, path, _resource, inside=False, is_root=True))

@@ -143,13 +143,14 @@ class ObjectWriter:
         review.obj = obj
         version = self._allocate(review)
         await self._run(size, _validate_new, target, obj)
+        warnings = await self._run(size, resource.strategy.warnings, obj, None)
         await self._admission.validate(review)
         if size >= LARGE:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
         _take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj)
         self._allocate(review, since=version)
-        warnings = review.warnings + resource.strategy.warnings(obj, None)
+        warnings = review.warnings + warnings
         existing = collection.get(target.key)
         if existing is not None:
             error = already_exists(
@@ -243,6 +244,7 @@ class ObjectWriter:
             review.obj = new
             version = self._allocate(review)
             await self._run(size, _validate_update, target, new, old, subresource)
+            warnings = await self._run(size, resource.strategy.warnings, new, old)
             await self._admission.validate(review)
             unchanged = new == old or without_times(new) == without_times(old)
             finished = is_finished(resource, new, old)
@@ -250,7 +252,7 @@ class ObjectWriter:
             if collection.get(target.key) is stored:
                 break
         self._allocate(review, since=version)
-        warnings = review.warnings + resource.strategy.warnings(new, old)
+        warnings = review.warnings + warnings
         if unchanged:
             return WriteResult(stored, warnings=warnings)
         if finished:
