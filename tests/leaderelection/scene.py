@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 from clientgo.leaderelection import (
     Ending,
     LeaderElectionConfig,
+    LeaderElectionRecord,
     LeaderElector,
     Leadership,
     Timing,
@@ -17,6 +19,24 @@ from clientgo.testing import FakeClock
 from tests.leaderelection.shared_lease import ScriptedLock, SharedLease
 
 USUAL = Timing(lease_duration=15, renew_deadline=10, retry_period=2)
+OTHERS = LeaderElectionRecord(
+    holder_identity="other",
+    lease_duration_seconds=15,
+    acquire_time=datetime(1999, 1, 1, tzinfo=UTC),
+    renew_time=datetime(1999, 1, 1, tzinfo=UTC),
+    leader_transitions=3,
+)
+
+
+def config_of(lock: Any, /, **options: Any) -> LeaderElectionConfig:
+    """The configuration of a candidate that does nothing."""
+    parts: dict[str, Any] = {
+        "timing": USUAL,
+        "lock": lock,
+        "on_started_leading": lambda _: None,
+        "on_stopped_leading": lambda _: None,
+    }
+    return LeaderElectionConfig(**parts | options)
 
 
 class SceneClock(FakeClock):
