@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from clientgo.meta import metadata_of, to_plain
-from clientgo.meta.selectors import parse_label_selector, selector_from_labels
 from clientgo.operator.change_events import (
     ChangeEvent,
     CreateEvent,
@@ -21,6 +20,7 @@ from clientgo.operator.change_events import (
     GenericEvent,
     UpdateEvent,
 )
+from clientgo.operator.labels import selector_of
 from clientgo.operator.mappers import field_at
 
 DEFAULT_FILTER: Final = "worth_a_reconcile"
@@ -176,13 +176,9 @@ def annotations_changed(*keys: str) -> Predicate:
 def label_selector(selector: str | Mapping[str, str]) -> Predicate:
     """Objects with these labels, given as a mapping or in kubectl's form (``"app=web,!canary"``).
 
-    On an update the new state counts.
+    On an update the new state counts. Raises ``ConfigError`` for what selects nothing.
     """
-    wanted = (
-        parse_label_selector(selector)
-        if isinstance(selector, str)
-        else selector_from_labels(selector)
-    )
+    wanted = selector_of(selector, "label_selector")
     return _Passing(
         lambda event: wanted.matches(metadata_of(event.obj).labels or {}),
         f"label_selector({str(wanted)!r})",

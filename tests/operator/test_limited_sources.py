@@ -8,8 +8,9 @@ import pytest
 
 from clientgo.meta import ObjectMeta, ObjectName, OwnerReference
 from clientgo.operator import CacheScope, Context, controller, watch
-from clientgo.operator.errors import DeclarationError
+from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.mappers import by_name
+from clientgo.operator.predicates import label_selector
 from tests.operator.world import Gadget, Part, Recording, Watcher, World, gadget, part
 
 WEB = {"app": "web"}
@@ -113,6 +114,48 @@ def test_secondaries_are_those_of_the_source(make_world: Callable[..., World]) -
     with world.running():
         owning.wait_for_runs(1)
     assert seen == [["with"]]
+
+
+@pytest.mark.parametrize("others", [False, True])
+def test_a_controller_with_labels_has_no_other_primaries(
+    make_world: Callable[..., World], others: bool
+) -> None:
+    """OP-BLD-16: events of secondaries, and timers, do not run one; the labels may come and go.
+
+    Also where another controller keeps all of the kind in the cache.
+    """
+    world = make_world(gadget("ours", labels=WEB), gadget("theirs"), part("theirs"))
+    narrow, everything = Recording(), Recording()
+    builder = world.manager.controller(Gadget).options(labels=WEB, max_interval=60, name="narrow")
+    controller = builder.watches(Part, by_name()).build(narrow)
+    if others:
+        world.manager.controller(Gadget).options(name="all").build(everything)
+    ours, theirs = ObjectName("default", "ours"), ObjectName("default", "theirs")
+    with world.running():
+        narrow.wait_for_runs(1)
+        world.patch(part("theirs"), {"spec": {"size": 5}})
+        world.create(part("ours"))
+        narrow.wait_for_runs(2)
+
+        world.patch(gadget("theirs"), {"metadata": {"labels": WEB}})
+        narrow.wait_for_runs(3)
+        world.patch(gadget("ours"), {"metadata": {"labels": {"app": None}}})
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 1)
+        world.clock.step(61)
+        assert narrow.wait_for_runs(4) == [ours, ours, theirs, theirs]
+        assert controller.explain(ours).has("predicate" if others else "narrowed")
+
+
+def test_labels_that_are_none_are_refused_where_they_are_written() -> None:
+    """OP-CFG-06"""
+    for declare in (
+        lambda: controller(Gadget, labels="a in b"),
+        lambda: controller(Gadget, labels={"a b": "c"}),
+        lambda: watch(Part, labels="a in b"),
+        lambda: label_selector("a in b"),
+    ):
+        with pytest.raises(ConfigError, match="selects nothing"):
+            declare()
 
 
 def test_a_wider_source_is_refused_once_the_narrow_cache_runs(

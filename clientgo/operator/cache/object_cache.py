@@ -25,11 +25,16 @@ from clientgo.meta import (
     metadata_of,
     resource_of,
 )
-from clientgo.meta.selectors import Selector, parse_label_selector, selector_from_labels
+from clientgo.meta.selectors import Selector
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.kind_cache import KindCache
-from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, Reader, kind_scope
+from clientgo.operator.cache.scope import (
+    EVERYWHERE,
+    CacheScope,
+    Reader,
+    kind_scope,
+)
 from clientgo.operator.errors import (
     CacheNotStartedError,
     CacheSyncTimeoutError,
@@ -38,6 +43,7 @@ from clientgo.operator.errors import (
     KindNotCachedError,
     NamespaceNotCachedError,
 )
+from clientgo.operator.labels import selector_of
 
 Kind: TypeAlias = type[Any] | APIResource
 """A declared class, or a resource type whose objects are unstructured."""
@@ -355,6 +361,4 @@ def _name(kind: Kind) -> str:
 
 
 def _selector(labels: str | Mapping[str, str] | Selector | None) -> Selector | None:
-    if labels is None or isinstance(labels, Selector):
-        return labels
-    return parse_label_selector(labels) if isinstance(labels, str) else selector_from_labels(labels)
+    return labels if labels is None or isinstance(labels, Selector) else selector_of(labels)

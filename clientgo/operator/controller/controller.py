@@ -17,7 +17,12 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.cache.scope import EVERYWHERE, Namespaces, NamespaceSet, namespace_set
+from clientgo.operator.cache.scope import (
+    EVERYWHERE,
+    Namespaces,
+    NamespaceSet,
+    namespace_set,
+)
 from clientgo.operator.controller.cycle import Cycle
 from clientgo.operator.controller.declaration import AUTOMATIC, ControllerConfig, Declaration
 from clientgo.operator.controller.namespace_changes import NamespaceChanges
@@ -25,6 +30,7 @@ from clientgo.operator.controller.parts import ControllerParts, Services
 from clientgo.operator.controller.sources import ControllerSources, SourceHealth
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.finalizers import checked_finalizer, default_finalizer
+from clientgo.operator.labels import selector_of
 from clientgo.operator.metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import (
@@ -114,6 +120,7 @@ class Controller(Generic[P]):
             finalizer=finalizer,
             finalizers=_all_finalizers(shape, finalizer),
             cache=services.cache.declare(declaration.primary, declaration.projection),
+            selector=selector_of(config.labels),
             notes=StatusNotes(
                 declaration.primary,
                 config.name,
@@ -177,7 +184,7 @@ class Controller(Generic[P]):
 
     def read_primary(self, key: ObjectName) -> Any | None:
         """Return the newest known state of a primary, shared and read-only."""
-        return self.parts.cache.get(key)
+        return self.parts.read(key)
 
     # Its sources
 

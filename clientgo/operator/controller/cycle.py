@@ -116,7 +116,7 @@ class Cycle:
         """Return how the run ended, in the words of the metrics."""
         if self._shape.reconcile_key is not None:
             return (yield from self._by_key(ctx, run))
-        shared = self._parts.cache.get(run.key)
+        shared = self._parts.read(run.key)
         if shared is None:
             return (yield from self._deleted(ctx, run, log))
         obj = shared if self._parts.cache.shares else deep_copy(shared)
@@ -159,7 +159,7 @@ class Cycle:
 
     def _by_key(self, ctx: Context[Any], run: Run) -> Steps[str]:
         assert self._shape.reconcile_key is not None
-        shared = self._parts.cache.get(run.key)
+        shared = self._parts.read(run.key)
         ctx.obj = shared
         if shared is None:
             ctx.retry = run.identify("")

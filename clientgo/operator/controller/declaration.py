@@ -17,6 +17,7 @@ from clientgo.operator.cache.object_cache import Kind, Projection
 from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError, DeclarationError
+from clientgo.operator.labels import selector_of
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.runs.rate_limit import RateLimit
@@ -120,9 +121,10 @@ class ControllerConfig:
     """The settings of a controller.
 
     ``name`` is the kind in lower case unless given. ``workers``: how many objects are reconciled at
-    a time. ``namespaces`` None: those of the manager. ``labels`` selects primaries. ``finalizer``
-    is used if the reconciler has ``cleanup``; ``give_up_after`` is how long after its deletion a
-    clean-up may keep failing. ``generation_aware``: status updates are not worth a run;
+    a time. ``namespaces`` None: those of the manager. ``labels`` selects primaries: for the
+    controller there are no others, and one that loses the labels is gone. ``finalizer`` is used if
+    the reconciler has ``cleanup``; ``give_up_after`` is how long after its deletion a clean-up may
+    keep failing. ``generation_aware``: status updates are not worth a run;
     ``default_filter`` False drops the whole default predicate. ``on_deleted``: run once more when
     the object is gone. ``retry`` is a policy, or the class or name of one; ``rate_limit``: see that
     module. ``max_interval``: every object runs at least this often, None for never.
@@ -136,7 +138,7 @@ class ControllerConfig:
     name: str = ""
     workers: int = 1
     namespaces: Namespaces | None = None
-    labels: str = ""
+    labels: str | Mapping[str, str] = ""
     finalizer: str | None = AUTOMATIC
     give_up_after: float | None = None
     generation_aware: bool = True
@@ -168,6 +170,7 @@ class ControllerConfig:
         interval = None if self.max_interval is None else seconds(self.max_interval, "max_interval")
         return replace(
             self,
+            labels=str(selector_of(self.labels, f"{where}labels")),
             retry=policy_of(self.retry, self),
             max_interval=interval if interval and interval > 0 else None,
             give_up_after=_optional(self.give_up_after, f"{where}give_up_after"),
@@ -185,7 +188,7 @@ class ControllerSettings(TypedDict, total=False):
     name: str
     workers: int
     namespaces: Namespaces | None
-    labels: str
+    labels: str | Mapping[str, str]
     finalizer: str | None
     give_up_after: Duration | None
     generation_aware: bool

@@ -150,6 +150,8 @@ def _of_object(
 ) -> Iterator[Reason]:
     metadata, config = metadata_of(obj), parts.config
     stopped_by = sources.stopped_by(obj)
+    if not parts.selects(obj):
+        stopped_by.append(f"labels={str(parts.selector)!r}")
     for name in stopped_by:
         yield Reason("predicate", f"its events are stopped by a predicate: {name}")
     if metadata.deletion_timestamp:

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clientgo.clock import Clock
+from clientgo.meta import metadata_of
+from clientgo.meta.selectors import Selector
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import ObjectCache
@@ -34,7 +36,8 @@ class ControllerParts(RunScope):
     """Made once, by the controller; everything in it is thread-safe.
 
     ``finalizer`` is that of ``cleanup``, ``finalizers`` are all that an object must have before it
-    is reconciled. ``cache`` has the primaries. ``keeper`` keeps what runs compare, None if they
+    is reconciled. ``cache`` has the primaries, perhaps beside objects that other sources want;
+    ``selector`` tells which are this controller's. ``keeper`` keeps what runs compare, None if they
     compare nothing. ``stopping`` is set when the runs have to end.
     """
 
@@ -43,6 +46,7 @@ class ControllerParts(RunScope):
     finalizer: str | None
     finalizers: tuple[str, ...]
     cache: KindCache
+    selector: Selector
     notes: StatusNotes
     keeper: StateKeeper | None
     metrics: ControllerMetrics
@@ -52,6 +56,15 @@ class ControllerParts(RunScope):
     @property
     def has_status(self) -> bool:
         return "status" in self.primary.subresources
+
+    def read(self, key: ObjectName) -> Any | None:
+        """Return the newest known state of a primary, shared and read-only."""
+        obj = self.cache.get(key)
+        return obj if obj is None or self.selects(obj) else None
+
+    def selects(self, obj: Any) -> bool:
+        """Return True if an object has the labels of the controller's primaries."""
+        return self.selector.matches(metadata_of(obj).labels or {})
 
     def clean_up(self, finalizer: str, ctx: Any, obj: Any) -> Any:
         """Return what the clean-up of a finalizer returns."""

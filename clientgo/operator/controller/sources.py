@@ -20,7 +20,7 @@ from clientgo.operator.controller.parts import Services
 from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, DeclarationError
 from clientgo.operator.mappers import MapContext, by_name, mapped_keys
 from clientgo.operator.metrics import ControllerMetrics
-from clientgo.operator.predicates import Predicate, all_of, label_selector, worth_a_reconcile
+from clientgo.operator.predicates import Predicate, all_of, worth_a_reconcile
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import RunQueue, Timers
 from clientgo.operator.sources.kind_source import KindSource
@@ -101,6 +101,7 @@ class ControllerSources:
             declaration.primary,
             mapper=by_name(),
             follow_namespaces=True,
+            labels=self._config.labels,
             project=declaration.projection,
             name=PRIMARY,
         )
@@ -306,8 +307,6 @@ class ControllerSources:
         parts = [] if wakes is None else [wakes]
         if self._config.default_filter and self._config.generation_aware:
             parts.append(worth_a_reconcile(minds_finalizers=finalizers))
-        if self._config.labels:
-            parts.append(label_selector(self._config.labels))
         parts += self._declaration.primary_predicates
         parts += self._declaration.predicates
         self._primary_predicates = parts

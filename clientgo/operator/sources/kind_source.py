@@ -12,7 +12,6 @@ from typing import Any, TypedDict, Unpack
 
 from clientgo.cache import DeletedFinalStateUnknown, FilteringHandler, ResourceEventHandler
 from clientgo.meta import APIResource, metadata_of
-from clientgo.meta.selectors import parse_label_selector, selector_from_labels
 from clientgo.operator.cache.kind_cache import KindCache, Subscription
 from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
 from clientgo.operator.cache.scope import (
@@ -24,6 +23,7 @@ from clientgo.operator.cache.scope import (
 )
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.errors import AlreadyStartedError
+from clientgo.operator.labels import selector_of
 from clientgo.operator.mappers import Locator, Mapper, by_owner
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.sources.source import Sink, Source, SourceContext
@@ -74,11 +74,7 @@ class KindSource(Source):
         self.resource = api_resource(self.kind)
         self.name = self.name or self.resource.kind.lower() or self.resource.plural
         self._namespaces = None if self.namespaces is None else namespace_set(self.namespaces)
-        self._selector = (
-            parse_label_selector(self.labels)
-            if isinstance(self.labels, str)
-            else selector_from_labels(self.labels)
-        )
+        self._selector = selector_of(self.labels, f"source {self.name}: labels")
         self.labels = str(self._selector)
         self.cache: KindCache | None = None
         self._subscription: Subscription | None = None
