@@ -98,6 +98,8 @@ class Compiler:
         self._element_types: dict[int, list[CelType]] = {}
         """The types of the elements of each list literal, by the id of its node."""
         self.used: set[str] = set()
+        self.types: dict[int, CelType] = {}
+        """The types of the compiled nodes, by the id of the node."""
 
     def compile_whole(self, node: Node) -> Compiled:
         """Compile an expression.
@@ -117,6 +119,11 @@ class Compiler:
         Raises:
             CelCompileError: a name is unknown or types do not fit.
         """
+        compiled = self._compiled(node)
+        self.types[id(node)] = compiled.type
+        return compiled
+
+    def _compiled(self, node: Node) -> Compiled:
         match node:
             case Literal():
                 value = node.value

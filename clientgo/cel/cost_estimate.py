@@ -1,23 +1,28 @@
 """Estimate what an expression costs at most, before it runs.
 
-Promises: never more than the estimate of a real server, and the same for names, fields, loops and
-common functions. A string without a known limit, such as that of a number, is unlimited.
+Promises: about the estimate of a real server, and the same for names, fields, loops and most
+functions. A text, list or map whose size is not known is unlimited, as upstream, so that
+expressions that read such values are over the limits here if they are there.
 
-Does not promise: costs of other values without a known size. They are unlimited on a real server,
-and small here, because their types are not known here.
+Does not promise: the exact cost of what macros expand to.
 
-Follows ``Cost`` of cel-go's checker and ``CostEstimator`` of
+Follows ``Cost`` of cel-go's checker, its list and set libraries, and ``CostEstimator`` of
 ``k8s.io/apiserver/pkg/cel/library``.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from clientgo.cel.bounds import KEY, Bounds, Kind
+from clientgo.cel.environment import Checked
+from clientgo.cel.library.network import CIDR, IP
+from clientgo.cel.library.quantities import QUANTITY
+from clientgo.cel.library.semver import SEMVER
+from clientgo.cel.library.urls import URL
 from clientgo.cel.syntax.nodes import (
     Call,
     Comprehension,
@@ -34,17 +39,33 @@ from clientgo.cel.syntax.nodes import (
     OptionalMap,
     Select,
 )
-from clientgo.cel.syntax.parser import parse
+from clientgo.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    DURATION,
+    DYN,
+    INT,
+    LIST_NAME,
+    MAP_NAME,
+    OPTIONAL_NAME,
+    STRING,
+    TIMESTAMP,
+    UINT,
+    CelType,
+    ObjectType,
+)
 
 _UNLIMITED = 2**64 - 1
-_WITHOUT_LIMIT = (Kind.TEXT, Kind.OPTIONAL)
-_ROOT = "self"
-_MAKES_STRINGS = frozenset({"split", "findAll"})
 _NEW_LIST = 10
 _NEW_MAP = 30
 _TEXT_FACTOR = 0.1
 _PATTERN_FACTOR = 0.25
 _SORT_FACTOR = 2
+_FORMAT_PATTERN = 128
+"""The length of the longest pattern of a named format."""
+_ADDRESSES = 6
+"""The cost of comparing an address with a network."""
 
 # The cost of an iteration without its parts, and of a loop without its iterations. cel-go expands
 # macros to a condition and a step with an accumulator, which have these costs.
@@ -68,11 +89,17 @@ _LOOP = {
     Loop.TRANSFORM_MAP_ENTRY: 1 + _NEW_MAP,
     Loop.SORT_BY: 1,
 }
-_COMPARISONS = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_SCALARS = (BOOL, INT, UINT, DOUBLE, TIMESTAMP, DURATION)
+_TEXTS = (STRING, BYTES)
 _EQUALITY = frozenset({"_==_", "_!=_"})
+_ORDER = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_COMPARED_AT_ONCE = (IP, CIDR, QUANTITY, SEMVER)
 _PARSED = frozenset(
     {"url", "cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"}
 )
+
+Path = tuple[str, ...]
+"""Where a value is below a variable; upstream looks sizes up by it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,18 +107,20 @@ class _Estimate:
     """The cost of a node, and what is known about its value."""
 
     cost: int
-    kind: Kind | None = None
+    type: CelType
     size: int | None = None
-    bounds: Bounds | None = None
+    """The greatest number of characters, items or entries; None if it is not known."""
+    path: Path = ()
+    """Empty for computed values."""
+    entry: int | None = None
+    """The size of the items of a list, or the values of a map, if it is computed from them."""
     literal: Any = None
     """The value, if it is a literal."""
 
     @property
     def assumed_size(self) -> int:
-        """The size, or an assumption: unlimited for strings and optionals, small for others."""
-        if self.size is None:
-            return _UNLIMITED if self.kind in _WITHOUT_LIMIT else 1
-        return self.size
+        """The size; unlimited if it is not known."""
+        return _UNLIMITED if self.size is None else self.size
 
     @property
     def reading(self) -> int:
@@ -99,222 +128,305 @@ class _Estimate:
         return math.ceil(self.assumed_size * _TEXT_FACTOR)
 
 
-Variables = Mapping[str, Bounds | None]
+def estimate_cost(expression: Checked, root: Bounds) -> int:
+    """Return the greatest cost of an expression, in units of cel-go.
 
-
-def estimate_cost(source: str, variables: Variables) -> int:
-    """Return the greatest cost of an expression that compiles, in units of cel-go.
-
-    The bounds of a variable are None if they are not known.
+    `root` are the bounds of ``self`` and ``oldSelf``.
     """
-    return _estimate(parse(source), variables).cost
+    return _Estimator(expression.types, root).estimate(expression.node, {}).cost
 
 
-def _estimate(node: Node, names: Variables) -> _Estimate:
-    match node:
-        case Literal(value=str() | bytes() as text):
-            return _Estimate(0, Kind.TEXT, len(text), literal=text)
-        case Literal(value=value):
-            return _Estimate(0, Kind.OTHER, 1, literal=value)
-        case Identifier(name=name):
-            return _of_bounds(1, names.get(name))
-        case Select(operand=operand, field=name, optional=optional):
-            return _select(_estimate(operand, names), name, optional=optional)
-        case Has():
-            return _Estimate(0, Kind.OTHER, 1)
-        case Index(operand=operand, key=key):
-            container = _estimate(operand, names)
-            cost = container.cost + _estimate(key, names).cost + 1
-            return _of_bounds(cost, container.bounds.element if container.bounds else None)
-        case Call():
-            return _call(node, names)
-        case Logical(left=left, right=right):
-            cost = _estimate(left, names).cost + _estimate(right, names).cost
-            return _Estimate(cost, Kind.OTHER, 1)
-        case Conditional():
-            return _conditional(node, names)
-        case ListLiteral(elements=elements):
-            cost = sum(_estimate(element.value, names).cost for element in elements)
-            return _Estimate(cost + _NEW_LIST, Kind.LIST, len(elements))
-        case MapLiteral(entries=entries):
-            parts = [part for entry in entries for part in (entry.key, entry.value)]
-            cost = sum(_estimate(part, names).cost for part in parts)
-            return _Estimate(cost + _NEW_MAP, Kind.MAP, len(entries))
-        case Comprehension():
-            return _comprehension(node, names)
-        case OptionalMap(target=target, variable=variable, body=body):
-            inner = {**names, variable: None}
-            return _Estimate(_estimate(target, names).cost + _estimate(body, inner).cost)
-    raise TypeError(f"no such node: {node!r}")
+def _is_scalar(type_: CelType) -> bool:
+    if type_.name == OPTIONAL_NAME and type_.parameters:
+        return _is_scalar(type_.parameters[0])
+    return type_ in _SCALARS
 
 
-def _of_bounds(cost: int, bounds: Bounds | None) -> _Estimate:
-    if bounds is None:
-        return _Estimate(cost)
-    return _Estimate(cost, bounds.kind, bounds.size, bounds)
+class _Estimator:
+    """Estimates the nodes of one expression."""
+
+    def __init__(self, types: Mapping[int, CelType], root: Bounds) -> None:
+        self._types = types
+        self._root = root
+
+    def estimate(self, node: Node, names: Mapping[str, Path]) -> _Estimate:
+        """Estimate a node; `names` are the variables of the loops around it."""
+        found = self._estimate(node, names)
+        if found.size is None:
+            size = self._size_at(found.path)
+            if size is None and _is_scalar(found.type):
+                size = 1
+            found = replace(found, size=size)
+        return found
+
+    def _size_at(self, path: Path) -> int | None:
+        """Return the size of what is at a path; its first name stands for the root."""
+        if not path:
+            return None
+        bounds: Bounds | None = self._root
+        for name in path[1:]:
+            if bounds is None:
+                return None
+            if name in ("@items", "@values"):
+                bounds = bounds.element
+            elif name == "@keys":
+                bounds = KEY if bounds.kind is Kind.MAP else None
+            else:
+                bounds = bounds.fields.get(name)
+        return None if bounds is None else bounds.size
+
+    def _estimate(self, node: Node, names: Mapping[str, Path]) -> _Estimate:
+        type_ = self._types.get(id(node), DYN)
+        match node:
+            case Literal(value=str() | bytes() as text):
+                return _Estimate(0, type_, len(text), literal=text)
+            case Literal(value=value):
+                return _Estimate(0, type_, 1, literal=value)
+            case Identifier(name=name):
+                return _Estimate(1, type_, path=names.get(name, (name,)))
+            case Select():
+                return self._select(node, type_, names)
+            case Has():
+                return _Estimate(0, type_)
+            case Index():
+                return self._index(node, type_, names)
+            case Call():
+                return self._call(node, type_, names)
+            case Logical(left=left, right=right):
+                cost = self.estimate(left, names).cost + self.estimate(right, names).cost
+                return _Estimate(cost, type_)
+            case Conditional(condition=condition, chosen=chosen, other=other):
+                tested = self.estimate(condition, names)
+                either = self.estimate(chosen, names), self.estimate(other, names)
+                cost = tested.cost + max(part.cost for part in either)
+                return _Estimate(
+                    cost, type_, _largest(part.size for part in either), entry=_of_both(*either)
+                )
+            case ListLiteral(elements=elements):
+                parts = [self.estimate(element.value, names) for element in elements]
+                return _made(type_, parts, _NEW_LIST, parts)
+            case MapLiteral(entries=entries):
+                keys = [self.estimate(entry.key, names) for entry in entries]
+                values = [self.estimate(entry.value, names) for entry in entries]
+                return _made(type_, [*keys, *values], _NEW_MAP, values)
+            case Comprehension():
+                return self._comprehension(node, type_, names)
+            case OptionalMap(target=target, variable=variable, body=body):
+                inner = {**names, variable: ()}
+                cost = self.estimate(target, names).cost + self.estimate(body, inner).cost
+                return _Estimate(cost, type_)
+        raise TypeError(f"no such node: {node!r}")
+
+    def _select(self, node: Select, type_: CelType, names: Mapping[str, Path]) -> _Estimate:
+        if id(node.operand) not in self._types:  # the name of a type, with dots
+            return _Estimate(1, type_, path=(node.field,))
+        operand = self.estimate(node.operand, names)
+        if node.optional or operand.type.name == OPTIONAL_NAME:
+            return _Estimate(operand.cost + 1, type_)
+        has_cost = operand.type.name == MAP_NAME or isinstance(operand.type, ObjectType)
+        path = (*operand.path, node.field)
+        return _Estimate(operand.cost + has_cost, type_, path=path)
+
+    def _index(self, node: Index, type_: CelType, names: Mapping[str, Path]) -> _Estimate:
+        container = self.estimate(node.operand, names)
+        cost = container.cost + self.estimate(node.key, names).cost + 1
+        if node.optional or container.type.name == OPTIONAL_NAME:
+            return _Estimate(cost, type_)
+        below = "@items" if container.type.name == LIST_NAME else "@values"
+        return _Estimate(cost, type_, container.entry, (*container.path, below))
+
+    def _comprehension(
+        self, node: Comprehension, type_: CelType, names: Mapping[str, Path]
+    ) -> _Estimate:
+        ranged = self.estimate(node.range, names)
+        is_list = ranged.type.name == LIST_NAME
+        below = ("@indices", "@items") if is_list else ("@keys", "@values")
+        paths = [(*ranged.path, name) for name in below]
+        if len(node.variables) == 1:
+            paths = paths[is_list:][:1]
+        inner = {**names, **dict(zip(node.variables, paths, strict=True))}
+        body = self.estimate(node.body, inner)
+        iteration = _ITERATION[node.loop] + body.cost
+        if node.condition is not None:
+            iteration += self.estimate(node.condition, inner).cost
+        cost = ranged.cost + _LOOP[node.loop] + ranged.assumed_size * iteration
+        match node.loop:
+            case Loop.ALL | Loop.EXISTS | Loop.EXISTS_ONE:
+                return _Estimate(cost, type_)
+            case Loop.FILTER:
+                kept = self._size_at(paths[-1])
+                return _Estimate(cost, type_, ranged.assumed_size, entry=kept)
+            case Loop.MAP:
+                return _Estimate(cost, type_, ranged.assumed_size, entry=body.size)
+            case Loop.SORT_BY:
+                made = _list_made(type_, ranged.assumed_size**2, _SORT_FACTOR)
+                return _Estimate(cost + made.cost, type_, ranged.size)
+        return _Estimate(cost, type_, ranged.assumed_size)
+
+    def _call(self, node: Call, type_: CelType, names: Mapping[str, Path]) -> _Estimate:
+        arguments = [self.estimate(argument, names) for argument in node.arguments]
+        cost = sum(argument.cost for argument in arguments)
+        if node.target is None:
+            called = self._function(node.function, type_, arguments)
+        elif id(node.target) not in self._types:
+            namespace = node.target.name if isinstance(node.target, Identifier) else ""
+            called = self._function(f"{namespace}.{node.function}", type_, arguments)
+        else:
+            target = self.estimate(node.target, names)
+            cost += target.cost
+            called = self._method(node.function, type_, target, arguments)
+        return replace(called, cost=cost + called.cost)
+
+    def _function(self, name: str, type_: CelType, arguments: list[_Estimate]) -> _Estimate:
+        """Return the cost of an operator or function without its arguments, and its value."""
+        if len(arguments) == 2:
+            left, right = arguments
+            if name in _EQUALITY:
+                return _Estimate(_equality_cost(name, left, right), type_)
+            if name in _ORDER and any(_may_be(text, left, right) for text in _TEXTS):
+                return _Estimate(_comparison_cost(left, right), type_)
+            if name == "@in" and right.type.name in (LIST_NAME, DYN.name):
+                return _Estimate(right.assumed_size, type_)
+            if name == "_+_":
+                return _added(type_, left, right)
+        if not arguments:
+            return _Estimate(1, type_)
+        first = arguments[0]
+        match name:
+            case "dyn":
+                return _Estimate(1, type_, first.size, entry=first.entry)
+            case "bytes" if first.type == STRING:
+                return _Estimate(first.reading, type_, 4 * first.assumed_size)
+            case "string" if first.type == BYTES:
+                return _Estimate(first.reading, type_, first.assumed_size)
+            case "strings.quote":
+                return _Estimate(first.reading, type_, 2 * first.assumed_size + 2)
+            case "lists.range":
+                return _list_made(type_, _literal_number(first, _UNLIMITED))
+            case "sets.contains" | "sets.intersects":
+                return _Estimate(first.assumed_size * arguments[1].assumed_size + 1, type_)
+            case "sets.equivalent":
+                return _Estimate(2 * first.assumed_size * arguments[1].assumed_size + 1, type_)
+            case "url":
+                return _Estimate(first.reading, type_, first.assumed_size)
+            case "ip.isCanonical":
+                return _Estimate(_read_cost(first, 2), type_)
+        return _Estimate(first.reading if name in _PARSED else 1, type_)
+
+    def _method(
+        self, name: str, type_: CelType, target: _Estimate, arguments: list[_Estimate]
+    ) -> _Estimate:
+        """Return the cost of a method without its target and arguments, and its value."""
+        size = target.assumed_size
+        match name:
+            case "matches" | "find" | "findAll" if arguments:
+                text = math.ceil((size + 1) * _TEXT_FACTOR)
+                cost = text * math.ceil(arguments[0].assumed_size * _PATTERN_FACTOR)
+                return _Estimate(cost, type_, None if name == "matches" else size)
+            case "contains" if len(arguments) == 1:
+                return _Estimate(target.reading * arguments[0].reading, type_)
+            case "join":
+                length = self._joined(target, arguments)
+                return _Estimate(math.ceil(length * _TEXT_FACTOR), type_, length)
+            case "split":
+                return _Estimate(_read_cost(target, 2), type_, _part_limit(target, arguments))
+            case "replace" if len(arguments) >= 2:
+                return _Estimate(_read_cost(target, 2), type_, _replaced_size(target, arguments))
+            case "lowerAscii" | "upperAscii" | "substring" | "trim":
+                return _Estimate(target.reading, type_, size)
+            case "format":
+                return _Estimate(target.reading, type_)
+            case "startsWith" | "endsWith" if len(arguments) == 1:
+                return _Estimate(arguments[0].reading, type_)
+            case "validate" if arguments:
+                pattern = math.ceil(_FORMAT_PATTERN * _PATTERN_FACTOR)
+                return _Estimate(arguments[0].reading * pattern, type_)
+            case "containsIP" | "containsCIDR" if arguments:
+                parsed = arguments[0].reading if arguments[0].type == STRING else 0
+                return _Estimate(_ADDRESSES + parsed, type_)
+            case "reverse":
+                return _list_made(type_, size)
+            case "slice" if len(arguments) == 2:
+                end = _literal_number(arguments[1], size)
+                return _list_made(type_, max(end - _literal_number(arguments[0], 0), 0))
+            case "flatten":
+                depth = _literal_number(arguments[0], _UNLIMITED) if arguments else 1
+                return _list_made(type_, size, depth)
+            case "distinct":
+                return _list_made(type_, size**2, _SORT_FACTOR)
+            case "sort":
+                return _list_made(type_, size**2, _sort_factor(target))
+            case "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf":
+                return _Estimate(self._scan_cost(target), type_)
+        return _Estimate(1, type_)
+
+    def _item_size(self, value: _Estimate) -> int:
+        """Return the size of the items of a list; unlimited if it is computed."""
+        found = self._size_at((*value.path, "@items")) if value.path else None
+        return _UNLIMITED if found is None else found
+
+    def _scan_cost(self, value: _Estimate) -> int:
+        """Return the cost of reading every item."""
+        if value.type.name != LIST_NAME:
+            return value.reading
+        is_text = value.type.parameters[0] in _TEXTS
+        each = math.ceil(self._item_size(value) * _TEXT_FACTOR) if is_text else 0
+        return value.assumed_size * (1 + each)
+
+    def _joined(self, value: _Estimate, arguments: list[_Estimate]) -> int:
+        """Return the greatest length of the result of ``join``."""
+        length = value.assumed_size * self._item_size(value)
+        if arguments:
+            length += max(value.assumed_size - 1, 0) * arguments[0].assumed_size
+        return length
 
 
-def _select(operand: _Estimate, name: str, *, optional: bool) -> _Estimate:
-    bounds = operand.bounds
-    if bounds is None or bounds.kind not in (Kind.OBJECT, Kind.MAP):
-        return _Estimate(operand.cost)
-    if optional:
-        return _Estimate(operand.cost + 1)
-    # Upstream knows the size of a map value by index, but not by name.
-    below = bounds.fields.get(name) if bounds.kind is Kind.OBJECT else None
-    return _of_bounds(operand.cost + 1, below)
+def _largest(sizes: Iterable[int | None]) -> int | None:
+    known = list(sizes)
+    return None if None in known else max((size for size in known if size is not None), default=0)
 
 
-def _conditional(node: Conditional, names: Variables) -> _Estimate:
-    chosen, other = _estimate(node.chosen, names), _estimate(node.other, names)
-    cost = _estimate(node.condition, names).cost + max(chosen.cost, other.cost)
-    known = chosen.size is not None and other.size is not None
-    return _Estimate(
-        cost,
-        chosen.kind if chosen.kind is other.kind else None,
-        max(chosen.assumed_size, other.assumed_size) if known else None,
-    )
+def _of_both(left: _Estimate, right: _Estimate) -> int | None:
+    """Return the size of the items of either list."""
+    return _largest((left.entry, right.entry))
 
 
-def _comprehension(node: Comprehension, names: Variables) -> _Estimate:
-    ranged = _estimate(node.range, names)
-    element = ranged.bounds.element if ranged.bounds else None
-    is_map = ranged.kind is Kind.MAP
-    if len(node.variables) == 2:
-        values = (KEY if is_map else None, element)
-    else:
-        values = (KEY if is_map else element, None)
-    inner = {**names, **dict(zip(node.variables, values, strict=False))}
-    iteration = _ITERATION[node.loop] + _estimate(node.body, inner).cost
-    if node.condition is not None:
-        iteration += _estimate(node.condition, inner).cost
-    cost = ranged.cost + _LOOP[node.loop] + ranged.assumed_size * iteration
-    if node.loop is Loop.SORT_BY:
-        cost += _list_made(ranged.assumed_size**2, _SORT_FACTOR).cost
-    match node.loop:
-        case Loop.ALL | Loop.EXISTS | Loop.EXISTS_ONE:
-            return _Estimate(cost, Kind.OTHER, 1)
-        case Loop.FILTER | Loop.MAP | Loop.SORT_BY:
-            return _Estimate(cost, Kind.LIST, ranged.size)
-    return _Estimate(cost, Kind.MAP, ranged.size)
+def _made(type_: CelType, parts: list[_Estimate], cost: int, values: list[_Estimate]) -> _Estimate:
+    """Return the estimate of a literal list or map."""
+    entry = max((value.assumed_size for value in values), default=0)
+    return _Estimate(cost + sum(part.cost for part in parts), type_, len(values), entry=entry)
 
 
-def _call(node: Call, names: Variables) -> _Estimate:
-    arguments = [_estimate(argument, names) for argument in node.arguments]
-    cost = sum(argument.cost for argument in arguments)
-    if node.target is None:
-        called = _function(node.function, arguments)
-    elif isinstance(node.target, Identifier) and node.target.name not in names:
-        called = _function(f"{node.target.name}.{node.function}", arguments)
-    else:
-        target = _estimate(node.target, names)
-        cost += target.cost
-        called = _method(node.function, target, arguments)
-        if node.function in _MAKES_STRINGS:
-            called = replace(called, bounds=_computed_strings(names))
-    return _Estimate(cost + called.cost, called.kind, called.size, called.bounds)
+def _may_be(type_: CelType, left: _Estimate, right: _Estimate) -> bool:
+    """Return True if an operator can be that of a type; DYN stands for each."""
+    return left.type in (type_, DYN) and right.type in (type_, DYN)
 
 
-def _computed_strings(names: Variables) -> Bounds:
-    """Return the bounds of a computed list of strings.
-
-    As upstream, its elements have the size of ``self``.
-    """
-    root = names.get(_ROOT)
-    is_sized = root is not None and root.kind in (Kind.TEXT, Kind.LIST, Kind.MAP)
-    element = Bounds(Kind.TEXT, size=root.size if root is not None and is_sized else 0)
-    return Bounds(Kind.LIST, element=element)
-
-
-def _function(name: str, arguments: list[_Estimate]) -> _Estimate:
-    """Return the cost of an operator or function without its arguments, and its value."""
-    if len(arguments) == 2:
-        left, right = arguments
-        if name in _EQUALITY:
-            return _Estimate(_comparison_cost(left, right), Kind.OTHER, 1)
-        if name in _COMPARISONS and Kind.TEXT in (left.kind, right.kind):
-            return _Estimate(_comparison_cost(left, right), Kind.OTHER, 1)
-        if name == "@in" and right.kind is Kind.LIST:
-            return _Estimate(right.assumed_size, Kind.OTHER, 1)
-        if name == "_+_" and left.kind is right.kind and left.kind in (Kind.TEXT, Kind.LIST):
-            return _concatenated(left, right)
-    match name:
-        case "string":
-            return _Estimate(1, Kind.TEXT)
-        case "optional.none":
-            return _Estimate(1, Kind.OPTIONAL)
-        case "lists.range":
-            return _list_made(_literal_number(arguments[0], _UNLIMITED))
-        case "sets.contains" | "sets.intersects":
-            return _Estimate(arguments[0].assumed_size * arguments[1].assumed_size + 1)
-        case "sets.equivalent":
-            return _Estimate(2 * arguments[0].assumed_size * arguments[1].assumed_size + 1)
-    if name in _PARSED and len(arguments) == 1:
-        return _Estimate(arguments[0].reading)
-    return _Estimate(1)
+def _equality_cost(name: str, left: _Estimate, right: _Estimate) -> int:
+    if name == "_==_" and left.type == right.type:
+        if left.type in _COMPARED_AT_ONCE:
+            return 1
+        if left.type == URL:
+            return math.ceil((right.size or 1) * _TEXT_FACTOR)
+    return _comparison_cost(left, right)
 
 
 def _comparison_cost(left: _Estimate, right: _Estimate) -> int:
-    sizes = [part.size for part in (left, right) if part.size is not None]
-    smallest = min(sizes, default=min(left.assumed_size, right.assumed_size))
-    return math.ceil(smallest * _TEXT_FACTOR)
+    return min(left.reading, right.reading)
 
 
-def _concatenated(left: _Estimate, right: _Estimate) -> _Estimate:
+def _added(type_: CelType, left: _Estimate, right: _Estimate) -> _Estimate:
     size = left.assumed_size + right.assumed_size
-    known = size if left.size is not None and right.size is not None else None
-    cost = math.ceil(size * _TEXT_FACTOR) if left.kind is Kind.TEXT else 1
-    return _Estimate(cost, left.kind, known)
+    if any(_may_be(text, left, right) for text in _TEXTS):
+        return _Estimate(math.ceil(size * _TEXT_FACTOR), type_, size)
+    if LIST_NAME in (left.type.name, right.type.name):
+        return _Estimate(1, type_, size, entry=_of_both(left, right))
+    return _Estimate(1, type_)
 
 
-def _method(name: str, target: _Estimate, arguments: list[_Estimate]) -> _Estimate:
-    """Return the cost of a method without its target and arguments, and its value."""
-    match name:
-        case "matches" | "find" | "findAll" if arguments:
-            text = math.ceil((target.assumed_size + 1) * _TEXT_FACTOR)
-            cost = text * math.ceil(arguments[0].assumed_size * _PATTERN_FACTOR)
-            match name:
-                case "find":
-                    return _Estimate(cost, Kind.TEXT, target.size)
-                case "findAll":
-                    return _Estimate(cost, Kind.LIST, target.size)
-            return _Estimate(cost)
-        case "contains" if len(arguments) == 1 and target.kind is Kind.TEXT:
-            return _Estimate(target.reading * arguments[0].reading)
-        case "join":
-            return _Estimate(_join_cost(target, arguments))
-        case "split":
-            return _Estimate(_read_cost(target, 2), Kind.LIST, _part_limit(target, arguments))
-        case "replace" if len(arguments) >= 2:
-            return _Estimate(_read_cost(target, 2), Kind.TEXT, _replaced_size(target, arguments))
-        case "lowerAscii" | "upperAscii" | "substring" | "trim":
-            return _Estimate(target.reading, Kind.TEXT, target.size)
-        case "format":
-            return _Estimate(target.reading, Kind.TEXT)
-        case "startsWith" | "endsWith" if len(arguments) == 1:
-            return _Estimate(arguments[0].reading)
-        case "validate":
-            return _Estimate(1, Kind.OPTIONAL)
-        case "reverse":
-            return _list_made(target.assumed_size)
-        case "slice" if len(arguments) == 2:
-            end = _literal_number(arguments[1], target.assumed_size)
-            return _list_made(max(end - _literal_number(arguments[0], 0), 0))
-        case "flatten":
-            depth = _literal_number(arguments[0], _UNLIMITED) if arguments else 1
-            return _list_made(target.assumed_size, depth)
-        case "distinct":
-            return _list_made(target.assumed_size**2, 2)
-        case "sort":
-            return _list_made(target.assumed_size**2, _sort_factor(target))
-        case "isSorted" | "sum" | "max" | "min" | "indexOf" | "lastIndexOf":
-            return _Estimate(_scan_cost(target))
-    return _Estimate(1)
-
-
-def _list_made(size: int, factor: float = 1) -> _Estimate:
+def _list_made(type_: CelType, size: int, factor: float = 1) -> _Estimate:
     """Return the estimate of a call that makes a list of this size."""
-    return _Estimate(math.ceil(size * factor) + 1 + _NEW_LIST, Kind.LIST, size)
+    return _Estimate(math.ceil(size * factor) + 1 + _NEW_LIST, type_, size)
 
 
 def _literal_number(value: _Estimate, default: int) -> int:
@@ -322,45 +434,27 @@ def _literal_number(value: _Estimate, default: int) -> int:
 
 
 def _sort_factor(value: _Estimate) -> float:
-    element = value.bounds.element if value.bounds else None
-    return _SORT_FACTOR + (_TEXT_FACTOR if element and element.kind is Kind.TEXT else 0)
+    is_text = value.type.name == LIST_NAME and value.type.parameters[0] in _TEXTS
+    return _SORT_FACTOR + (_TEXT_FACTOR if is_text else 0)
 
 
-def _part_limit(text: _Estimate, arguments: list[_Estimate]) -> int | None:
+def _part_limit(text: _Estimate, arguments: list[_Estimate]) -> int:
     """Return the greatest number of parts of ``split``: one per character, or its limit."""
     limit = arguments[1].literal if len(arguments) > 1 else None
-    return limit if isinstance(limit, int) and limit >= 0 else text.size
+    return limit if isinstance(limit, int) and limit >= 0 else text.assumed_size
 
 
-def _replaced_size(text: _Estimate, arguments: list[_Estimate]) -> int | None:
+def _replaced_size(text: _Estimate, arguments: list[_Estimate]) -> int:
     """Return the greatest length of the result of ``replace``."""
     found, replacement = arguments[0], arguments[1]
     shortest = len(found.literal) if isinstance(found.literal, str) else 0
-    if text.size is None or replacement.size is None:
-        return None
+    size, longest = text.assumed_size, replacement.assumed_size
     if shortest == 0:  # the replacement is put around every character
-        return (text.size + 1) * replacement.size + text.size
-    if replacement.size <= shortest:
-        return text.size
-    return math.ceil(text.size / shortest) * replacement.size
+        return (size + 1) * longest + size
+    if longest <= shortest:
+        return size
+    return math.ceil(size / shortest) * longest
 
 
 def _read_cost(value: _Estimate, times: int) -> int:
     return math.ceil(value.assumed_size * times * _TEXT_FACTOR)
-
-
-def _scan_cost(value: _Estimate) -> int:
-    """Return the cost of reading every item."""
-    if value.kind is not Kind.LIST:
-        return value.reading
-    element = value.bounds.element if value.bounds else None
-    is_text = element is not None and element.kind is Kind.TEXT
-    return value.assumed_size * (1 + (_of_bounds(0, element).reading if is_text else 0))
-
-
-def _join_cost(value: _Estimate, arguments: list[_Estimate]) -> int:
-    element = value.bounds.element if value.bounds else None
-    size = value.assumed_size * (_of_bounds(0, element).assumed_size if element is not None else 0)
-    if arguments:
-        size += max(value.assumed_size - 1, 0) * arguments[0].assumed_size
-    return math.ceil(size * _TEXT_FACTOR)

@@ -16,6 +16,7 @@ from clientgo.cel.compiler import Compiler, Evaluator, ObjectFields
 from clientgo.cel.errors import BudgetExceededError, CelCompileError
 from clientgo.cel.library import standard_library
 from clientgo.cel.scope import Budget, Scope
+from clientgo.cel.syntax.nodes import Node
 from clientgo.cel.syntax.parser import parse
 from clientgo.cel.types import CelType
 
@@ -43,6 +44,15 @@ class Program:
             raise BudgetExceededError("expression is nested too deeply to be evaluated") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The syntax of an expression that compiles, with the types of its nodes."""
+
+    node: Node
+    types: Mapping[int, CelType]
+    """By the id of the node. Names of functions and types are no nodes with a type."""
+
+
 class Environment:
     """The declared variables of expressions, with the library of Kubernetes."""
 
@@ -66,9 +76,19 @@ class Environment:
         Raises:
             CelCompileError: it is malformed, uses an unknown name, or its types do not fit.
         """
+        return self.check(source)[0]
+
+    def check(self, source: str) -> tuple[Program, Checked]:
+        """Compile an expression, and return its types too, for an estimate of its cost.
+
+        Raises:
+            CelCompileError: it is malformed, uses an unknown name, or its types do not fit.
+        """
         compiler = Compiler(source, self._variables, standard_library(), self._objects)
         try:
-            compiled = compiler.compile_whole(parse(source))
+            node = parse(source)
+            compiled = compiler.compile_whole(node)
         except RecursionError:
             raise CelCompileError("expression recursion limit exceeded", source, 0) from None
-        return Program(source, compiled.type, frozenset(compiler.used), compiled.evaluate)
+        program = Program(source, compiled.type, frozenset(compiler.used), compiled.evaluate)
+        return program, Checked(node, compiler.types)

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from clientgo.cel.cost_estimate import estimate_cost
+from clientgo.cel.environment import Environment
 from clientgo.schema.json_schema import JSONSchema
+from clientgo.schema.rules.schema_types import declare
 from clientgo.schema.rules.size_bounds import bounds_of
 
 Schema = dict[str, Any]
@@ -40,8 +42,12 @@ def mapped(values: Schema, count: int | None = None) -> Schema:
 
 
 def cost_of(rule: str, schema: Schema) -> int:
-    bounds = bounds_of(JSONSchema.parse(schema))
-    return estimate_cost(rule, {"self": bounds, "oldSelf": bounds})
+    parsed = JSONSchema.parse(schema)
+    bounds, declared = bounds_of(parsed), declare(parsed)
+    assert bounds is not None
+    assert declared is not None
+    environment = Environment({"self": declared.type, "oldSelf": declared.type})
+    return estimate_cost(environment.check(rule)[1], bounds)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +152,25 @@ def test_a_loop_in_a_loop_without_bounds_is_beyond_all_limits(rule: str) -> None
         ("self.distinct() == self", listed(NUMBER)),
         ("self.sortBy(x, x) == self", listed(NUMBER)),
         ("sets.contains(self, self)", listed(NUMBER)),
+        ("['a', 'b'].join(',') == 'a,b'", text(5)),
+        ("self.split(',').join('') == 'ab'", text(5)),
+        ("['b', 'a'].isSorted()", text(5)),
+        ("self.split(',').max() == 'b'", text(5)),
+        ("self.map(x, x.upperAscii()).min() == 'A'", listed(text(5), 5)),
+        ("self.charAt(0) + 'b' == 'ab'", text(5)),
+        ("self.charAt(0).upperAscii() == 'A'", text(5)),
+        ("self.charAt(0) == self.charAt(1)", text(5)),
+        ("self[?0].orValue('').contains('a')", listed(text(5), 5)),
+        ("optional.of(self) == optional.of('a')", text(5)),
+        ("optional.of(self).optMap(x, x + 'b').hasValue()", text(5)),
+        ("quantity(self) != quantity('1')", text(5)),
+        ("ip(self) != ip('10.0.0.1')", text(5)),
+        ("type(self) != type('a')", text(5)),
+        ("self.a.contains('b')", mapped(text(5), 5)),
+        ("url(self).getQuery().all(k, k == 'a')", text(5)),
     ],
 )
-def test_a_text_without_bounds_is_beyond_all_limits(rule: str, schema: Schema) -> None:
+def test_a_value_without_bounds_is_beyond_all_limits(rule: str, schema: Schema) -> None:
     assert cost_of(rule, schema) > 10**12
 
 
@@ -166,6 +188,16 @@ def test_a_text_without_bounds_is_beyond_all_limits(rule: str, schema: Schema) -
         ("self.reverse().slice(0, 2) == self && self.sortBy(x, x) == self", listed(NUMBER, 50)),
         ("'%s!'.format([self]) == 'abc!'", text(64)),
         ("self.transformMapEntry(k, v, {string(v): k}).size() == 2", mapped(NUMBER, 6)),
+        ("self.join(',') == 'a,b' && self.max() == 'b'", listed(text(5), 5)),
+        ("[2, 1].max() == [1, 2].sum() && [1].isSorted()", text(5)),
+        ("quantity(self) == quantity('1') && ip(self) == ip('10.0.0.1')", text(5)),
+        ("url(self) == url('/a') && url(self).getHost() == 'a'", text(5)),
+        ("type(self) == string && type(self) != google.protobuf.Duration", text(5)),
+        ("optional.of(1) == optional.none().or(optional.of(2))", text(5)),
+        ("self.map(x, x.upperAscii())[0].contains('A')", listed(text(5), 5)),
+        ("self[?0] != optional.of(1.0) && dyn(self) == [1.0]", listed(NUMBER)),
+        ("bytes(self) < bytes(self + 'a') && strings.quote(self) + 'a' != self", text(5)),
+        ("{'a': self}['a'] + ['b', self][0] == 'ab'", text(5)),
     ],
 )
 def test_a_text_that_is_computed_from_a_short_one_is_cheap(rule: str, schema: Schema) -> None:

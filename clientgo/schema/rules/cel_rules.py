@@ -25,6 +25,7 @@ from clientgo.cel import (
     Program,
     optional_of,
 )
+from clientgo.cel.environment import Checked
 from clientgo.cel.scope import EVALUATION_LIMIT, OBJECT_LIMIT
 from clientgo.cel.types import STRING
 from clientgo.cel.values import ABSENT, Optional
@@ -321,10 +322,13 @@ def _compile_own(node: RuleNode, place: _Place, costs: RuleCosts, errors: list[F
     for position, source in enumerate(node.schema.validations):
         environment = optional if source.optional_old_self else plain
         rule_at = field_path.index(where, position)
-        rule = _compile_rule(source, node.schema, environment, rule_at, errors)
-        if rule is not None:
+        compiled = _compile_rule(source, node.schema, environment, rule_at, errors)
+        rule = None
+        if compiled is not None:
+            rule, checked, message = compiled
             errors += costs.add(
-                source,
+                checked,
+                message,
                 node.schema,
                 rule_at,
                 is_resource=place.is_resource,
@@ -340,9 +344,10 @@ def _compile_rule(
     environment: Environment,
     path: str,
     errors: list[FieldError],
-) -> _Rule | None:
+) -> tuple[_Rule, Checked, Checked | None] | None:
+    """Return a rule with its syntax, and that of its message expression; None if it is wrong."""
     try:
-        program = environment.compile(source.rule)
+        program, checked = environment.check(source.rule)
     except CelCompileError as error:
         detail = f"{error.stage}: {error}"
         errors.append(FieldError.invalid(f"{path}.rule", _shown(source), detail))
@@ -351,10 +356,10 @@ def _compile_rule(
         detail = "cel expression must evaluate to a bool"
         errors.append(FieldError.invalid(f"{path}.rule", _shown(source), detail))
         return None
-    message = None
+    message = checked_message = None
     if source.message_expression:
         try:
-            message = environment.compile(source.message_expression)
+            message, checked_message = environment.check(source.message_expression)
         except CelCompileError as error:
             detail = f"messageExpression {error.stage}: {error}"
             where = f"{path}.messageExpression"
@@ -366,7 +371,7 @@ def _compile_rule(
             errors.append(FieldError.invalid(where, _shown(source), detail))
             return None
     where = rule_path.resolve(source.field_path, schema) if source.field_path else ""
-    return _Rule(source, program, message, where)
+    return _Rule(source, program, message, where), checked, checked_message
 
 
 def _misused_old_self(

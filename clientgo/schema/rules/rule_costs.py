@@ -11,8 +11,9 @@ Follows ``CELSchemaContext`` of ``k8s.io/apiextensions-apiserver``'s validation.
 from __future__ import annotations
 
 from clientgo.cel.cost_estimate import estimate_cost
+from clientgo.cel.environment import Checked
 from clientgo.schema.field_errors import FieldError
-from clientgo.schema.json_schema import JSONSchema, ValidationRule
+from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.rules.size_bounds import bounds_of
 
 EXPRESSION_LIMIT = 10_000_000
@@ -34,14 +35,15 @@ class RuleCosts:
 
     def add(
         self,
-        rule: ValidationRule,
+        rule: Checked,
+        message: Checked | None,
         schema: JSONSchema,
         path: str,
         *,
         is_resource: bool,
         places: int | None,
     ) -> list[FieldError]:
-        """Add a rule that compiles, and return the causes if it costs too much.
+        """Add a rule and its message expression, and return the causes if they cost too much.
 
         `places` is the greatest number of values in an object that the rule applies to; None if
         the schema has no limit.
@@ -49,14 +51,13 @@ class RuleCosts:
         bounds = bounds_of(schema, is_resource=is_resource)
         if bounds is None:
             return []
-        variables = {"self": bounds, "oldSelf": None if rule.optional_old_self else bounds}
-        cost = estimate_cost(rule.rule, variables)
+        cost = estimate_cost(rule, bounds)
         cost *= bounds.cardinality if places is None else places
         errors = self._count(cost, f"{path}.rule", "estimated rule cost")
-        if rule.message_expression:
-            cost = estimate_cost(rule.message_expression, variables)
+        if message is not None:
             where = f"{path}.messageExpression"
-            errors += self._count(cost, where, "estimated messageExpression cost")
+            what = "estimated messageExpression cost"
+            errors += self._count(estimate_cost(message, bounds), where, what)
         return errors
 
     def _count(self, cost: int, path: str, what: str) -> list[FieldError]:
