@@ -6,6 +6,7 @@ six decimals. Both are always UTC when written here; any RFC 3339 offset is read
 
 from __future__ import annotations
 
+import functools
 import re
 from datetime import UTC, datetime
 
@@ -18,8 +19,13 @@ _MICROSECONDS = 7
 
 def format_time(unix_seconds: float) -> str:
     """The API's ``Time`` form: whole seconds, cut off, not rounded."""
-    moment = datetime.fromtimestamp(int(unix_seconds // 1), UTC)
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    return _format_second(int(unix_seconds // 1))
+
+
+@functools.lru_cache(maxsize=16)
+def _format_second(second: int) -> str:
+    """Format a second; many objects are written in the same one."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def format_micro_time(unix_seconds: float) -> str:

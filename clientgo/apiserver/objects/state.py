@@ -79,12 +79,7 @@ class State:
         self.watches = OpenWatches()
         self.pod_logs: PodLogs | None = None
         self.now = now
-        self._last_timestamp = (0, "")
-        """The second that was formatted last; many writes happen in the same one."""
 
     def timestamp(self, later: float = 0) -> str:
         """Return the time now, or some seconds later, as metadata has it."""
-        second = int(self.now() + later)
-        if second != self._last_timestamp[0]:
-            self._last_timestamp = (second, format_time(second))
-        return self._last_timestamp[1]
+        return format_time(self.now() + later)

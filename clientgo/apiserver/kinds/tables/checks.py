@@ -554,7 +554,7 @@ def _distinct(entry: Mapping[str, Any]) -> Check:
 
 def compile_rule(rule: Mapping[str, Any]) -> Check:
     """Return the check of a rule."""
-    expression = Expression(rule["rule"])
+    evaluate = Expression(rule["rule"]).evaluate
     needs_old = "oldSelf" in rule["rule"]
     reason, name = rule.get("reason", "Invalid"), rule.get("field", "")
     message = rule.get("message") or f"failed rule: {rule['rule']}"
@@ -574,19 +574,17 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
         for found in unless:
             if value.get(found) is not None:
                 return
-        items = [] if each is None else list(enumerate(each.values(value)))
-        for needed in item_needs:
-            items = [(index, item) for index, item in items if needed in item]
-        if each is not None and not items:
-            return
         variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
         if each is None:
-            if expression.evaluate(variables) is False:
+            if evaluate(variables) is False:
                 run.errors.append(error_of(reason, _join(path, name), "", message))
             return
+        items = list(enumerate(each.values(value)))
+        for needed in item_needs:
+            items = [(index, item) for index, item in items if needed in item]
         for index, item in items:
             variables["item"] = item
-            if expression.evaluate(variables) is False:
+            if evaluate(variables) is False:
                 where = _join(each.place(value, path, index), name)
                 run.errors.append(error_of(reason, where, "", message))
 

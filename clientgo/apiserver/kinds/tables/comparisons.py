@@ -93,9 +93,24 @@ def read_path(value: Any, names: list[str]) -> Any:
     return value
 
 
+def path_reader(variable: str, names: list[str]) -> Comparison:
+    """Return a function that returns the value at a path below a variable, or `MISSING`."""
+    if len(names) > 1:
+        return lambda variables: read_path(variables[variable], names)
+    [name] = names
+
+    def read(variables: Variables) -> Any:
+        value = variables[variable]
+        return value.get(name, MISSING) if isinstance(value, dict) else MISSING
+
+    return read
+
+
 def _among(variable: str, names: list[str], texts: frozenset[str], wanted: bool) -> Comparison:
+    read = path_reader(variable, names)
+
     def evaluate(variables: Variables) -> Any:
-        value = read_path(variables[variable], names)
+        value = read(variables)
         if value is MISSING:
             return MISSING
         return (isinstance(value, str) and value in texts) is wanted
@@ -104,8 +119,10 @@ def _among(variable: str, names: list[str], texts: frozenset[str], wanted: bool)
 
 
 def _equals_number(variable: str, names: list[str], number: int, wanted: bool) -> Comparison:
+    read = path_reader(variable, names)
+
     def evaluate(variables: Variables) -> Any:
-        value = read_path(variables[variable], names)
+        value = read(variables)
         if value is MISSING:
             return MISSING
         return (not isinstance(value, bool) and value == number) is wanted
@@ -116,8 +133,10 @@ def _equals_number(variable: str, names: list[str], number: int, wanted: bool) -
 def _has_size(
     variable: str, names: list[str], number: int, compare: Callable[[int, int], bool]
 ) -> Comparison:
+    read = path_reader(variable, names)
+
     def evaluate(variables: Variables) -> Any:
-        value = read_path(variables[variable], names)
+        value = read(variables)
         return compare(len(value), number) if isinstance(value, _SIZED) else MISSING
 
     return evaluate
@@ -136,12 +155,11 @@ _OPERATORS: Final = {
 
 def _has(variable: str, names: list[str], wanted: bool) -> Comparison:
     *parents, last = names
+    read = path_reader(variable, parents) if parents else operator.itemgetter(variable)
 
     def evaluate(variables: Variables) -> Any:
-        parent = read_path(variables[variable], parents)
-        if not isinstance(parent, dict):
-            return MISSING
-        return (last in parent) is wanted
+        parent = read(variables)
+        return (last in parent) is wanted if isinstance(parent, dict) else MISSING
 
     return evaluate
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from clientgo.apiserver.kinds.tables.comparisons import MISSING, compile_comparison, read_path
+from clientgo.apiserver.kinds.tables.comparisons import MISSING, compile_comparison, path_reader
 
 if TYPE_CHECKING:  # slow to import, and not needed to start
     from clientgo.cel import Environment, Program
@@ -54,8 +54,12 @@ class Expression:
         """The fields that decide on the result, if nothing else does."""
         self._of_fields = functools.lru_cache(_MOST_VALUES, typed=True)(self._evaluate_fields)
         path = _PATH.fullmatch(source)
-        self._path = (path[1], path[2][1:].split(".")) if path else None
-        self._comparison = compile_comparison(source)
+        self.evaluate: Callable[[Mapping[str, Any]], Any] = (
+            path_reader(path[1], path[2][1:].split("."))
+            if path
+            else compile_comparison(source) or self._evaluate_with_cel
+        )
+        """Returns the value, or `NO_VALUE` if the expression reads a missing field."""
         plain = not _MAY_BE_MISSING.search(source)
         reads = _READ.findall(source) if plain else []
         self._of_self = tuple(name for variable, name in reads if variable == "self")
@@ -66,13 +70,7 @@ class Expression:
         """The compiled expression."""
         return _environment().compile(self.source)
 
-    def evaluate(self, variables: Mapping[str, Any]) -> Any:
-        """Return the value, or `NO_VALUE` if the expression reads a missing field."""
-        if self._path is not None:
-            variable, names = self._path
-            return read_path(variables[variable], names)
-        if self._comparison is not None:
-            return self._comparison(variables)
+    def _evaluate_with_cel(self, variables: Mapping[str, Any]) -> Any:
         if self._fields:
             holder = variables["self"]  # a text, if the only field is a method of it
             if isinstance(holder, dict):
