@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.apiserver.http_api import CONFIGMAPS, Api, configmap
+from tests.apiserver.http_api import CONFIGMAPS, CRDS, Api, configmap, widget_crd
 
 
 def owned_by(*owners: dict[str, Any], blocks: bool = False) -> list[dict[str, Any]]:
@@ -74,6 +74,21 @@ def test_orphans_lose_their_owner_and_stay(api: Api) -> None:
 
     assert deleted_names(api, 1, child["metadata"]["resourceVersion"]) == ["owner"]
     assert "ownerReferences" not in api.get(f"{CONFIGMAPS}/child")["metadata"]
+
+
+def test_an_object_whose_owner_can_not_be_asked_for_stays_until_its_kind_is_served(
+    api: Api,
+) -> None:
+    owner = {"apiVersion": "example.com/v1", "kind": "Widget", "name": "o", "uid": "u"}
+    never = {"metadata": {"name": "never", "uid": "v"}}
+    child = api.create(CONFIGMAPS, configmap("child", ownerReferences=[owner]))
+    later = api.create(CONFIGMAPS, configmap("later", ownerReferences=owned_by(never)))
+
+    assert deleted_names(api, 1, later["metadata"]["resourceVersion"]) == ["later"]
+    assert api.get(f"{CONFIGMAPS}/child") == child
+
+    api.create(CRDS, widget_crd())
+    assert deleted_names(api, 2, child["metadata"]["resourceVersion"]) == ["later", "child"]
 
 
 def test_an_object_whose_owner_never_was_is_collected(api: Api) -> None:

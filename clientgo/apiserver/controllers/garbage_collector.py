@@ -3,7 +3,7 @@
 Promises: dependents of a deleted owner are deleted if they have no other owner (background); an
 owner deleted in the foreground waits for the dependents that block it; an owner deleted with Orphan
 is removed from its dependents' references. A reference to an object that never existed counts as a
-deleted owner, as on a real cluster.
+deleted owner, as on a real cluster, once its kind is served.
 
 Differs from upstream (``pkg/controller/garbagecollector``), which builds a graph from informers:
 here the collector observes each change, so its two indexes are always exact.
@@ -12,7 +12,7 @@ here the collector observes each change, so its two indexes are always exact.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 from clientgo.apiserver.controllers.background import BackgroundWork
@@ -45,6 +45,8 @@ class GarbageCollector:
         self._work = work
         self._by_uid: dict[str, Node] = {}
         self._dependents: dict[str, set[Node]] = {}
+        self._deleted: set[str] = set()
+        """Owners that were deleted, and still have dependents."""
         state.storage.observe(self._observe)
 
     def _observe(self, collection: Collection, change: Change) -> None:
@@ -55,6 +57,7 @@ class GarbageCollector:
             if previous is not None:
                 self._unlink(node, previous.owners)
             if current.uid in self._dependents:
+                self._deleted.add(current.uid)
                 self._work.start(self._collect_dependents(current.uid))
             if previous is not None and previous.owners:
                 self._work.start(self._release_owners(previous.owners))
@@ -78,6 +81,7 @@ class GarbageCollector:
                 dependents.discard(node)
                 if not dependents:
                     del self._dependents[owner]
+                    self._deleted.discard(owner)
 
     # -- owners that were deleted
 
@@ -88,17 +92,29 @@ class GarbageCollector:
     async def _collect(self, node: Node) -> None:
         """Delete an object that has no owner left; else remove the references to deleted owners."""
         stored = node[0].get(node[1])
-        if stored is None:
-            return
-        references = _references(stored)
+        references = [] if stored is None else _references(stored)
         present = [item for item in references if item["uid"] in self._by_uid]
-        if len(present) == len(references):
+        if not all(item in present or self._can_be_asked_for(item) for item in references):
+            self._work.retry(self._collect_again, node)
+            return
+        self._work.forget(self._collect_again, node)
+        if stored is None or len(present) == len(references):
             return
         if not present:
             await self._delete(node, stored)
             return
         deleted = {item["uid"] for item in references} - {item["uid"] for item in present}
         await self._forget_owners(node, deleted)
+
+    def _collect_again(self, node: Node) -> None:
+        self._work.start(self._collect(node))
+
+    def _can_be_asked_for(self, reference: Mapping[str, Any]) -> bool:
+        """Return False for an owner of a kind that is not served, which may exist all the same."""
+        group, _, version = reference["apiVersion"].rpartition("/")
+        served = self._registry.of_version(group, version) or {}
+        is_served = any(resource.kind == reference["kind"] for resource in served.values())
+        return is_served or reference["uid"] in self._deleted
 
     async def _delete(
         self, node: Node, stored: StoredObject, propagation: Propagation | None = None
