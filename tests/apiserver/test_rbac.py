@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
 
 from clientgo.apiserver import Attributes, EmbeddedAPIServer, User
 from clientgo.apiserver.auth.authorization.rbac import RBAC
+from clientgo.apiserver.controllers import background
+from clientgo.apiserver.controllers.background import BackgroundWork
+from clientgo.apiserver.controllers.role_aggregation import RoleAggregationController
 from clientgo.apiserver.storage.storage import Storage
 from tests.apiserver.http_api import Api
 from tests.apiserver.users import (
@@ -395,8 +399,34 @@ def test_an_aggregated_role_gets_its_rules_when_a_webhook_no_longer_refuses_them
     watch.close()
 
 
-def test_roles_that_never_agree_on_their_rules_do_not_keep_the_server_busy(api: Api) -> None:
-    """The delays between rounds double: a minute has 14 of them, with four writes at most."""
+@pytest.fixture
+def delays(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[float]:
+    """The delays of rounds of role aggregation; 0 when they begin again. The first one is 1 ms."""
+    monkeypatch.setattr(background, "_RETRY_SECONDS", 0.001)
+    found: SimpleQueue[float] = SimpleQueue()
+    retry, forget = BackgroundWork.retry, BackgroundWork.forget
+
+    def is_of_roles(function: Any) -> bool:
+        return isinstance(getattr(function, "__self__", None), RoleAggregationController)
+
+    def noted_retry(self: BackgroundWork, function: Any, *args: Any) -> None:
+        if is_of_roles(function) and (function, args) not in self._retries:
+            found.put(self._delays.get((function, args), 0.001))
+        retry(self, function, *args)
+
+    def noted_forget(self: BackgroundWork, function: Any, *args: Any) -> None:
+        if is_of_roles(function):
+            found.put(0)
+        forget(self, function, *args)
+
+    monkeypatch.setattr(BackgroundWork, "retry", noted_retry)
+    monkeypatch.setattr(BackgroundWork, "forget", noted_forget)
+    return found
+
+
+def test_the_delays_between_rounds_of_roles_that_never_agree_double(
+    delays: SimpleQueue[float], api: Api
+) -> None:
     refuse_updates_of_roles(api)
     for name, verbs, selected in (
         ("a", "pur", "bc"),
@@ -411,13 +441,15 @@ def test_roles_that_never_agree_on_their_rules_do_not_keep_the_server_busy(api: 
             "aggregationRule": {"clusterRoleSelectors": [selector]},
         }
         api.create(CLUSTER_ROLES, role)
-    watch = api.watch(CLUSTER_ROLES, fieldSelector="metadata.name=a")
+    while not delays.empty():
+        delays.get()
     api.delete(f"{WEBHOOKS}/w")
-    assert any(event["type"] == "MODIFIED" for event in watch)
-    watch.close()
 
-    versions = [int(api.get(PODS)["metadata"]["resourceVersion"]) for _ in range(300)]
-    assert versions[-1] - versions[0] < 60
+    since_they_began: list[float] = []
+    while len(since_they_began) < 8:
+        delay = delays.get(timeout=60)
+        since_they_began = [*since_they_began, delay] if delay else []
+    assert since_they_began == [0.001 * 2**number for number in range(8)]
 
 
 @pytest.mark.parametrize("mode", ["ABAC", "rbac", ""])
