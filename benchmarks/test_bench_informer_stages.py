@@ -82,7 +82,7 @@ class Stages:
             else [page_body(foos[at : at + PAGE]) for at in range(0, OBJECTS, PAGE)]
         )
         self._listed: Sequence[Foo] = ()
-        self._batches: list[list[Deltas]] = []
+        self._batches: list[Sequence[Deltas]] = []
         self._chunks: list[Chunk] = []
 
     def read(self, watch: Stopwatch) -> None:
@@ -109,7 +109,7 @@ class Stages:
 
     def queue(self, watch: Stopwatch) -> None:
         queue = DeltaFIFO(known_objects=Indexer())
-        batches: list[list[Deltas]] = []
+        batches: list[Sequence[Deltas]] = []
         queue.replace(self._listed, "1")
         while not queue.has_synced():
             queue.pop_batch(lambda batch, _initial: batches.append(batch))

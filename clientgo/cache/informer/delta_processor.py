@@ -11,13 +11,14 @@ refused object does not keep the rest of its list out.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, TypeAlias
 
 from clientgo.cache.informer.hops import updated
 from clientgo.cache.informer.notifications import Chunk, Kind, Notification
 from clientgo.cache.queues.queue import Deltas, Replacement
 from clientgo.cache.reflector.quarantine import QuarantineLog
-from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import Change, Changes, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import KeyFuncError, deletion_handling_meta_namespace_key
 from clientgo.cache.store.parts import PART, in_parts
@@ -51,7 +52,7 @@ class DeltaProcessor:
         self._name = name
         self._trace = active_trace()
 
-    def process(self, batch: list[Deltas], is_in_initial_list: bool) -> None:
+    def process(self, batch: Sequence[Deltas], is_in_initial_list: bool) -> None:
         """Process the changes of several objects; see :meth:`~clientgo.cache.Queue.pop_batch`."""
         whole = batch[0][0]
         if whole.type is DeltaType.REPLACED_ALL:
@@ -70,7 +71,8 @@ class DeltaProcessor:
         elif whole.type is DeltaType.BOOKMARK:
             self._store.bookmark(whole.object)
         else:
-            changes = [(delta.type, delta.object) for deltas in batch for delta in deltas]
+            deltas = [*chain.from_iterable(batch)]
+            changes = Changes([each.type for each in deltas], [each.object for each in deltas])
             before = self._store.apply(changes)
             self._notify_of(self._compared(changes, before, is_in_initial_list))
 
@@ -107,16 +109,16 @@ class DeltaProcessor:
                 append((sync if same else update, before, obj))
         return Chunk(notifications, adds if is_initial else 0, syncs)
 
-    def _replace(self, replacement: Replacement) -> tuple[list[Change], list[Before]]:
+    def _replace(self, replacement: Replacement) -> tuple[Changes, list[Before]]:
         """Apply a list; return its changes of the store and what the store held before."""
         store = self._store
         listed = self._keyed(replacement.objects)
         before = {key: store.get_by_key(key) for key in store.list_keys()}
         vanished = {key: obj for key, obj in before.items() if key not in listed}
-        changes: list[Change] = [
-            (DeltaType.DELETED, DeletedFinalStateUnknown(key, obj)) for key, obj in vanished.items()
-        ]
-        changes += [(DeltaType.REPLACED, obj) for obj in listed.values()]
+        changes = Changes(
+            [DeltaType.DELETED] * len(vanished) + [DeltaType.REPLACED] * len(listed),
+            [*map(DeletedFinalStateUnknown, vanished, vanished.values()), *listed.values()],
+        )
         befores: list[Before]
         try:
             store.replace(list(listed.values()), replacement.resource_version)

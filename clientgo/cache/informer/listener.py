@@ -250,7 +250,7 @@ class Listener:
         key = None
         if notification is not None:
             key = key_for_report(subject_of(notification))
-            call = f"the {notification[0].value} of {key}"
+            call = f"the {notification[0]} of {key}"
         _log.error(
             "%s: stopping without it: the handler has not returned from %s; "
             "a handler must not block, it should only enqueue a key",
@@ -273,7 +273,7 @@ class Listener:
             "%s: the handler failed for the %s of %s: %s; continuing with the next object"
             " (%d failures before this one were not logged)",
             self._name,
-            notification[0].value,
+            notification[0],
             key,
             error,
             unlogged,

@@ -7,8 +7,7 @@ the newest state; client-go has no counterpart. The listener's lock guards both.
 
 from __future__ import annotations
 
-from enum import Enum
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -16,20 +15,23 @@ from clientgo.cache.informer.handlers import ResourceEventHandler
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
 
 
-class Kind(Enum):
-    """What happened to an object in the cache, and what the notification carries."""
+class Kind:
+    """What happened to an object in the cache, and what the notification carries.
 
-    ADD = "add"
+    Plain text: the garbage collector does not visit a tuple twice that has no member of an enum.
+    """
+
+    ADD: Final = "add"
     """(the object, whether it is in an initial list)"""
-    UPDATE = "update"
+    UPDATE: Final = "update"
     """(the state before, the state after)"""
-    SYNC = "sync"
+    SYNC: Final = "sync"
     """Like UPDATE, but both have the same version. Only for handlers that are due for a resync."""
-    DELETE = "delete"
+    DELETE: Final = "delete"
     """(the last state or a tombstone, None)"""
 
 
-Notification: TypeAlias = tuple[Kind, Any, Any]
+Notification: TypeAlias = tuple[str, Any, Any]
 
 
 class Chunk(Struct, gc=False):

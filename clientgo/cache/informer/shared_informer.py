@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import Enum
@@ -385,7 +385,7 @@ class SharedIndexInformer(Generic[T]):
             queue, reflector, self._process, processed=self._processed, clock=self._clock
         )
 
-    def _process(self, batch: list[Deltas], is_in_initial_list: bool) -> None:
+    def _process(self, batch: Sequence[Deltas], is_in_initial_list: bool) -> None:
         try:
             with self._distributing:
                 self._deltas.process(batch, is_in_initial_list)

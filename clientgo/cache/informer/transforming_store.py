@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from clientgo.cache.queues.queue import Queue
 from clientgo.cache.reflector.quarantine import QuarantineLog
-from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import Change, Changes, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.parts import Parts, in_parts
 from clientgo.meta import ObjectMeta, drop_managed_fields
 
@@ -72,14 +72,14 @@ class TransformingStore:
         self.apply([(DeltaType.DELETED, obj)])
 
     def apply(self, changes: Sequence[Change]) -> None:
-        transformed = []
+        transformed = Changes([], [])
         for kind, obj in changes:
             try:
-                transformed.append((kind, self._transformed(obj)))
+                transformed.append(kind, self._transformed(obj))
             except Exception as error:  # noqa: BLE001 - a transform may raise anything
                 self._report(obj, error)
                 if kind is DeltaType.DELETED:
-                    transformed.append((kind, obj))
+                    transformed.append(kind, obj)
         self._queue.apply(transformed)
 
     def replace(self, objs: Sequence[Any], resource_version: str) -> None:

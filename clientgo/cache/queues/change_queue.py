@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import repeat
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from msgspec import Struct
 
+from clientgo.cache.queues.batch import Waiting
 from clientgo.cache.queues.consumer_gate import ConsumerGate
 from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.queues.hops import appended, popped
@@ -35,10 +36,6 @@ Transformer = Callable[[Any], Any]
 """Takes an object before it is queued and returns the one to queue. May change it in place."""
 
 KeyedDelta = tuple[str, Delta]
-
-
-Waiting: TypeAlias = dict[str, Delta | Deltas]
-"""Changes by key: a single one as itself, so that the garbage collector has nothing to visit."""
 
 
 class EmptyDeltasError(ValueError):
@@ -66,7 +63,7 @@ class PendingChanges(Protocol[Listed]):
 
     def __len__(self) -> int: ...
 
-    def take(self, limit: int) -> list[Deltas]: ...
+    def take(self, limit: int) -> Sequence[Deltas]: ...
 
     def processed(self) -> None: ...
 
@@ -135,7 +132,7 @@ class ChangePreparation:
             return prepared, error
         return prepared, None
 
-    def listed_by_key(self, kind: DeltaType, objs: Sequence[Any]) -> Waiting | None:
+    def listed_by_key(self, kind: DeltaType, objs: Sequence[Any]) -> dict[str, Waiting] | None:
         """Prepare a list in one go.
 
         Returns None if that is not possible: a key fails or occurs twice, or a transformer is to
@@ -145,7 +142,7 @@ class ChangePreparation:
             return None
         try:
             deltas = map(Delta, repeat(kind), objs)
-            changes: Waiting = dict(zip(map(self._key_func, objs), deltas, strict=True))
+            changes: dict[str, Waiting] = dict(zip(map(self._key_func, objs), deltas, strict=True))
         except Exception:  # noqa: BLE001 - one by one it is found and reported
             return None
         return changes if len(changes) == len(objs) else None
@@ -264,7 +261,7 @@ class ChangeQueue:
         in sync.
         """
 
-        def process(batch: list[Deltas], is_in_initial_list: bool) -> None:
+        def process(batch: Sequence[Deltas], is_in_initial_list: bool) -> None:
             if len(batch) == 1 and process_single is not None:
                 process_single(batch[0], is_in_initial_list)
             else:

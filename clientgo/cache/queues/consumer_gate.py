@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, Generic, Protocol, TypeVar
 
 from clientgo.cache.queues.done_checker import DoneChecker
@@ -26,6 +26,7 @@ from clientgo.clock import Clock
 from clientgo.trace import Describe, active_trace
 
 Entry = TypeVar("Entry")
+Held = TypeVar("Held", covariant=True)
 
 _log = logging.getLogger("clientgo.cache")
 
@@ -38,13 +39,13 @@ _SLOW_PENDING: Final = 10
 """Slow processing is logged if more entries than this wait behind it."""
 
 
-class Entries(Protocol[Entry]):
+class Entries(Protocol[Held]):
     """What a queue holds. Not thread-safe: the gate calls it with the lock held."""
 
     def __len__(self) -> int:
         """Return how many entries wait."""
 
-    def take(self, limit: int) -> list[Entry]:
+    def take(self, limit: int) -> Sequence[Held]:
         """Remove and return the entries of the next batch, at least one."""
 
     def processed(self) -> None:
@@ -113,7 +114,7 @@ class ConsumerGate(Generic[Entry]):
         """Wait for an entry, process it and return it."""
         popped: list[Entry] = []
 
-        def process_popped(batch: list[Entry], is_in_initial_list: bool) -> None:
+        def process_popped(batch: Sequence[Entry], is_in_initial_list: bool) -> None:
             popped.extend(batch)
             process(batch[0], is_in_initial_list)
 
@@ -121,7 +122,7 @@ class ConsumerGate(Generic[Entry]):
             self.consume(process_popped, limit=1)
         return popped[0]
 
-    def consume(self, process: Callable[[list[Entry], bool], None], limit: int) -> None:
+    def consume(self, process: Callable[[Sequence[Entry], bool], None], limit: int) -> None:
         """Wait for entries and process a batch of at most ``limit`` of them.
 
         An empty first list leaves nothing to process. The consumer is woken once all the same,

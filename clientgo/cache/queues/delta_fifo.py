@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from clientgo.cache.queues.batch import Batch, Waiting, as_deltas, newest_of
 from clientgo.cache.queues.change_queue import (
     ChangePreparation,
     ChangeQueue,
@@ -21,7 +22,6 @@ from clientgo.cache.queues.change_queue import (
     ListedChanges,
     Note,
     Transformer,
-    Waiting,
 )
 from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
 from clientgo.cache.queues.queue import ChangeError, Delta, Deltas, QueueMetrics
@@ -59,7 +59,7 @@ class DeltaFIFO(ChangeQueue):
 class ListedByKey(ListedChanges):
     """A list for a :class:`DeltaFIFO`."""
 
-    changes: Waiting
+    changes: dict[str, Waiting]
 
 
 class ChangesByKey:
@@ -68,25 +68,21 @@ class ChangesByKey:
     def __init__(self, known_objects: KnownObjects | None, listed_type: DeltaType) -> None:
         self._consumer = ConsumerState(known_objects)
         self._listed_type = listed_type
-        self._items: Waiting = {}
+        self._items: dict[str, Waiting] = {}
         self._order: deque[tuple[str, ...]] = deque()
         """The keys, in parts that the garbage collector need not visit."""
 
     def __len__(self) -> int:
         return len(self._items)
 
-    def take(self, limit: int) -> list[Deltas]:
+    def take(self, limit: int) -> Batch:
         if limit >= len(self._items):
             taken, self._items = self._items, {}
             self._order.clear()
         else:
             taken = {key: self._items.pop(key) for key in self._first_keys(limit)}
-        in_flight = {
-            key: waiting if isinstance(waiting, list) else [waiting]
-            for key, waiting in taken.items()
-        }
-        self._consumer.in_flight = in_flight
-        return list(in_flight.values())
+        self._consumer.in_flight = taken
+        return Batch(taken.values())
 
     def processed(self) -> None:
         self._consumer.in_flight = {}
@@ -163,10 +159,10 @@ class ChangesByKey:
                 self._order.appendleft(part[room:])
         return keys
 
-    def _deletions(self, listed: Waiting) -> list[KeyedDelta]:
+    def _deletions(self, listed: dict[str, Waiting]) -> list[KeyedDelta]:
         """Return deletions for what is pending or known, but not listed."""
         deletions = [
-            (key, Delta(DeltaType.DELETED, tombstone_of(key, _as_list(waiting)[-1])))
+            (key, Delta(DeltaType.DELETED, tombstone_of(key, newest_of(waiting))))
             for key, waiting in self._items.items()
             if key not in listed
         ]
@@ -178,26 +174,22 @@ class ChangesByKey:
         return deletions
 
 
-def _add(items: Waiting, key: str, delta: Delta) -> None:
+def _add(items: dict[str, Waiting], key: str, delta: Delta) -> None:
     """Add a change after those of its key."""
     waiting = items.get(key)
     if waiting is None:
         items[key] = delta
         return
     if type(waiting) is not list:
-        waiting = items[key] = _as_list(waiting)
+        waiting = items[key] = as_deltas(waiting)
     waiting.append(delta)
     if delta.type is DeltaType.DELETED:
         _merge_deletions(waiting)
 
 
-def _as_list(waiting: Delta | Deltas) -> Deltas:
-    return waiting if isinstance(waiting, list) else [waiting]
-
-
-def _one_by_one(items: Waiting) -> Iterator[KeyedDelta]:
+def _one_by_one(items: dict[str, Waiting]) -> Iterator[KeyedDelta]:
     for key, waiting in items.items():
-        for delta in _as_list(waiting):
+        for delta in as_deltas(waiting):
             yield key, delta
 
 

@@ -10,7 +10,8 @@ import logging
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
-from clientgo.cache.queues.queue import Delta, Deltas
+from clientgo.cache.queues.batch import Waiting, newest_of
+from clientgo.cache.queues.queue import Delta
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
 
 _log = logging.getLogger("clientgo.cache")
@@ -29,7 +30,7 @@ class ConsumerState:
 
     def __init__(self, store: KnownObjects | None) -> None:
         self.store = store
-        self.in_flight: dict[str, Deltas] = {}
+        self.in_flight: dict[str, Waiting] = {}
         """The changes that are being processed, by key."""
 
     def knows(self, key: str) -> bool:
@@ -41,7 +42,7 @@ class ConsumerState:
             return False
         in_flight = self.in_flight.get(key)
         if in_flight is not None:
-            return in_flight[-1].type is not DeltaType.DELETED
+            return newest_of(in_flight).type is not DeltaType.DELETED
         try:
             return self.store.get_by_key(key) is not None
         except Exception:  # noqa: BLE001 - the store is the user's
@@ -52,8 +53,8 @@ class ConsumerState:
         """Return the keys that the consumer's store holds or is about to hold."""
         if self.store is None:
             return
-        for key, deltas in self.in_flight.items():
-            if deltas[-1].type is not DeltaType.DELETED:
+        for key, waiting in self.in_flight.items():
+            if newest_of(waiting).type is not DeltaType.DELETED:
                 yield key
         for key in _keys_of(self.store):
             if key not in self.in_flight:
@@ -73,7 +74,7 @@ class ConsumerState:
         """Return a tombstone with the known state of an object, if there is one."""
         in_flight = self.in_flight.get(key)
         if in_flight is not None:
-            return tombstone_of(key, in_flight[-1])
+            return tombstone_of(key, newest_of(in_flight))
         return DeletedFinalStateUnknown(key, self._object(self.store, key))
 
     def _object(self, store: KnownObjects | None, key: str) -> Any | None:

@@ -52,7 +52,7 @@ def newest(deltas: Deltas) -> Delta | None:
 ProcessFunc: TypeAlias = Callable[[Deltas, bool], None]
 """Takes the changes of one key, and whether they belong to the initial list."""
 
-ProcessBatchFunc: TypeAlias = Callable[[list[Deltas], bool], None]
+ProcessBatchFunc: TypeAlias = Callable[[Sequence[Deltas], bool], None]
 """Takes the changes of several keys, and whether they belong to the initial list."""
 
 DEFAULT_BATCH_SIZE: Final = 1000

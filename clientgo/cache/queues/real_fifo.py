@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
+from clientgo.cache.queues.batch import Batch, Waiting
 from clientgo.cache.queues.change_queue import (
     ChangePreparation,
     ChangeQueue,
@@ -24,7 +25,7 @@ from clientgo.cache.queues.change_queue import (
     Transformer,
 )
 from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
-from clientgo.cache.queues.queue import ChangeError, Delta, Deltas, QueueMetrics, Replacement
+from clientgo.cache.queues.queue import ChangeError, Delta, QueueMetrics, Replacement
 from clientgo.cache.store.changes import WHOLE_STORE_TYPES, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
@@ -85,13 +86,13 @@ class _OrderedChanges:
     def drops(self, kind: DeltaType, key: str) -> bool:
         return False
 
-    def _take(self, limit: int) -> dict[str, Deltas]:
-        taken: dict[str, Deltas] = {}
+    def _take(self, limit: int) -> dict[str, Waiting]:
+        taken: dict[str, Waiting] = {}
         for key, delta in self._queue:
             stands_alone = delta.type in WHOLE_STORE_TYPES
             if taken and (stands_alone or key in taken):
                 break
-            taken[key] = [delta]
+            taken[key] = delta
             if stands_alone or len(taken) == limit:
                 break
         if len(taken) == len(self._queue):
@@ -109,8 +110,8 @@ class AtomicChanges(_OrderedChanges):
         super().__init__()
         self._emit_bookmarks = emit_bookmarks
 
-    def take(self, limit: int) -> list[Deltas]:
-        return list(self._take(limit).values())
+    def take(self, limit: int) -> Batch:
+        return Batch(self._take(limit).values())
 
     def processed(self) -> None:
         """Do nothing: what is in flight is not compared with anything."""
@@ -144,9 +145,9 @@ class SingleChanges(_OrderedChanges):
         super().__init__()
         self._consumer = ConsumerState(known_objects)
 
-    def take(self, limit: int) -> list[Deltas]:
+    def take(self, limit: int) -> Batch:
         self._consumer.in_flight = self._take(limit)
-        return list(self._consumer.in_flight.values())
+        return Batch(self._consumer.in_flight.values())
 
     def processed(self) -> None:
         self._consumer.in_flight = {}

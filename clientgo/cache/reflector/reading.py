@@ -22,7 +22,7 @@ from clientgo.cache.reflector.state import (
     Skip,
     UnexpectedObjectError,
 )
-from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import Change, Changes, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
 from clientgo.cache.store.parts import Parts, PartTuple
 from clientgo.meta import (
@@ -70,7 +70,8 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
     kind, api_version = expected.kind, expected.api_version
     delta_types, added = _DELTA_TYPES, DeltaType.ADDED
     messages: list[Message] = []
-    changes: list[Change] = []
+    kinds: list[DeltaType] = []
+    objects: list[Any] = []
     accepted, last, only_adds = 0, None, True
     error: Exception | None = None
     event: WatchEvent[Any]
@@ -91,7 +92,8 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
                 messages.append(Quarantine(obj))
                 if delta_type is DeltaType.DELETED and obj.metadata.name:
                     # The name is enough to remove an older state that did decode.
-                    changes.append((delta_type, DeletedFinalStateUnknown(object_key(obj), None)))
+                    kinds.append(delta_type)
+                    objects.append(DeletedFinalStateUnknown(object_key(obj), None))
                     only_adds = False
                 continue
             reason = expected.misfit(obj)
@@ -101,22 +103,23 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
         accepted += 1
         last = obj
         if delta_type is not None:
-            changes.append((delta_type, obj))
+            kinds.append(delta_type)
+            objects.append(obj)
             if delta_type is not added:
                 only_adds = False
             continue
         only_adds = False
-        if changes:
-            messages.append(Apply(changes))
-            changes = []
+        if kinds:
+            messages.append(Apply(Changes(kinds, objects)))
+            kinds, objects = [], []
         if event.type == _BOOKMARK:
             version = metadata_of(obj).resource_version
             if version:
                 messages.append(Bookmark(version))
         else:
             messages.append(Skip(obj, f"unknown type of event {event.type!r}"))
-    if changes:
-        messages.append(Apply(changes))
+    if kinds:
+        messages.append(Apply(Changes(kinds, objects)))
     version = "" if last is None else metadata_of(last).resource_version or _version_in(messages)
     return Reading(messages, accepted, version, only_adds, error)
 

@@ -246,7 +246,7 @@ class Replace(Struct, frozen=True):
 class Apply(Struct, frozen=True):
     """These changes happened, in this order."""
 
-    changes: list[Change]
+    changes: Sequence[Change]
 
 
 class Bookmark(Struct, frozen=True):
