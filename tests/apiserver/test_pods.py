@@ -138,10 +138,10 @@ def test_duplicates_and_fractions_of_bytes_are_warned_of() -> None:
         "hostAliases": [{"ip": "1.2.3.4"}, {"ip": "1.2.3.4"}],
         "imagePullSecrets": [{"name": ""}, {"name": "s"}, {"name": "s"}],
     }
-    assert [text.partition(": ")[0] for text in pod_warnings(spec, "spec")] == [
+    assert [text.partition(": ")[0] for text in pod_warnings({"spec": spec})] == [
         "spec.hostAliases[1].ip",
-        "spec.imagePullSecrets[0].name",
         "spec.imagePullSecrets[2].name",
+        "spec.imagePullSecrets[0].name",
         "spec.containers[0].env[1]",
         "spec.containers[1].resources.limits[memory]",
         "spec.containers[1].ports[0]",
@@ -152,7 +152,7 @@ def test_duplicates_and_fractions_of_bytes_are_warned_of() -> None:
 def test_a_variable_that_extends_an_earlier_one_does_not_hide_it() -> None:
     def warned(**second: Any) -> bool:
         env = [{"name": "A", "value": "1"}, {"name": "A", **second}]
-        return bool(pod_warnings({"containers": [{"env": env}]}, "spec"))
+        return bool(pod_warnings({"spec": {"containers": [{"env": env}]}}))
 
     assert not warned(value="$(A)-x")
     assert warned(value="$(A)")
@@ -172,7 +172,7 @@ def test_selectors_of_nothing_are_warned_of() -> None:
         },
     }
     problem = "labelSelector: a null labelSelector results in matching no pod"
-    assert pod_warnings(spec, "spec") == [
+    assert pod_warnings({"spec": spec}) == [
         f"spec.topologySpreadConstraints[1].{problem}",
         f"spec.affinity.podAffinity.required{field}[0].{problem}",
         f"spec.affinity.podAntiAffinity.preferred{field}[0].podAffinityTerm.{problem}",
@@ -189,12 +189,13 @@ def test_files_of_a_volume_that_replace_each_other_are_warned_of() -> None:
         {"name": "x", "gitRepo": {}},
         {"name": "y", "ephemeral": {"volumeClaimTemplate": request}},
     ]
-    assert pod_warnings({"containers": [], "volumes": volumes}, "spec") == [
+    assert pod_warnings({"spec": {"containers": [], "volumes": volumes}}) == [
         "spec.volumes[2].gitRepo: deprecated in v1.11",
         "spec.volumes[3].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: "
         'fractional byte value "200m" is invalid, must be an integer',
         'volume "v" (ConfigMap "m"): overlapping paths: "a/b" with "a"',
-        'volume "w" (Projected ServiceAccountToken): overlapping paths: "t" with "t"',
+        'volume "w" (Projected): overlapping paths: "t" (ServiceAccountToken) '
+        'with "t" (ServiceAccountToken)',
         'volume "w" (Projected) has no sources provided',
     ]
 

@@ -220,6 +220,10 @@ class CustomStrategy(Strategy):
             if "/" not in finalizer and finalizer not in STANDARD_FINALIZERS
         ]
 
+    def status_warnings(self, new: Object, old: Object) -> list[str]:
+        """Return the same warnings: finalizers can be written with the status too."""
+        return self.warnings(new, old)
+
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors that the schema and the paths of the scale find in a status."""
         causes = self.schema.validate_status(new, old) if self.schema else []

@@ -46,11 +46,13 @@ from clientgo.apiserver.kinds.core import (
     ConfigMapStrategy,
     NamespaceStrategy,
     SecretStrategy,
+    ServiceAccountStrategy,
 )
 from clientgo.apiserver.kinds.definitions import CrdStrategy
 from clientgo.apiserver.kinds.jobs import JobStrategy
 from clientgo.apiserver.kinds.network.network_policies import (
     EndpointSliceStrategy,
+    IngressStrategy,
     NetworkPolicyStrategy,
 )
 from clientgo.apiserver.kinds.network.services import ServiceStrategy
@@ -61,6 +63,7 @@ from clientgo.apiserver.kinds.workloads import (
     CronJobStrategy,
     DaemonSetStrategy,
     DeploymentStrategy,
+    PodTemplateStrategy,
     ReplicaSetStrategy,
     StatefulSetStrategy,
 )
@@ -79,10 +82,12 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("", "Node"): NodeStrategy,
     ("", "PersistentVolume"): VolumeStrategy,
     ("", "PersistentVolumeClaim"): ClaimStrategy,
+    ("", "PodTemplate"): PodTemplateStrategy,
     ("", "Pod"): PodStrategy,
     ("", "ReplicationController"): ReplicaSetStrategy,
     ("", "Secret"): SecretStrategy,
     ("", "Service"): ServiceStrategy,
+    ("", "ServiceAccount"): ServiceAccountStrategy,
     (_ADMISSION, "MutatingWebhookConfiguration"): WebhookConfigurationStrategy,
     (_ADMISSION, "MutatingAdmissionPolicy"): MutatingPolicyStrategy,
     (_ADMISSION, "MutatingAdmissionPolicyBinding"): PolicyBindingStrategy,
@@ -100,6 +105,7 @@ _STRATEGIES: Mapping[tuple[str, str], type[BuiltinStrategy]] = {
     ("coordination.k8s.io", "Lease"): LeaseStrategy,
     ("discovery.k8s.io", "EndpointSlice"): EndpointSliceStrategy,
     ("events.k8s.io", "Event"): EventStrategy,
+    ("networking.k8s.io", "Ingress"): IngressStrategy,
     ("networking.k8s.io", "NetworkPolicy"): NetworkPolicyStrategy,
     ("policy", "Eviction"): EvictionStrategy,
     ("policy", "PodDisruptionBudget"): DisruptionBudgetStrategy,

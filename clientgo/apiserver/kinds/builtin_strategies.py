@@ -23,6 +23,7 @@ from clientgo.apiserver.kinds.typed_objects import (
     validate_typed,
     zero_value,
 )
+from clientgo.apiserver.kinds.warnings import field_warnings, status_field_warnings
 from clientgo.apiserver.resources.errors import bad_request
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, Strategy
@@ -149,6 +150,14 @@ class BuiltinStrategy(Strategy):
     def validate_status_update(self, new: Object, old: Object) -> list[FieldError]:
         """Return the errors of a status."""
         return self.table.validate_status(new, old)
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Return what the table of warnings says of the fields."""
+        return field_warnings(self.kind, new)
+
+    def status_warnings(self, new: Object, old: Object) -> list[str]:
+        """Return what the table of warnings says of the status."""
+        return status_field_warnings(self.kind, new)
 
 
 class StatusStrategy(BuiltinStrategy):

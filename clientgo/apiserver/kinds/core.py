@@ -223,6 +223,26 @@ def _key_problem(text: bytes) -> str:
     )
 
 
+# -- service accounts
+
+
+_MOUNTABLE = "kubernetes.io/enforce-mountable-secrets"
+
+
+class ServiceAccountStrategy(BuiltinStrategy):
+    """Service accounts."""
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of a deprecated annotation that is new."""
+        before = (old or {}).get("metadata", {}).get("annotations", {})
+        if _MOUNTABLE in before or _MOUNTABLE not in new["metadata"].get("annotations", {}):
+            return []
+        return [
+            f"metadata.annotations[{_MOUNTABLE}]: deprecated in v1.32+; prefer separate namespaces "
+            "to isolate access to mounted secrets"
+        ]
+
+
 # -- namespaces
 
 

@@ -6,7 +6,7 @@ Upstream: ``pkg/registry/batch/job/strategy.go`` and ``pkg/apis/batch/validation
 from __future__ import annotations
 
 from clientgo.apiserver.kinds.builtin_strategies import text_fields
-from clientgo.apiserver.kinds.workloads import TemplateStrategy
+from clientgo.apiserver.kinds.workloads import JobSpecStrategy
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import SelectorError, selector_from_object
@@ -17,10 +17,9 @@ _UID_LABELS = (_LEGACY_UID, "batch.kubernetes.io/controller-uid")
 _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 
 
-class JobStrategy(TemplateStrategy):
+class JobStrategy(JobSpecStrategy):
     """Jobs. Their pods are labelled with the name and uid of the job, unless told otherwise."""
 
-    names_hosts = True
     selectable_fields = text_fields("status.successful")
     orphan_warning = (
         "child pods are preserved by default when jobs are deleted; set "

@@ -1,23 +1,27 @@
 """Warnings about pods that are accepted and probably wrong.
 
-Promises the warnings that authors meet: names that are no hostnames, duplicate ports, variables,
-host aliases and pull secrets, overlapping paths of volumes, fractions of bytes, selectors that
-select nothing, negative grace periods.
+Functions have no state, except for the warnings of pods that were seen before.
 
 Upstream: ``pkg/api/pod/warnings.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from clientgo.apiserver.kinds.warnings import (
+    CLAIM_ROWS,
+    Row,
+    bytes_fraction,
+    old_label,
+    row_warnings,
+)
+from clientgo.apiserver.resources.addresses import ip_warnings
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.repeated_values import RepeatedValues, value_key
-from clientgo.text.quantities import is_whole
-
-_BYTES = ("memory", "ephemeral-storage")
+from clientgo.meta.selectors import label_value_problems
 
 
 def name_warnings(obj: Object, use: str) -> list[str]:
@@ -36,26 +40,42 @@ def name_warnings(obj: Object, use: str) -> list[str]:
 _known = RepeatedValues()
 
 
-def pod_warnings(spec: Object, path: str) -> list[str]:
-    """Return the warnings about the spec of a pod at a path."""
-    key = value_key([path, spec])
+def pod_warnings(pod: Object, prefix: str = "") -> list[str]:
+    """Return the warnings about a pod, or a template of pods; ``prefix`` is its path with a dot."""
+    annotations = pod.get("metadata", {}).get("annotations", {})
+    key = value_key([prefix, annotations, pod.get("spec")])
     found: list[str] | None = _known.result(key)
     if found is None:
-        found = _find_warnings(spec, path)
+        found = _find_warnings(pod.get("spec", {}), annotations, prefix)
         _known.remember(key, found)
     return found
 
 
-def _find_warnings(spec: Object, path: str) -> list[str]:
+def _find_warnings(spec: Object, annotations: Mapping[str, str], prefix: str) -> list[str]:
+    """Return the warnings in upstream's order."""
+    path, annotated = f"{prefix}spec", f"{prefix}metadata.annotations"
     return [
-        *_null_selectors(spec, path),
+        *row_warnings(_SELECTION_ROWS, spec, f"{path}."),
+        *_old_annotations(annotations, annotated),
         *_old_volumes(spec, path),
         *_overlapping_paths(spec),
         *_duplicate_aliases(spec, path),
         *_pull_secrets(spec, path),
+        *row_warnings(_OVERHEAD_ROWS, spec, f"{path}."),
+        *_old_profile(spec, annotations, annotated),
+        *(
+            text
+            for where, container in _containers(spec, path)
+            for text in (
+                *_old_container_profiles(container, spec, annotations, annotated),
+                *row_warnings(_CONTAINER_ROWS, container, f"{where}."),
+                *_hidden_variables(container, where),
+            )
+        ),
+        *_ports(spec, path),
+        *_duplicate_port_names(spec, path),
         *_grace_period(spec, path),
-        *(text for where, item in _containers(spec, path) for text in _container(item, where)),
-        *_duplicate_ports(spec, path),
+        *row_warnings(_LAST_ROWS, spec, f"{path}."),
     ]
 
 
@@ -65,23 +85,106 @@ def _containers(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
             yield f"{path}.{field}[{index}]", container
 
 
-_NULL_SELECTOR = "labelSelector: a null labelSelector results in matching no pod"
+def _null_selector(selecting: Object, path: str) -> list[str]:
+    """Return the warning about a term that selects no pod."""
+    if "labelSelector" in selecting:
+        return []
+    return [f"{path}.labelSelector: a null labelSelector results in matching no pod"]
 
 
-def _null_selectors(spec: Object, path: str) -> Iterator[str]:
-    """Yield a warning for each term that selects no pod."""
-    for index, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
-        if "labelSelector" not in constraint:
-            yield f"{path}.topologySpreadConstraints[{index}].{_NULL_SELECTOR}"
-    for kind in ("podAffinity", "podAntiAffinity"):
-        affinity = (spec.get("affinity") or {}).get(kind) or {}
-        for need, step in (("required", ""), ("preferred", "podAffinityTerm")):
-            field = f"{need}DuringSchedulingIgnoredDuringExecution"
-            for index, term in enumerate(affinity.get(field) or ()):
-                if "labelSelector" not in (term.get(step, {}) if step else term):
-                    where = f"{path}.affinity.{kind}.{field}[{index}]"
-                    yield ".".join(filter(None, (where, step, _NULL_SELECTOR)))
+def _spread(constraint: Object, path: str) -> list[str]:
+    key = constraint.get("topologyKey", "")
+    return [*_old_label(key, f"{path}.topologyKey"), *_null_selector(constraint, path)]
 
+
+def _preferred(requirement: Object, path: str) -> list[str]:
+    """Return the warnings about a requirement that only weighs nodes: its values may be wrong."""
+    return [
+        *_old_label(requirement.get("key", ""), f"{path}.key"),
+        *(
+            f"{path}.values[{index}]: {value} is invalid, {problem}"
+            for index, value in enumerate(requirement.get("values") or ())
+            for problem in label_value_problems(value)
+        ),
+    ]
+
+
+_old_label = old_label()
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+_ON_NODES = "affinity.nodeAffinity"
+
+_SELECTION_ROWS: tuple[Row, ...] = (
+    ("nodeSelector{}", old_label("{path}: {what}")),
+    (f"{_ON_NODES}.{_REQUIRED}.nodeSelectorTerms[].matchExpressions[].key", _old_label),
+    (f"{_ON_NODES}.{_PREFERRED}[].preference.matchExpressions[]", _preferred),
+    ("topologySpreadConstraints[]", _spread),
+)
+_OVERHEAD_ROWS: tuple[Row, ...] = (
+    ("overhead[memory]", bytes_fraction),
+    ("overhead[ephemeral-storage]", bytes_fraction),
+)
+_CONTAINER_ROWS: tuple[Row, ...] = tuple(
+    (f"resources.{part}[{name}]", bytes_fraction)
+    for name in ("memory", "ephemeral-storage")
+    for part in ("limits", "requests")
+)
+_LAST_ROWS: tuple[Row, ...] = (
+    *(
+        (f"affinity.{kind}.{terms}", _null_selector)
+        for kind in ("podAffinity", "podAntiAffinity")
+        for terms in (f"{_REQUIRED}[]", f"{_PREFERRED}[].podAffinityTerm")
+    ),
+    ("dnsConfig.nameservers[]", ip_warnings),
+    ("hostAliases[].ip", ip_warnings),
+)
+
+
+# -- annotations that were fields to be
+
+_OLD_ANNOTATIONS: Mapping[str, str] = {
+    "scheduler.alpha.kubernetes.io/critical-pod": (
+        'non-functional in v1.16+; use the "priorityClassName" field instead'
+    ),
+    "security.alpha.kubernetes.io/sysctls": (
+        'non-functional in v1.11+; use the "sysctls" field instead'
+    ),
+    "security.alpha.kubernetes.io/unsafe-sysctls": (
+        'non-functional in v1.11+; use the "sysctls" field instead'
+    ),
+}
+_SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
+_APP_ARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead'
+
+
+def _old_annotations(annotations: Mapping[str, str], path: str) -> Iterator[str]:
+    for name, what in _OLD_ANNOTATIONS.items():
+        if name in annotations:
+            yield f"{path}[{name}]: {what}"
+
+
+def _old_profile(spec: Object, annotations: Mapping[str, str], path: str) -> Iterator[str]:
+    name = "seccomp.security.alpha.kubernetes.io/pod"
+    if name in annotations and not _has_profile("seccompProfile", spec):
+        yield f"{path}[{name}]: {_SECCOMP}"
+
+
+def _old_container_profiles(
+    container: Object, spec: Object, annotations: Mapping[str, str], path: str
+) -> Iterator[str]:
+    name = f"container.seccomp.security.alpha.kubernetes.io/{container.get('name', '')}"
+    if name in annotations and not _has_profile("seccompProfile", container):
+        yield f"{path}[{name}]: {_SECCOMP}"
+    name = f"container.apparmor.security.beta.kubernetes.io/{container.get('name', '')}"
+    if name in annotations and not _has_profile("appArmorProfile", spec, container):
+        yield f"{path}[{name}]: {_APP_ARMOR}"
+
+
+def _has_profile(field: str, *owners: Object) -> bool:
+    return any(field in (owner.get("securityContext") or {}) for owner in owners)
+
+
+# -- volumes
 
 _OLD_VOLUMES = {
     "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
@@ -104,23 +207,7 @@ def _old_volumes(spec: Object, path: str) -> Iterator[str]:
                 yield f"{where}.{source}: {what}"
         template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
         of_claim = f"{where}.ephemeral.volumeClaimTemplate.spec"
-        yield from claim_warnings(template.get("spec") or {}, of_claim)
-
-
-def claim_warnings(spec: Object, path: str) -> Iterator[str]:
-    """Yield a warning for a fraction of bytes that a claim asks for."""
-    amounts = (spec.get("resources") or {}).get("requests") or {}
-    yield from _fractions({"requests": amounts}, f"{path}.resources", ("storage",))
-
-
-def _fractions(resources: Object, path: str, names: tuple[str, ...]) -> Iterator[str]:
-    for part in ("requests", "limits"):
-        for name, amount in (resources.get(part) or {}).items():
-            if name in names and not is_whole(amount):
-                yield (
-                    f'{path}.{part}[{name}]: fractional byte value "{amount}" is invalid, must be '
-                    "an integer"
-                )
+        yield from row_warnings(CLAIM_ROWS, template.get("spec") or {}, f"{of_claim}.")
 
 
 def _overlapping_paths(spec: Object) -> Iterator[str]:
@@ -130,45 +217,57 @@ def _overlapping_paths(spec: Object) -> Iterator[str]:
         for kind, field in (("ConfigMap", "name"), ("Secret", "secretName"), ("DownwardAPI", "")):
             source = volume.get(kind[0].lower() + kind[1:]) or {}
             said = f'{kind} "{source.get(field, "")}"' if field else kind
-            files = [item.get("path", "") for item in source.get("items") or ()]
-            yield from _overlaps(files, f'volume "{name}" ({said}): overlapping paths')
-        seen: set[str] = set()
+            files = [(item.get("path", ""), "") for item in source.get("items") or ()]
+            for overlap in _overlaps(files, []):
+                yield f'volume "{name}" ({said}): overlapping paths: {overlap}'
+        seen: list[_File] = []
         for source in (volume.get("projected") or {}).get("sources") or ():
             if not source:
                 yield f'volume "{name}" (Projected) has no sources provided'
-                continue
-            said, files = _projected_files(source)
-            message = f'volume "{name}" (Projected {said}): overlapping paths'
-            yield from _overlaps(files, message)
-            if files:
-                yield from _overlaps(sorted([*set(files), *seen]), message)
-            seen.update(files)
+            for overlap in _overlaps(_projected_files(source), seen):
+                yield f'volume "{name}" (Projected): overlapping paths: {overlap}'
 
 
-def _projected_files(source: Object) -> tuple[str, list[str]]:
-    """Return a name of a source of a projected volume, and the paths of its files."""
+_File = tuple[str, str]
+"""The path of a file, and what is said of its source."""
+
+
+def _projected_files(source: Object) -> Iterator[_File]:
+    """Yield the files of a source of a projected volume."""
     for kind in ("configMap", "secret", "downwardAPI"):
         if items := (source.get(kind) or {}).get("items"):
             title = kind[0].upper() + kind[1:]
             name = "" if kind == "downwardAPI" else f' "{source[kind].get("name", "")}"'
-            return f"{title}{name}", [item.get("path", "") for item in items]
+            yield from ((item.get("path", ""), f" ({title}{name})") for item in items)
+            return
     if token := source.get("serviceAccountToken"):
-        return "ServiceAccountToken", [token.get("path", "")]
-    if bundle := source.get("clusterTrustBundle"):
+        yield token.get("path", ""), " (ServiceAccountToken)"
+    elif bundle := source.get("clusterTrustBundle"):
         named = bundle.get("name") or bundle.get("signerName", "")
-        return f'ClusterTrustBundle "{named}"', [bundle.get("path", "")]
-    return "", []
+        yield bundle.get("path", ""), f' (ClusterTrustBundle "{named}")'
+    elif certificate := source.get("podCertificate"):
+        for field, what in _CERTIFICATE_FILES.items():
+            yield certificate.get(field, ""), f" (PodCertificate {what})"
 
 
-def _overlaps(paths: list[str], message: str) -> Iterator[str]:
-    seen: list[str] = []
-    for path in (path.rstrip("/") for path in paths):
-        for other in seen:
-            if path and other and (f"{other}/".startswith(path) or f"{path}/".startswith(other)):
-                yield f'{message}: "{path}" with "{other}"'
-                break
-        if path not in seen:
-            seen.append(path)
+_CERTIFICATE_FILES: Mapping[str, str] = {
+    "certificateChainPath": "chain",
+    "keyPath": "key",
+    "credentialBundlePath": "credential bundle",
+}
+
+
+def _overlaps(files: Iterable[_File], seen: list[_File]) -> Iterator[str]:
+    """Yield each file that overlaps one that was seen before; add it to those."""
+    for path, said in ((path.rstrip("/"), said) for path, said in files):
+        for other, of_other in seen if path else ():
+            if f"{other}/".startswith(f"{path}/") or f"{path}/".startswith(f"{other}/"):
+                yield f'"{path}"{said} with "{other}"{of_other}'
+        if path:
+            seen.append((path, said))
+
+
+# -- names that are there twice
 
 
 def _duplicate_aliases(spec: Object, path: str) -> Iterator[str]:
@@ -180,15 +279,13 @@ def _duplicate_aliases(spec: Object, path: str) -> Iterator[str]:
 
 
 def _pull_secrets(spec: Object, path: str) -> Iterator[str]:
-    seen = set()
-    for index, secret in enumerate(spec.get("imagePullSecrets") or ()):
-        name = secret.get("name", "")
-        where = f"{path}.imagePullSecrets[{index}].name"
+    names = [secret.get("name", "") for secret in spec.get("imagePullSecrets") or ()]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield f'{path}.imagePullSecrets[{index}].name: duplicate name "{name}"'
+    for index, name in enumerate(names):
         if not name:
-            yield f'{where}: invalid empty name ""'
-        elif name in seen:
-            yield f'{where}: duplicate name "{name}"'
-        seen.add(name)
+            yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
 
 
 def _grace_period(spec: Object, path: str) -> Iterator[str]:
@@ -197,7 +294,7 @@ def _grace_period(spec: Object, path: str) -> Iterator[str]:
         yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
 
 
-def _container(container: Object, path: str) -> Iterator[str]:
+def _hidden_variables(container: Object, path: str) -> Iterator[str]:
     seen: set[str] = set()
     for index, variable in enumerate(container.get("env") or ()):
         name, value = variable["name"], variable.get("value", "")
@@ -209,31 +306,53 @@ def _container(container: Object, path: str) -> Iterator[str]:
                 "apply"
             )
         seen.add(name)
-    yield from _fractions(container.get("resources") or {}, f"{path}.resources", _BYTES)
 
 
-def _duplicate_ports(spec: Object, path: str) -> Iterator[str]:
-    ports: dict[tuple[Any, ...], str] = {}
+def _all_ports(spec: Object, path: str) -> Iterator[tuple[str, Object]]:
+    for where, container in _containers(spec, path):
+        for index, port in enumerate(container.get("ports") or ()):
+            yield f"{where}.ports[{index}]", port
+
+
+def _ports(spec: Object, path: str) -> Iterator[str]:
+    seen: dict[tuple[Any, ...], list[tuple[str, Object]]] = {}
+    for where, port in _all_ports(spec, path):
+        if port.get("hostIP") and not port.get("hostPort"):
+            yield f"{where}: hostIP set without hostPort: {_shown(port)}"
+        same = seen.setdefault((port["containerPort"], port.get("protocol")), [])
+        for other_place, other in same:
+            if relation := _relation(port, other):
+                yield f"{where}: {relation} port definition with {other_place}"
+        same.append((where, port))
+
+
+def _relation(port: Object, other: Object) -> str:
+    """Return how two definitions of a port contradict each other; empty if they don't."""
+    ports = port.get("hostPort", 0), other.get("hostPort", 0)
+    addresses = port.get("hostIP", ""), other.get("hostIP", "")
+    if ports[0] == ports[1] and addresses[0] == addresses[1]:
+        return "duplicate"
+    if 0 in ports:
+        return "overlapping"
+    return "dangerously ambiguous" if ports[0] == ports[1] and "" in addresses else ""
+
+
+def _shown(port: Object) -> str:
+    """Return a port as Go prints a struct."""
+    fields = ("name", "hostPort", "containerPort", "protocol", "hostIP")
+    values = ((field, port.get(field, 0 if "Port" in field else "")) for field in fields)
+    return f"{{{' '.join(f'{field[0].upper()}{field[1:]}:{value}' for field, value in values)}}}"
+
+
+def _duplicate_port_names(spec: Object, path: str) -> Iterator[str]:
     names: dict[str, str] = {}
-    for field in ("initContainers", "containers"):
-        for place, container in enumerate(spec.get(field) or ()):
-            if field == "initContainers" and container.get("restartPolicy") != "Always":
-                continue
-            own_names = {}
-            for index, port in enumerate(container.get("ports") or ()):
-                where = f"{path}.{field}[{place}].ports[{index}]"
-                host = (port.get("hostPort", 0), port.get("hostIP", ""))
-                key = (port["containerPort"], port.get("protocol"), host)
-                if key in ports:
-                    yield f"{where}: duplicate port definition with {ports[key]}"
-                else:
-                    ports[key] = where
-                if name := port.get("name"):
-                    if name in names:
-                        yield (
-                            f'{where}: duplicate port name "{name}" with {names[name]}, services '
-                            f"and probes that select ports by name will use {names[name]}"
-                        )
-                    else:
-                        own_names[name] = where
-            names |= own_names
+    for where, port in _all_ports(spec, path):
+        if not (name := port.get("name")):
+            continue
+        if name in names:
+            yield (
+                f'{where}: duplicate port name "{name}" with {names[name]}, services '
+                f"and probes that select ports by name will use {names[name]}"
+            )
+        else:
+            names[name] = where

@@ -171,7 +171,7 @@ class PodStrategy(StatusStrategy):
         """Return what is accepted and probably wrong."""
         if old is not None:
             return []
-        return name_warnings(new, "the Pod's hostname") + pod_warnings(new["spec"], "spec")
+        return name_warnings(new, "the Pod's hostname") + pod_warnings(new)
 
 
 def _join_addresses(status: Object) -> None:

@@ -5,19 +5,24 @@ Upstream: ``pkg/registry/{apps,batch}``.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
-from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, text_fields
+from clientgo.apiserver.kinds.builtin_strategies import (
+    BuiltinStrategy,
+    StatusStrategy,
+    text_fields,
+)
 from clientgo.apiserver.kinds.pod_warnings import name_warnings, pod_warnings
+from clientgo.apiserver.kinds.warnings import CLAIM_ROWS, row_warnings
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
 
 
-class TemplateStrategy(StatusStrategy):
-    """Workloads with a template of pods."""
+class PodTemplateStrategy(BuiltinStrategy):
+    """Kinds with a template of pods."""
 
-    template_path: tuple[str, ...] = ("spec", "template")
+    template_path: tuple[str, ...] = ("template",)
     names_hosts = False
     """The names of pods, which are their hostnames, begin with the name of the object."""
 
@@ -25,24 +30,73 @@ class TemplateStrategy(StatusStrategy):
         """Return what is accepted and probably wrong in the name and the template of the pods."""
         names = old is None and self.names_hosts
         warnings = name_warnings(new, "Pod names and hostnames") if names else []
-        template = self._template(new)
-        if not template or (old is not None and template == self._template(old)):
+        if old is not None and not self.is_warned_again(new, old):
             return warnings
-        path = ".".join((*self.template_path, "spec"))
-        return warnings + pod_warnings(template.get("spec", {}), path)
+        *parents, _ = self.template_path
+        prefix = "".join(f"{name}." for name in self.template_path)
+        warnings += self.own_warnings(_member(new, parents), ".".join(parents))
+        return warnings + pod_warnings(_member(new, self.template_path), prefix)
 
-    def _template(self, obj: Object) -> Any:
-        template: Any = obj
-        for name in self.template_path:
-            template = template.get(name) or {}
-        return template
+    def is_warned_again(self, new: Object, old: Object) -> bool:
+        """Return True if an update is warned of what was in the object before."""
+        return bool(new["metadata"].get("generation") != old["metadata"].get("generation"))
+
+    def own_warnings(self, owner: Object, path: str) -> list[str]:
+        """Return the warnings about the object that has the template, at a path."""
+        return []
 
 
-class CronJobStrategy(TemplateStrategy):
+def _member(obj: Object, path: Sequence[str]) -> Object:
+    for name in path:
+        obj = obj.get(name) or {}
+    return obj
+
+
+class TemplateStrategy(StatusStrategy, PodTemplateStrategy):
+    """Workloads."""
+
+    template_path: tuple[str, ...] = ("spec", "template")
+
+
+class JobSpecStrategy(TemplateStrategy):
+    """Jobs, and their templates."""
+
+    names_hosts = True
+
+    def own_warnings(self, owner: Object, path: str) -> list[str]:
+        """Warn of more indexes than can be kept."""
+        are_many = (
+            owner.get("completionMode") == "Indexed"
+            and owner.get("completions", 0) > _MOST_COMPLETIONS
+            and owner.get("parallelism", 0) > _MOST_PARALLELISM
+        )
+        return [f"{path}: {_TOO_MANY_INDEXES}"] if are_many else []
+
+
+class CronJobStrategy(JobSpecStrategy):
     """Cron jobs."""
 
     template_path = ("spec", "jobTemplate", "spec", "template")
-    names_hosts = True
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of time zones in the schedule of an older cron job too."""
+        warnings = super().warnings(new, old)
+        if old is not None and "TZ" in new["spec"].get("schedule", ""):
+            warnings.append(_ZONE_IN_SCHEDULE)
+        return warnings
+
+
+_MOST_COMPLETIONS, _MOST_PARALLELISM = 100_000, 10_000
+"""The most completions of an indexed job with more parallelism than the second number."""
+
+_TOO_MANY_INDEXES = (
+    "In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than "
+    "10^4, Kubernetes might not be able to track completedIndexes when a big number of indexes fail"
+)
+_ZONE_IN_SCHEDULE = (
+    "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+    "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/ for more details"
+)
 
 
 class ScaledStrategy(TemplateStrategy):
@@ -71,8 +125,11 @@ class StatefulSetStrategy(ScaledStrategy):
         return {**super().initial_status(obj), "availableReplicas": 0}
 
     def warnings(self, new: Object, old: Object | None) -> list[str]:
-        """Warn of a negative number of revisions too, which keeps all."""
+        """Warn of claims, and of a negative number of revisions, which keeps all, too."""
         warnings = super().warnings(new, old)
+        for index, claim in enumerate(new["spec"].get("volumeClaimTemplates") or ()):
+            path = f"spec.volumeClaimTemplates[{index}]." + ("" if old is None else "Spec.")
+            warnings += row_warnings(CLAIM_ROWS, claim.get("spec") or {}, path)
         if new["spec"].get("revisionHistoryLimit", 0) < 0:
             warnings.append(
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; "
@@ -93,6 +150,10 @@ _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 
 class DaemonSetStrategy(TemplateStrategy):
     """Daemon sets: they count the changes of their template in an annotation."""
+
+    def is_warned_again(self, new: Object, old: Object) -> bool:
+        """Return True if the template has changed."""
+        return bool(new["spec"]["template"] != old["spec"]["template"])
 
     def prepare_for_create(self, obj: Object) -> None:
         """Set the status, and begin to count; a client may say where."""

@@ -244,7 +244,9 @@ class ObjectWriter:
             review.obj = new
             version = self._allocate(review)
             await self._run(size, _validate_update, target, new, old, subresource)
-            warnings = await self._run(size, resource.strategy.warnings, new, old)
+            is_status = subresource == "status"
+            warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
+            warnings = await self._run(size, warn, new, old)
             await self._admission.validate(review)
             unchanged = new == old or without_times(new) == without_times(old)
             finished = is_finished(resource, new, old)

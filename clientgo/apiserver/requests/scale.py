@@ -145,6 +145,7 @@ async def _write(
 
 
 async def _answer(call: VerbCall, result: WriteResult) -> AnyResponse:
+    call.warnings.extend(result.warnings)
     [served] = await call.resource.served([result.stored])
     scale = _scale_of(call, call.resource.decode(served), _fields(call))
     return value_response(scale, call.representation.media_type)

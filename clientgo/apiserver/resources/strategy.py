@@ -218,3 +218,7 @@ class Strategy:
     def warnings(self, new: Object, old: Object | None) -> list[str]:
         """Return what the client is warned of when a valid object is stored; ``old`` if updated."""
         return []
+
+    def status_warnings(self, new: Object, old: Object) -> list[str]:
+        """Return what the client is warned of when a valid status is stored."""
+        return []

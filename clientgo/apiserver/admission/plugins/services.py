@@ -23,6 +23,7 @@ from clientgo.apiserver.admission.plugins.service_updates import (
     needs_health_check,
 )
 from clientgo.apiserver.objects.admission import Review
+from clientgo.apiserver.resources.addresses import ip_problems
 from clientgo.apiserver.resources.errors import internal_error, invalid
 from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage, StoredObject
 from clientgo.meta.watch_event import EventType
@@ -282,11 +283,8 @@ def _malformed_addresses(addresses: list[str]) -> Iterator[FieldError]:
                 detail = "'None' must be the first and only value"
                 yield FieldError.invalid("spec.clusterIPs", addresses, detail)
             continue
-        try:
-            ip_address(address)
-        except ValueError:
-            detail = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
-            yield FieldError.invalid(f"spec.clusterIPs[{index}]", address, detail)
+        for problem in ip_problems(address):
+            yield FieldError.invalid(f"spec.clusterIPs[{index}]", address, problem)
 
 
 def _misfits(spec: Object) -> Iterator[FieldError]:

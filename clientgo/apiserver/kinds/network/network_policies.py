@@ -1,12 +1,29 @@
-"""Network policies and endpoint slices.
+"""Ingresses, network policies and endpoint slices.
 
-Upstream: ``pkg/apis/networking/v1/defaults.go``.
+Upstream: ``pkg/apis/networking/v1/defaults.go``, ``pkg/registry/networking``.
 """
 
 from __future__ import annotations
 
-from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy
+from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, StatusStrategy
 from clientgo.apiserver.storage.storage import Object
+
+
+class IngressStrategy(StatusStrategy):
+    """Ingresses."""
+
+    def warnings(self, new: Object, old: Object | None) -> list[str]:
+        """Warn of the annotation that stood for the class of a new ingress."""
+        annotated = _INGRESS_CLASS in new["metadata"].get("annotations", {})
+        if old is not None or not annotated or "ingressClassName" in new["spec"]:
+            return []
+        return [
+            f"annotation \"{_INGRESS_CLASS}\" is deprecated, please use 'spec.ingressClassName' "
+            "instead"
+        ]
+
+
+_INGRESS_CLASS = "kubernetes.io/ingress.class"
 
 
 class NetworkPolicyStrategy(BuiltinStrategy):
@@ -34,10 +51,10 @@ class EndpointSliceStrategy(BuiltinStrategy):
             _drop_topology(new)
 
     def warnings(self, new: Object, old: Object | None) -> list[str]:
-        """Warn of addresses that are names."""
-        if new.get("addressType") != "FQDN":
-            return []
-        return ["spec.addressType: FQDN endpoints are deprecated"]
+        """Warn of addresses that are names too."""
+        if new.get("addressType") == "FQDN":
+            return ["spec.addressType: FQDN endpoints are deprecated"]
+        return super().warnings(new, old)
 
 
 def _drop_topology(slice_: Object) -> None:

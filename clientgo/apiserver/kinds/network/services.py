@@ -55,6 +55,7 @@ class ServiceStrategy(StatusStrategy):
                 warnings.append("spec.externalIPs is ignored for headless services")
             if spec.get("sessionAffinity") != "None":
                 warnings.append("spec.SessionAffinity is ignored for headless services")
+        warnings += super().warnings(new, old)
         if spec.get("type") == "ExternalName":
             if spec.get("externalIPs"):
                 warnings.append('spec.externalIPs is ignored when spec.type is "ExternalName"')

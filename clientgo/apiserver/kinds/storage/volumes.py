@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
-from clientgo.apiserver.kinds.pod_warnings import claim_warnings
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.timestamps import format_time
 from clientgo.schema.field_errors import FieldError
@@ -84,10 +83,6 @@ class ClaimStrategy(StatusStrategy):
         """Keep the status; bring the two fields for a data source into step."""
         super().prepare_for_update(new, old)
         _join_sources(new["spec"])
-
-    def warnings(self, new: Object, old: Object | None) -> list[str]:
-        """Warn of fractions of bytes."""
-        return list(claim_warnings(new["spec"], "spec"))
 
     def validate_change(self, new: Object, old: Object) -> list[FieldError]:
         """Return the changes of what is fixed once a claim exists."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from clientgo.apiserver.resources.addresses import cidr_problems, ip_problems, is_ip
 from clientgo.apiserver.resources.names import (
     DNS_1035_LABEL,
     DNS_LABEL,
@@ -115,27 +116,8 @@ def _dots(key: str) -> list[str]:
     return ["must not start with '..'"] if key.startswith("..") else []
 
 
-def _ip(text: str) -> list[str]:
-    try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    return [] if "%" not in text else ["must not have a zone"]
-
-
-def _cidr(text: str) -> list[str]:
-    if "/" in text:
-        try:
-            ipaddress.ip_network(text, strict=False)
-        except ValueError:
-            pass
-        else:
-            return []
-    return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
-
-
 def _padded_cidr(text: str) -> list[str]:
-    return _cidr(text.strip())
+    return cidr_problems(text.strip())
 
 
 LOOPBACK: Final = "may not be in the loopback range"
@@ -143,7 +125,7 @@ LOOPBACK: Final = "may not be in the loopback range"
 
 def _reachable_ip(text: str) -> list[str]:
     """Return the problems of an address that other machines are to reach."""
-    if problems := _ip(text):
+    if problems := ip_problems(text):
         return problems
     address = ipaddress.ip_address(text)
     local_multicast = ipaddress.ip_network("224.0.0.0/24" if address.version == 4 else "ff02::/16")
@@ -280,7 +262,7 @@ def _finalizer(name: str) -> list[str]:
 
 
 def _no_ip(name: str) -> list[str]:
-    return [] if _ip(name) else ["must be a DNS name, not an IP address"]
+    return ["must be a DNS name, not an IP address"] if is_ip(name) else []
 
 
 def _ingress_host(host: str) -> list[str]:
@@ -310,7 +292,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "absolute-path": _absolute_path,
     "annotations": _annotations,
     "at-most-100-percent": _at_most_100_percent,
-    "cidr": _cidr,
+    "cidr": cidr_problems,
     "config-key": _config_key,
     "container-resource": _container_resource,
     "count-or-percentage": _count_or_percentage,
@@ -327,7 +309,7 @@ FORMATS: Final[Mapping[str, Format]] = {
     "finalizer": _finalizer,
     "http-header-name": _matching(_HEADER_NAME, "a valid HTTP header must consist of letters"),
     "ingress-host": _ingress_host,
-    "ip": _ip,
+    "ip": ip_problems,
     "iscsi-name": _matching(_ISCSI_NAME, "must be valid format"),
     "label-key": label_key_problems,
     "label-key-of-any-case": lambda key: label_key_problems(key.lower()),

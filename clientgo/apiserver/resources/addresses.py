@@ -1,0 +1,133 @@
+"""IP addresses and CIDR values: what is refused, and what is accepted with a warning.
+
+Functions have no state.
+
+Upstream: apimachinery ``util/validation/ip.go``, with the feature gate StrictIPCIDRValidation on.
+"""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+from clientgo.text.go_format import quote
+
+_Address = IPv4Address | IPv6Address
+_Network = IPv4Network | IPv6Network
+
+_MAPPED_BITS = 96
+"""Bits before the IPv4 address in an IPv4-mapped one."""
+
+
+def is_ip(text: str) -> bool:
+    """Return True if a text is an address in any form."""
+    return _address(text) is not None
+
+
+def ip_problems(text: str) -> list[str]:
+    """Return why a text is refused as an address."""
+    parsed = _address(text)
+    if parsed is None:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    address, is_strict = parsed
+    if not is_strict:
+        return ["must not have leading 0s"]
+    return ["must not be an IPv4-mapped IPv6 address"] if _mapped(address) else []
+
+
+def cidr_problems(text: str) -> list[str]:
+    """Return why a text is refused as a CIDR value."""
+    parsed = _network(text)
+    if parsed is None:
+        return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
+    address, network, is_strict = parsed
+    if not is_strict:
+        return ["must not have leading 0s in IP or prefix length"]
+    if _mapped(address):
+        return ["must not have an IPv4-mapped IPv6 address"]
+    if address != network.network_address:
+        return ["must not have bits set beyond the prefix length"]
+    return []
+
+
+def ip_warnings(text: str, path: str) -> list[str]:
+    """Return the warning about the form of an address that is stored; none if it is no address."""
+    parsed = _address(text)
+    if parsed is None:
+        return []
+    address, is_strict = parsed
+    canonical = str(_mapped(address) or address)
+    if not is_strict or _mapped(address):
+        return [_non_standard(path, "IP address", text, canonical)]
+    return [] if canonical == text else [_not_canonical(path, "IPv6 address", text, canonical)]
+
+
+def cidr_warnings(text: str, path: str) -> list[str]:
+    """Return the warnings about the form of a CIDR value that is stored; none if it is none."""
+    parsed = _network(text)
+    if parsed is None:
+        return []
+    address, network, is_strict = parsed
+    canonical, mapped = str(network), _mapped(address)
+    if mapped and network.prefixlen >= _MAPPED_BITS:
+        canonical = str(ip_network((mapped, network.prefixlen - _MAPPED_BITS), strict=False))
+    warnings = []
+    if address != network.network_address:
+        single = f"{mapped or address}/{network.max_prefixlen}"
+        warnings.append(
+            f"{path}: CIDR value {quote(text)} is ambiguous in this context (should be "
+            f"{quote(canonical)} or {quote(single)}?)"
+        )
+    if not is_strict or mapped:
+        warnings.append(_non_standard(path, "CIDR value", text, canonical))
+    if not warnings and canonical != text:
+        warnings.append(_not_canonical(path, "IPv6 CIDR value", text, canonical))
+    return warnings
+
+
+def _non_standard(path: str, what: str, text: str, canonical: str) -> str:
+    return (
+        f"{path}: non-standard {what} {quote(text)} will be considered invalid in a future "
+        f"Kubernetes release: use {quote(canonical)}"
+    )
+
+
+def _not_canonical(path: str, what: str, text: str, canonical: str) -> str:
+    return (
+        f"{path}: {what} {quote(text)} should be in RFC 5952 canonical format ({quote(canonical)})"
+    )
+
+
+def _mapped(address: _Address) -> IPv4Address | None:
+    return address.ipv4_mapped if isinstance(address, IPv6Address) else None
+
+
+def _address(text: str) -> tuple[_Address, bool] | None:
+    """Return an address, and whether it has no leading zeros that older clients ignore."""
+    if "%" in text:
+        return None
+    for form in dict.fromkeys((text, _without_zeros(text))):
+        try:
+            return ip_address(form), form == text
+        except ValueError:
+            continue
+    return None
+
+
+def _without_zeros(text: str) -> str:
+    """Return an address without the leading zeros of its numbers."""
+    groups = (group.split(".") for group in text.split(":"))
+    return ":".join(".".join(part.lstrip("0") or part[:1] for part in group) for group in groups)
+
+
+def _network(text: str) -> tuple[_Address, _Network, bool] | None:
+    """Return address and network of a CIDR value, and whether it has no leading zeros."""
+    before, _, bits = text.partition("/")
+    parsed = _address(before)
+    if parsed is None or not (bits.isascii() and bits.isdigit()):
+        return None
+    address, is_strict = parsed
+    size = bits.lstrip("0") or "0"
+    if len(size) > 3 or int(size) > address.max_prefixlen:
+        return None
+    network = ip_network((address, int(size)), strict=False)
+    return address, network, is_strict and size == bits
