@@ -40,6 +40,8 @@ class Reconciler(Protocol[P_contra]):
     - ``on_error(ctx, obj, error) -> ErrorResult | None``: ``reconcile`` raised.
     - ``validate(obj, old, operation)``: raises or returns what is wrong with the object. Before a
       ``reconcile`` ``old`` and ``operation`` are None; a webhook made by ``validating`` has them.
+      An ``OSError``, an ``OperatorError`` or a transient error says nothing about the object: the
+      run has failed and is tried again.
     - ``initialise(obj) -> bool``: fills in what is missing; True if it changed something.
     - ``sources(ctx) -> Iterable[Source]``: more that has to be watched.
     - ``setup(manager)``: called once when the controller is registered.

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from clientgo.meta import InternalServerError, ObjectName
 from clientgo.operator import Context, ErrorResult, Result, Retry, TerminalError
-from tests.operator.world import Gadget, Recording, World, gadget
+from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget
 
 LOGGER = "clientgo.operator.reconcile"
 
@@ -139,3 +140,63 @@ def test_a_conflict_is_told_quietly(world: World, caplog: pytest.LogCaptureFixtu
     recording = Recording(change)
     (record,) = records_of(world, recording, caplog, logging.INFO)
     assert (record.levelno, record.exc_info) == (logging.INFO, None)
+
+
+class Answering(Recording):
+    """Fails, and answers with what it is given."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__(self._fail)
+        self._error_answer = answer
+
+    def _fail(self, _ctx: Context[Any], _obj: Gadget) -> None:
+        raise ValueError("no disk")
+
+    def on_error(self, _ctx: Context[Any], obj: Gadget, _error: Exception) -> Any:
+        return self._error_answer(obj)
+
+
+def _status_that_cannot_be_sent(obj: Gadget) -> ErrorResult:
+    obj.status = GadgetStatus(ready=object())  # type: ignore[arg-type]
+    return ErrorResult.status(obj)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (lambda _obj: True, "on_error returns an ErrorResult or None, not True"),
+        (_status_that_cannot_be_sent, "the status of the failure cannot be written"),
+    ],
+)
+def test_a_wrong_answer_of_on_error_is_logged_and_the_object_is_retried(
+    world: World, caplog: pytest.LogCaptureFixture, answer: Any, said: str
+) -> None:
+    """OP-RTY-11: it does not stop the manager, or replace the failure."""
+    about_it, failure = records_of(world, Answering(answer), caplog, logging.WARNING)
+    assert said in caplog.text
+    assert (about_it.levelno, failure.levelno) == (logging.ERROR, logging.WARNING)
+    assert failure.message == "default/a: failed, trying again in 2 s: ValueError: no disk"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [TimeoutError("the quota service"), Retry("not yet", after=2), InternalServerError.of("")],
+)
+def test_a_validation_that_cannot_be_made_is_tried_again(
+    world: World, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    """OP-REC-05: only what is wrong with the object waits for an edit of it."""
+
+    class Asking(Recording):
+        def validate(self, _obj: Gadget, _old: Gadget | None, _operation: object) -> None:
+            if not self.runs:
+                self.runs.append(ObjectName.of(_obj))
+                raise error
+
+    recording = Asking()
+    world.create(gadget())
+    world.register(recording)
+    with world.running():
+        world.wait_for_timer()
+        world.clock.step(3.0)
+        recording.wait_for_runs(2)

@@ -41,7 +41,7 @@ from clientgo.operator.errors import (
 )
 from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.result import Result, Write
-from clientgo.operator.runs import Run
+from clientgo.operator.runs import Run, is_transient
 from clientgo.operator.runs.run_fields import RunFields, enter, leave
 from clientgo.operator.runs.steps import LATER, Steps, result_of
 from clientgo.rest import TransportError
@@ -215,7 +215,9 @@ class Cycle:
             if hasattr(answer, "raise_if_any"):
                 answer.raise_if_any()
         except Exception as error:
-            raise InvalidObjectError(str(error)) from error
+            if isinstance(error, OperatorError | OSError) or is_transient(error):
+                raise  # what it asked did not answer, which says nothing about the object
+            raise InvalidObjectError(str(error) or type(error).__name__) from error
 
     def _initialised(self, run: Run, shared: Any, obj: Any) -> bool:
         """Return True if the object was initialised now, so that this pass is over."""

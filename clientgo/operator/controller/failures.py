@@ -140,10 +140,13 @@ class Failures:
         assert self._parts.shape.on_error is not None
         try:
             returned = yield from result_of(self._parts.shape.on_error(ctx, obj, error))
-            return returned or ErrorResult.default()
         except Exception:  # noqa: BLE001 - the first error is the one that matters
             _log.exception("%s: on_error itself failed", ctx.key)
             return ErrorResult.default()
+        if returned is None or isinstance(returned, ErrorResult):
+            return returned or ErrorResult.default()
+        _log.error("%s: on_error returns an ErrorResult or None, not %r", ctx.key, returned)
+        return ErrorResult.default()
 
     def _tell(
         self, ctx: Context[Any], run: Run, error: Exception, shared: Any, answer: ErrorResult
@@ -167,6 +170,8 @@ class Failures:
         except (StatusError, TransportError) as failure:
             _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
             return not notes.reports
+        except Exception:  # noqa: BLE001 - it must not take the place of the failure itself
+            _log.exception("%s: the status of the failure cannot be written", run.key)
         if invalid:
             run.reported_invalid(generation)
         return True
@@ -196,7 +201,8 @@ class Failures:
         elif self._is_gone(run, error):
             _log.info("%s: deleted during the run: %s", run.key, error)
         elif delay is None:
-            _log.error("%s: failed, not trying again: %s", run.key, error, exc_info=error)
+            text = str(error) or type(error).__name__
+            _log.error("%s: failed, not trying again: %s", run.key, text, exc_info=error)
         else:
             asked = isinstance(error, Retry)
             repeats = asked and isinstance(before, Retry) and str(error) == str(before)

@@ -131,7 +131,8 @@ class FailedRun:
     obj: Any = None
 
 
-def _timer(kind: TimerKind, now: float, length: float) -> Timer:
+def timer_in(kind: TimerKind, now: float, length: float) -> Timer:
+    """Return the timer that is due so many seconds from now."""
     return Timer(kind, instant(now + length))
 
 
@@ -327,6 +328,11 @@ class ObjectState:
 
     # A run
 
+    @property
+    def policy(self) -> RetryPolicy:
+        """What decides when a failed run is tried again."""
+        return self._settings.retry
+
     def begin(self, now: float) -> int:
         """Begin a run; return its priority."""
         timer = self.timer
@@ -370,7 +376,7 @@ class ObjectState:
         self.has_succeeded = False
 
     def retry_info(self) -> RetryInfo:
-        limit = self._settings.retry.max_attempts
+        limit = self.policy.max_attempts
         is_last = limit is not None and self.attempt >= limit
         if self.last_error is None and not is_last:
             return NO_FAILURE
@@ -403,25 +409,22 @@ class ObjectState:
         max_interval = self._settings.max_interval
         if delay is None:
             self._requeue = None
-            self.timer = _timer(_SAFETY, now, max_interval) if max_interval else None
+            self.timer = timer_in(_SAFETY, now, max_interval) if max_interval else None
             self._timer_priority = LOW_PRIORITY
         else:
             length = min(delay, max_interval) if max_interval else delay
-            self.timer = _timer(TimerKind.REQUEUE, now, length)
+            self.timer = timer_in(TimerKind.REQUEUE, now, length)
             self._timer_priority = priority
             self._requeue = length, self.timer.due
 
-    def failed(
-        self, run: FailedRun, *, now: float, wall: float, generation: int, priority: int = 0
-    ) -> Timer | None:
-        """Rules 2 to 5; return the timer of the next try, None if there is none.
-
-        ``priority`` is that of the run, which its retry keeps.
-        """
-        policy = self._settings.retry
+    def failing(
+        self, run: FailedRun, *, now: float, wall: float, generation: int
+    ) -> Timer | RetryState | None:
+        """Note a failure; return the timer of the next try, None if there is none, or what the
+        retry policy has to be asked. :meth:`failed` follows."""
         if self.last_error is None:
             self._first_failure, self._failed_generation = wall, generation
-        elif generation > self._failed_generation and policy.reset_on_generation:
+        elif generation > self._failed_generation and self.policy.reset_on_generation:
             self.attempt, self.exhausted, self._failed_generation = 0, False, generation
         self.last_error, self._last_failed = run.error, now
         if self._cause is None and self._blocked_until is None:
@@ -430,42 +433,45 @@ class ObjectState:
             self._event_failures, self._blocked_until = 0, None
         if isinstance(run.error, TerminalError) or not run.retries:
             self._requeue = self.timer = None
-        else:
-            self.timer = self._or_requeue(self._retry(run, now, wall), now)
+            return None
+        return self._retry(run, now, wall)
+
+    def failed(self, retry: Timer | None, now: float, priority: int = 0) -> Timer | None:
+        """Rules 2 to 5; return the timer of the next try, None if there is none.
+
+        ``priority`` is that of the run, which its retry keeps.
+        """
+        self.timer = self._or_requeue(retry, now)
         self._timer_priority = priority
         self.exhausted = self.timer is None
         if self.timer is not None:
             return self.timer
         max_interval = self._settings.max_interval
-        if max_interval and policy.after_exhaustion == "max_interval":
-            self.timer = _timer(TimerKind.SAFETY, now, max_interval)
+        if max_interval and self.policy.after_exhaustion == "max_interval":
+            self.timer = timer_in(TimerKind.SAFETY, now, max_interval)
             self._timer_priority = LOW_PRIORITY
         return None
 
-    def _retry(self, run: FailedRun, now: float, wall: float) -> Timer | None:
-        """Return the timer of the next try; None if there is none."""
+    def _retry(self, run: FailedRun, now: float, wall: float) -> Timer | RetryState:
         asked = run.error.after if isinstance(run.error, Retry) else None
         asked = asked if run.delay is None else run.delay
         if asked is not None:
-            return _timer(TimerKind.ASKED, now, max(asked, run.at_least))
+            return timer_in(TimerKind.ASKED, now, max(asked, run.at_least))
         since = 0.0 if self._first_failure is None else wall - self._first_failure
         if is_transient(run.error):
             state = RetryState(self._transient_failures, since, run.obj, wall)
             self._transient_failures += 1
-            delay: float | None = TRANSIENT_RETRY.delay(state, run.error)
-            return _timer(TimerKind.ASKED, now, max(delay or 0.0, run.at_least))
-        kind, pending = TimerKind.RETRY, self.timer
+            delay = TRANSIENT_RETRY.delay(state, run.error) or 0.0
+            return timer_in(TimerKind.ASKED, now, max(delay, run.at_least))
+        pending = self.timer
         if (
             self._cause is None
             and pending is not None
             and pending.kind in _RETRIES
             and pending.due - now > _SHORT_REMAINDER
         ):
-            kind, delay = pending.kind, pending.due - now
-        else:
-            state = RetryState(self.attempt, since, run.obj, wall)
-            delay = self._settings.retry.delay(state, run.error)
-        return None if delay is None else _timer(kind, now, max(delay, run.at_least))
+            return timer_in(pending.kind, now, max(pending.due - now, run.at_least))
+        return RetryState(self.attempt, since, run.obj, wall)
 
     def _or_requeue(self, retry: Timer | None, now: float) -> Timer | None:
         """The timer of a failed run: not later than a requeue, if the policy waits longer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,17 @@ from typing import Any
 from clientgo.clock import Clock
 from clientgo.meta import ObjectName
 from clientgo.operator.durations import instant
-from clientgo.operator.runs.object_state import FailedRun, ObjectState, RetryInfo, Timer
+from clientgo.operator.retry import RetryState, exponential
+from clientgo.operator.runs.object_state import (
+    FailedRun,
+    ObjectState,
+    RetryInfo,
+    Timer,
+    TimerKind,
+    timer_in,
+)
+
+_log = logging.getLogger("clientgo.operator.reconcile")
 
 
 class Run:
@@ -93,14 +104,24 @@ class Run:
 
     def failed(self, failure: FailedRun, generation: int = 0) -> Timer | None:
         """End the run badly; return the timer of the next try, None if there is none."""
+        now, wall = self._clock.monotonic(), self._clock.time()
         with self._lock:
-            return self._state.failed(
-                failure,
-                now=self._clock.monotonic(),
-                wall=self._clock.time(),
-                generation=generation,
-                priority=self.priority,
-            )
+            retry = self._state.failing(failure, now=now, wall=wall, generation=generation)
+        if isinstance(retry, RetryState):
+            delay = self._delay(retry, failure.error)
+            length = None if delay is None else max(delay, failure.at_least)
+            retry = None if length is None else timer_in(TimerKind.RETRY, now, length)
+        with self._lock:
+            return self._state.failed(retry, now, self.priority)
+
+    def _delay(self, state: RetryState, error: Exception) -> float | None:
+        """Ask the retry policy, which is the user's code: no lock is held."""
+        try:
+            delay = self._state.policy.delay(state, error)
+            return None if delay is None else float(delay)
+        except Exception:  # noqa: BLE001 - the object must be retried all the same
+            _log.exception("%s: the retry policy failed; the default policy decides", self.key)
+            return exponential().delay(state, error)
 
     def again(self) -> None:
         """End this pass; another one follows immediately."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from clientgo.meta import ConflictError, NotFoundError
+from clientgo.meta import ConflictError, NotFoundError, ObjectName
 from clientgo.operator import RateLimit, retry
 from clientgo.operator.controller.declaration import ControllerConfig
 from clientgo.operator.errors import (
@@ -17,17 +19,20 @@ from clientgo.operator.errors import (
     Retry,
     TerminalError,
 )
-from clientgo.operator.retry import ExponentialRetry, RetryState
+from clientgo.operator.retry import ExponentialRetry, RetryState, policy_of
 from clientgo.operator.runs import (
     FailedRun,
     ObjectState,
+    Run,
     RunSettings,
     Timer,
     TimerKind,
     is_transient,
 )
 from clientgo.rest import RequestStoppedError
+from clientgo.testing import FakeClock
 
+KEY = ObjectName("default", "a")
 TEN_HOURS = 36000.0
 
 
@@ -63,11 +68,9 @@ class Driver:
 
     def fail(self, error: Exception | None = None, **details: Any) -> float | None:
         """The run fails; returns the delay of the retry, None without one."""
-        timer = self.state.failed(
-            FailedRun(error or ValueError("no"), **details),
-            now=self.now,
-            wall=self.now,
-            generation=self.generation,
+        failure = FailedRun(error or ValueError("no"), **details)
+        timer = Run(KEY, self.state, FakeClock(self.now, wall=self.now)).failed(
+            failure, self.generation
         )
         self.state.ended()
         return None if timer is None else timer.due - self.now
@@ -97,6 +100,31 @@ def failed_retries(driver: Driver) -> list[float]:
         delays.append(delay)
         driver.timer()
     return delays
+
+
+def test_a_policy_that_fails_leaves_the_retry_to_the_default_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A policy is the user's code: it must not end the manager, or leave an object alone."""
+    for wrong in ("soon", -1.0):
+        policy = policy_of(SimpleNamespace(delay=lambda _state, _error, said=wrong: said), None)
+        driver = Driver(policy)
+        driver.event()
+        assert driver.fail() == retry.exponential().delay(RetryState(0), ValueError())
+    assert "default/a: the retry policy failed; the default policy decides" in caplog.text
+
+
+def test_no_lock_is_held_while_a_policy_decides() -> None:
+    """OP-RTY-17: it may take its time, or ask the queue."""
+    lock = threading.Lock()
+    policy = policy_of(SimpleNamespace(delay=lambda *_: 7.0 if not lock.locked() else None), None)
+    state = ObjectState(RunSettings(policy))
+    state.trigger(0.0, 0)
+    state.begin(0.0)
+
+    timer = Run(KEY, state, FakeClock(), lock=lock).failed(FailedRun(ValueError("no")))
+
+    assert timer == Timer(TimerKind.RETRY, 7.0)
 
 
 def test_the_default_policy_never_gives_up() -> None:
