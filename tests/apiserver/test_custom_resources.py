@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.crds.custom_resources import CustomStrategy, resources_of
+from clientgo.apiserver.resources.resource import ReadAgain
 from clientgo.schema.field_errors import FieldErrorReason
 from tests.apiserver.http_api import CRDS, MERGE_PATCH, WIDGETS, Api, widget, widget_crd
 
@@ -86,7 +87,9 @@ TEXT = "example.com/v1beta1 Widget is deprecated"
 def test_a_deprecated_version_names_the_newest_version_to_use(
     versions: list[dict[str, Any]], warning: str
 ) -> None:
-    [resource] = [item for item in resources_of(definition(*versions), 0) if "beta" in item.version]
+    [resource] = [
+        item for item in resources_of(definition(*versions), ReadAgain(0)) if "beta" in item.version
+    ]
 
     assert resource.deprecation == warning
 
@@ -111,7 +114,7 @@ def test_a_column_of_strings_shows_objects_and_lists_as_json(value: Any, cell: s
 
 
 def test_discovery_lists_the_verbs_of_custom_resources_in_their_own_order() -> None:
-    [resource] = resources_of(definition({"name": "v1"}), 0)
+    [resource] = resources_of(definition({"name": "v1"}), ReadAgain(0))
 
     shown = "delete deletecollection get list patch create update watch"
     assert " ".join(resource.verbs) == shown

@@ -25,7 +25,7 @@ from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.errors import RequestError
-from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.resources.resource import ReadAgain, Resource
 from clientgo.apiserver.storage.storage import Change, Collection, Object, StoredObject
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.watch_event import EventType
@@ -81,8 +81,8 @@ class DefinitionController:
         self._registry = state.registry
         self._writer = writer
         self._work = work
-        self._served: dict[str, tuple[_Served | None, int]] = {}
-        """Each CRD as last served, and the resource version when its versions changed."""
+        self._served: dict[str, tuple[_Served | None, ReadAgain]] = {}
+        """Each CRD as last served, and which objects may be older than its versions."""
         self._known: dict[str, _Known] = {}
         """What of each CRD matters to the others of its group."""
         state.storage.observe(self._observe)
@@ -174,19 +174,19 @@ class DefinitionController:
             self._serve(name, crd)
 
     def _serve(self, name: str, crd: Object) -> None:
-        served, since = self._served.get(name, (None, self._changed_before(crd)))
+        served, read_again = self._served.get(name, (None, self._changed_before(crd)))
         wanted = _Served(
             crd["spec"]["versions"], crd["status"]["acceptedNames"], crd["spec"].get("conversion")
         )
         if served == wanted and self._is_served(crd):
             return
         if served is not None and served.versions != wanted.versions:
-            since = self._storage.version
-        self._served[name] = (wanted, since)
+            read_again = ReadAgain(self._storage.version)
+        self._served[name] = (wanted, read_again)
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
         self._registry.remove(group, plural)
         self._state.ownership.forget(group, plural)
-        for resource in resources_of(crd, since, self._conversions):
+        for resource in resources_of(crd, read_again, self._conversions):
             self._registry.add(resource)
         self._api_services.sync(group, self._versions(group))
         if served is not None:
@@ -201,11 +201,10 @@ class DefinitionController:
             for version in known.versions
         }
 
-    def _changed_before(self, crd: Object) -> int:
-        """Return a version since which the schemas of a newly served CRD have not changed."""
-        if crd["metadata"].get("generation") == 1:
-            return 0
-        return self._storage.restored_version
+    def _changed_before(self, crd: Object) -> ReadAgain:
+        """Return until when objects of a newly served CRD may be of other schemas."""
+        is_first = crd["metadata"].get("generation") == 1
+        return ReadAgain(0 if is_first else self._storage.restored_version)
 
     def _is_served(self, crd: Object) -> bool:
         group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
@@ -261,7 +260,7 @@ class DefinitionController:
             "spec": {**spec, "versions": stored, "conversion": {"strategy": "None"}},
             "status": {"acceptedNames": spec["names"]},
         }
-        [resource] = resources_of(only, self._storage.version)
+        [resource] = resources_of(only, ReadAgain(self._storage.version))
         return resource
 
     def _finish(self, name: str, group: str, plural: str) -> None:

@@ -30,7 +30,7 @@ from clientgo.apiserver.resources.columns import AGE, NAME, Column, age_since
 from clientgo.apiserver.resources.errors import RequestError, bad_request
 from clientgo.apiserver.resources.nested_fields import NestedFieldError, nested_field
 from clientgo.apiserver.resources.registry import version_priority
-from clientgo.apiserver.resources.resource import STATUS_VERBS, Resource, Subresource
+from clientgo.apiserver.resources.resource import STATUS_VERBS, ReadAgain, Resource, Subresource
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import Decoded, FieldReader, ScaleFields, Strategy
 from clientgo.apiserver.storage.storage import Object
@@ -350,13 +350,13 @@ def _cell(value: Any, kind: str) -> Any:
 
 
 def resources_of(
-    crd: Object, schema_version: int, client: WebhookClient | None = None
+    crd: Object, read_again: ReadAgain, client: WebhookClient | None = None
 ) -> list[Resource]:
     """Return the resources of a CRD, one for each served version.
 
-    ``schema_version`` is the resource version at which its schemas last changed: objects written
-    before it are pruned and defaulted again when they are read. ``client`` calls the conversion
-    webhook, if the CRD has one.
+    ``read_again`` tells which objects were written before its schemas last changed: they are
+    pruned and defaulted again when they are read. ``client`` calls the conversion webhook, if the
+    CRD has one.
     """
     spec = crd["spec"]
     names = crd["status"]["acceptedNames"]
@@ -396,7 +396,7 @@ def resources_of(
                 is_custom=True,
                 deprecation=_deprecation(spec, version),
                 read=functools.partial(versions.read, api_version=api_version),
-                read_until=schema_version if reads_own else sys.maxsize,
+                read_again=read_again if reads_own else ReadAgain(sys.maxsize),
                 write=None if is_stored else store,
                 converter=converter,
             )

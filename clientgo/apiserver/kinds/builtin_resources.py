@@ -67,7 +67,13 @@ from clientgo.apiserver.kinds.workloads import (
     ReplicaSetStrategy,
     StatefulSetStrategy,
 )
-from clientgo.apiserver.resources.resource import CRUD_VERBS, STATUS_VERBS, Resource, Subresource
+from clientgo.apiserver.resources.resource import (
+    CRUD_VERBS,
+    STATUS_VERBS,
+    ReadAgain,
+    Resource,
+    Subresource,
+)
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.group_version import GroupVersionKind
 
@@ -286,7 +292,7 @@ def _resource(api_version: str, row: Row) -> Resource:
         subresources=tuple(_subresource(name, own_kind) for name in row.subresources),
         stored_in=conversion.stored_in if conversion else None,
         read=conversion.read if conversion else None,
-        read_until=sys.maxsize,
+        read_again=ReadAgain(sys.maxsize),
         write=conversion.write if conversion else None,
         deprecation=_DEPRECATIONS.get(row.plural, ""),
     )

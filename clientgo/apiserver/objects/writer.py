@@ -431,8 +431,12 @@ class ObjectWriter:
         """Store an object in its stored form."""
         if dry_run:
             return _encode_unstored(target, obj, None)
-        fields = _selectable_values(target.resource, obj)
-        return self._state.storage.put(collection, target.key, obj, fields)
+        resource = target.resource
+        fields = _selectable_values(resource, obj)
+        stored = self._state.storage.put(collection, target.key, obj, fields)
+        if resource.is_custom:
+            self._state.registry.note_write(resource, stored.resource_version)
+        return stored
 
 
 def _existing(collection: Collection, target: Target) -> StoredObject:

@@ -64,6 +64,12 @@ class ResourceRegistry:
         """
         return sorted((item for item in self if item.collection_key == key), key=_is_converted)
 
+    def note_write(self, resource: Resource, version: int) -> None:
+        """Have an object read again if its definition has changed since its write began."""
+        if self.find(resource.group, resource.version, resource.plural) is not resource:
+            for current in self.of_collection(resource.collection_key):
+                current.read_again.until = max(current.read_again.until, version)
+
     def versions_of(self, resource: Resource) -> list[Resource]:
         """Return every version of a resource, the given one first."""
         versions = self.of_collection(resource.collection_key)

@@ -13,7 +13,7 @@ Upstream: ``metav1.APIResource`` and the generic registry's ``Store`` fields tha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import msgspec
@@ -34,6 +34,16 @@ class Subresource(msgspec.Struct, frozen=True):
     name: str
     verbs: tuple[str, ...]
     kind: GroupVersionKind
+
+
+class ReadAgain(msgspec.Struct):
+    """Which stored objects may differ from what their resource serves.
+
+    The resources of a definition share one. Used on the server's event loop only.
+    """
+
+    until: int
+    """Objects with a higher resource version are stored as their own version serves them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,8 +68,7 @@ class Resource(ResourceType):
     """Converts a stored object to this version; None if it is stored in this version."""
     write: Callable[[Object], Object] | None = None
     """Makes the stored form of an object, after the converter; None if it is that form."""
-    read_until: int = 0
-    """Objects with a higher resource version are stored as this version serves them."""
+    read_again: ReadAgain = field(default_factory=lambda: ReadAgain(0))
     converter: Converter | None = None
     """Converts between the versions, if only a program outside of the server can."""
 
@@ -126,14 +135,14 @@ class Resource(ResourceType):
 
     def encoded(self, stored: StoredObject) -> bytes:
         """Return a stored object, encoded, as this version serves it."""
-        if self.read is None or stored.resource_version > self.read_until:
+        if self.read is None or stored.resource_version > self.read_again.until:
             return stored.raw
         return encode(self.read(stored.decode()))
 
     def decode(self, stored: StoredObject) -> Object:
         """Return a new dict of a stored object as this version serves it."""
         obj = stored.decode()
-        if self.read is None or stored.resource_version > self.read_until:
+        if self.read is None or stored.resource_version > self.read_again.until:
             return obj
         return self.read(obj)
 
