@@ -2,7 +2,8 @@
 
 Promises: the first write of a response waits for the second one, at most until the event loop has
 done what is due now; the two are one packet and one system call, which costs as much as all other
-work on a small request. The order of writes stays; ``close`` sends what waits.
+work on a small request. A large body is not copied for that. The order of writes stays; ``close``
+sends what waits.
 
 Differs from uvicorn, which writes head and body one by one.
 """
@@ -10,7 +11,10 @@ Differs from uvicorn, which writes head and body one by one.
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import Any, Final
+
+_COPIED: Final = 64 * 1024
+"""Bytes of a body from which on a copy of it costs more than a second system call."""
 
 
 class ResponseTransport(asyncio.Transport):
@@ -33,10 +37,11 @@ class ResponseTransport(asyncio.Transport):
             self._holds_next = False
             self._held += data
             self._loop.call_soon(self._release)
-        elif self._held:
-            data, self._held = self._held + data, b""
-            self._transport.write(data)
         else:
+            if self._held and len(data) > _COPIED:
+                self._release()
+            elif self._held:
+                data, self._held = self._held + data, b""
             self._transport.write(data)
 
     def _release(self) -> None:

@@ -108,10 +108,15 @@ def encode_list(
     if not encoded:
         return head + b',"items":[]}\n'
     if resource.is_custom:
-        return b"".join((head, b',"items":[', b",".join(encoded), b"]}\n"))
-    cut = len(resource.type_prefix)
-    bare = b",{".join([raw[cut:] for raw in encoded])
-    return b"".join((head, b',"items":[{', bare, b"]}\n"))
+        opening, joint = b',"items":[', b","
+    else:
+        cut = len(resource.type_prefix)
+        encoded = [raw[cut:] for raw in encoded]
+        opening, joint = b',"items":[{', b",{"
+    # One join: each copy of a list of 20 MB takes some milliseconds.
+    encoded[0] = head + opening + encoded[0]
+    encoded[-1] += b"]}\n"
+    return joint.join(encoded)
 
 
 # -- tables
