@@ -11,6 +11,7 @@ one set of options, waiting does not poll, and `shutdown` stops the informers it
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ from clientgo.client import Client, Tweak
 from clientgo.meta import APIResource
 from clientgo.process import SupervisedThread, refuse_in_child
 from clientgo.wait import StopEvent, call_when_set
+
+_log = logging.getLogger("clientgo.informers")
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -110,10 +113,12 @@ class InformerFactory(Generic[K]):
     def start(self, stop: threading.Event) -> None:
         """Start every informer that was asked for and does not run yet; does not block.
 
-        Each runs until ``stop`` is set, or the factory is shut down. Does nothing after that.
+        Each runs until ``stop`` is set, or the factory is shut down. After that only a warning is
+        logged.
         """
         with self._lock:
             if self._shut_down:
+                _log.warning("the factory was shut down and starts no informer; make a new one")
                 return
             for entry in self._entries.values():
                 if entry.thread is None:
@@ -122,8 +127,8 @@ class InformerFactory(Generic[K]):
     def wait_for_cache_sync(self, stop: threading.Event) -> dict[K, bool]:
         """Block until all started informers have their first list, or ``stop`` is set.
 
-        Returns which of them have it; informers that were not started are left out. Those that do
-        not have it are logged with their last error.
+        Returns which of them have it; informers that were not started are left out, and logged as a
+        warning. Those that do not have it are logged with their last error.
         """
         with self._lock:
             started = {
@@ -131,6 +136,12 @@ class InformerFactory(Generic[K]):
                 for key, entry in self._entries.items()
                 if entry.thread is not None
             }
+            unstarted = [e.informer.name for e in self._entries.values() if e.thread is None]
+        if unstarted:
+            _log.warning(
+                "not waiting for %s: not started, so the cache stays empty; call start before",
+                ", ".join(unstarted),
+            )
         wait_for_cache_sync(stop, *started.values())
         return {key: informer.has_synced() for key, informer in started.items()}
 

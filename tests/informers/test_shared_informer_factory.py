@@ -315,6 +315,37 @@ def test_a_class_that_is_not_declared_is_an_error() -> None:
         factory_of(FakeClient()).informer_for(dict)  # type: ignore[type-var]
 
 
+def test_the_name_of_a_resource_is_no_class() -> None:
+    with pytest.raises(TypeError, match=r"'pods' is no class; .* client\.mapper"):
+        factory_of(FakeClient()).informer_for("pods")  # type: ignore[arg-type]
+
+
+def test_informers_that_were_not_started_are_named(
+    stop: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    with factory_of(FakeClient()) as factory:
+        factory.informer_for(ConfigMap)
+        factory.start(stop)
+        factory.informer_for(Secret)
+        assert factory.wait_for_cache_sync(stop) == {ConfigMap: True}
+
+    assert caplog.messages == [
+        "not waiting for Secret: not started, so the cache stays empty; call start before"
+    ]
+
+
+def test_a_start_after_the_shutdown_is_logged(
+    stop: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    with factory_of(FakeClient()) as factory:
+        pass
+    factory.informer_for(ConfigMap)
+    factory.start(stop)
+
+    assert caplog.messages == ["the factory was shut down and starts no informer; make a new one"]
+    assert _informer_threads() == []
+
+
 def test_many_threads_may_ask_and_start_at_once(stop: threading.Event) -> None:
     barrier = threading.Barrier(8)
     seen: list[int] = []

@@ -270,13 +270,12 @@ class Listener:
         unlogged, self._unlogged = self._unlogged, 0
         key = key_for_report(subject_of(notification))
         _log.error(
-            "%s: the handler failed for the %s of %s: %s; continuing with the next object"
-            " (%d failures before this one were not logged)",
+            "%s: the handler failed for the %s of %s: %s; continuing with the next object%s",
             self._name,
             notification[0],
             key,
             error,
-            unlogged,
+            f" ({unlogged} failures before this one were not logged)" if unlogged else "",
             exc_info=error,
             extra={"object": key},
         )

@@ -258,6 +258,13 @@ class SharedIndexInformer(Generic[T]):
             raise TypeError(
                 "pass either a handler, or functions as on_add, on_update, on_delete, on_resync"
             )
+        if unusable := [f for f in functions if not callable(f)]:
+            raise TypeError(f"a handler function is called with objects; {unusable[0]!r} cannot be")
+        if handler is not None and not isinstance(handler, ResourceEventHandler):
+            raise TypeError(
+                f"{handler!r} is no ResourceEventHandler; pass functions by name: "
+                "add_event_handler(on_add=...)"
+            )
         if handler is None:
             handler = HandlerFuncs(
                 on_add=on_add, on_update=on_update, on_delete=on_delete, on_resync=on_resync
@@ -344,9 +351,18 @@ class SharedIndexInformer(Generic[T]):
         return reflector is not None and reflector.is_watching()
 
     def last_error(self) -> Exception | None:
-        """Return the last error in listing and watching, if there was one."""
+        """Return the last error in listing and watching, if there was one.
+
+        Of an informer that does not run, and has no such error, that is the reason why its cache
+        is empty.
+        """
         reflector = self._reflector
-        return reflector.statistics().last_error if reflector is not None else None
+        if reflector is None:
+            return InformerStateError("it was not started; call its run, or start of its factory")
+        error = reflector.statistics().last_error
+        if error is None and not self.has_synced() and self.is_stopped():
+            return InformerStateError("it was stopped before its first list")
+        return error
 
     def statistics(self) -> InformerStatistics:
         """Return how it is doing, for probes and people."""

@@ -4,7 +4,8 @@ Promises to return as soon as everything has synced, ``stop`` is set or the time
 what has not synced, with the last error of its informer. For handlers pass their registrations.
 
 Differs from client-go (``tools/cache`` WaitForCacheSync, WaitFor): one function for informers,
-registrations, checkers and plain functions; it polls only the functions; a stop is no error.
+registrations, checkers and plain functions; it polls only the functions; a stop is no error; a long
+wait says what it waits for.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _log = logging.getLogger("clientgo.cache.sync")
 
 POLL_EVERY: Final = 0.1
 """Seconds between calls of a plain function, which cannot report that its result changed."""
+
+REPORT_AFTER: Final = 10.0
+"""Seconds until a wait is logged with what has not synced; then after three times as long each."""
 
 _STOPPED: Final = "stopped"
 
@@ -82,7 +86,8 @@ def wait_for_cache_sync(
     """Block until everything has synced, ``stop`` is set or ``timeout`` seconds have passed.
 
     With a ``name`` the wait and its result are logged at INFO. Out of time is logged as an error, a
-    stop at INFO: a program that is stopped while it starts has not failed. Thread-safe.
+    stop at INFO: a program that is stopped while it starts has not failed. A wait of
+    :data:`REPORT_AFTER` seconds and more is logged as a warning. Thread-safe.
 
     Source: k8s.io/client-go/tools/cache, WaitForCacheSync, WaitForNamedCacheSync and WaitFor.
     """
@@ -91,7 +96,16 @@ def wait_for_cache_sync(
         names = ", ".join(item.name for item in items)
         _log.info("%s: waiting for caches to sync: %s", name, names)
     ended_by = _wait(items, stop, timeout, name, clock)
-    result = SyncResult(
+    result = _result(items, ended_by)
+    if not result:
+        _log_unsynced(result, logging.INFO if ended_by == _STOPPED else logging.ERROR, name)
+    elif name:
+        _log.info("%s: caches are synced", name)
+    return result
+
+
+def _result(items: list[_Item], ended_by: str) -> SyncResult:
+    return SyncResult(
         synced={item.name: item.is_synced for item in items},
         ended_by=ended_by,
         last_errors={
@@ -100,13 +114,11 @@ def wait_for_cache_sync(
             if not item.is_synced and item.last_error is not None
         },
     )
+
+
+def _log_unsynced(result: SyncResult, level: int, name: str) -> None:
     error = result.as_error()
-    if error is not None:
-        level = logging.INFO if ended_by == _STOPPED else logging.ERROR
-        _log.log(level, "%s", f"{name}: {error}" if name else error)
-    elif name:
-        _log.info("%s: caches are synced", name)
-    return result
+    _log.log(level, "%s", f"{name}: {error}" if name else error)
 
 
 class _Item:
@@ -154,7 +166,9 @@ def _wait(
     items: list[_Item], stop: threading.Event, timeout: float | None, name: str, clock: Clock
 ) -> str:
     """Wait for all; return what else ended the wait, or an empty string."""
-    deadline = None if timeout is None else clock.monotonic() + timeout
+    begun = clock.monotonic()
+    deadline = None if timeout is None else begun + timeout
+    report_at = begun + REPORT_AFTER
     waiting = items
     registration = call_when_set(stop, _wake)
     try:
@@ -169,21 +183,24 @@ def _wait(
                 return ""
             if stop.is_set():
                 return _STOPPED
-            if deadline is not None and clock.monotonic() >= deadline:
+            now = clock.monotonic()
+            if deadline is not None and now >= deadline:
                 return f"after {timeout} s"
-            _sleep(waiting, stop, deadline, clock)
+            if now >= report_at:
+                result = _result(waiting, f"waiting since {now - begun:.0f} s")
+                _log_unsynced(result, logging.WARNING, name)
+                report_at = begun + 3 * (now - begun)
+            _sleep(
+                waiting, stop, report_at if deadline is None else min(deadline, report_at), clock
+            )
     finally:
         registration.cancel()
 
 
-def _sleep(
-    waiting: list[_Item], stop: threading.Event, deadline: float | None, clock: Clock
-) -> None:
-    """Sleep until a latch or the stop is set, or until it is time to poll or to give up."""
-    wake_at = deadline
+def _sleep(waiting: list[_Item], stop: threading.Event, wake_at: float, clock: Clock) -> None:
+    """Sleep until a latch or the stop is set, until ``wake_at``, or until it is time to poll."""
     if any(item.polls for item in waiting):
-        next_poll = clock.monotonic() + POLL_EVERY
-        wake_at = next_poll if deadline is None else min(deadline, next_poll)
+        wake_at = min(wake_at, clock.monotonic() + POLL_EVERY)
     with any_set:
         if not stop.is_set() and not any(i.ask() for i in waiting if not i.polls):
             clock.wait_until(any_set, wake_at)

@@ -70,8 +70,14 @@ class TestMaking:
         assert not informer.has_synced()
         assert not informer.is_watching()
         assert informer.last_sync_resource_version() == ""
-        assert informer.last_error() is None
+        assert str(informer.last_error()).startswith("it was not started")
         assert informer.statistics().reflector is None
+
+    def test_one_that_was_stopped_before_its_first_list_says_so(self, source: FakeSource) -> None:
+        informer, stop = informer_of(source), threading.Event()
+        stop.set()
+        informer.run(stop)
+        assert str(informer.last_error()) == "it was stopped before its first list"
 
     def test_a_period_that_is_not_a_number_is_refused(self, source: FakeSource) -> None:
         informer = informer_of(source)
@@ -111,6 +117,19 @@ class TestHandlers:
     def test_must_be_one_thing_or_the_other(self, source: FakeSource, both: dict[str, Any]) -> None:
         with pytest.raises(TypeError, match="either a handler, or functions"):
             informer_of(source).add_event_handler(**both)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ({"handler": print}, "no ResourceEventHandler; pass functions by name"),
+            ({"on_add": print, "on_delete": 5}, "5 cannot be"),
+        ],
+    )
+    def test_that_can_not_be_called_are_refused_at_once(
+        self, source: FakeSource, arguments: dict[str, Any], message: str
+    ) -> None:
+        with pytest.raises(TypeError, match=message):
+            informer_of(source).add_event_handler(**arguments)
 
     def test_that_are_added_late_get_the_existing_objects_and_then_changes(
         self, source: FakeSource, queue: QueueChoice

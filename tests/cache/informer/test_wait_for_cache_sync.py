@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 
 from clientgo.cache import CacheSyncError, DoneChecker, SyncResult, wait_for_cache_sync
+from clientgo.cache.informer.wait_for_cache_sync import REPORT_AFTER
 from clientgo.cache.queues.done_checker import Latch
 from clientgo.testing import FakeClock
 from tests.background import Background
@@ -76,7 +77,8 @@ class TestAWait:
         """WTC-03, DYN-05."""
         clock, a = FakeClock(), checker("a")
         wait = Background(lambda: wait_for_cache_sync(stop, a, clock=clock))
-        clock.wait_for(lambda: not wait.is_running or clock.next_deadline() is None)
+        clock.wait_for_waiters(1)
+        assert clock.next_deadline() == clock.monotonic() + REPORT_AFTER
         a.done.set()
         assert wait.result()
 
@@ -157,6 +159,27 @@ def test_only_a_wait_that_ran_out_of_time_is_logged_as_an_error(
     assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
         ("ERROR", "not synced, after 0.0 s: foos"),
         ("INFO", "not synced, stopped: foos"),
+    ]
+
+
+def test_a_long_wait_says_what_it_waits_for_and_why(
+    stop: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, informer = FakeClock(), Informer(checker("foos"), PermissionError("not allowed"))
+    wait = Background(lambda: wait_for_cache_sync(stop, informer, checker("bars"), clock=clock))
+    for seconds in (10.0, 19.0, 1.0):
+        clock.wait_for_waiters(1)
+        clock.step(seconds)
+    clock.wait_for_waiters(1)
+    informer.checker.done.set()
+    clock.step(60.0)
+    clock.wait_for_waiters(1)
+    stop.set()
+    wait.result()
+    assert [(record.levelname, record.getMessage()) for record in caplog.records] == [
+        ("WARNING", "not synced, waiting since 10 s: bars, foos (last error: not allowed)"),
+        ("WARNING", "not synced, waiting since 30 s: bars, foos (last error: not allowed)"),
+        ("WARNING", "not synced, waiting since 90 s: bars"),
     ]
 
 
