@@ -359,6 +359,12 @@ class Queue(Generic[T]):
         with self._lock:
             return QueueStatistics(**self._statistics_locked())
 
+    def processing_items(self) -> list[T]:
+        """Return the items that workers have taken and not given back with `done`, in no order."""
+        with self._lock:
+            self._do_left_locked()
+            return [item for item, state in self._states.items() if state is not _READY]
+
     def explain(self, item: T) -> ItemExplanation:
         """Return what the queue knows of an item right now."""
         from clientgo.workqueue.explanation import ItemExplanation  # for those who ask

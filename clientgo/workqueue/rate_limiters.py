@@ -45,7 +45,8 @@ class ItemExponentialFailureRateLimiter(Generic[T]):
     one, up to `max_delay`.
 
     Failures are forgotten `forget_after` seconds after the last one; by default twice the maximum
-    delay, but at least an hour. Infinity keeps them until `forget`.
+    delay, but at least an hour. Infinity keeps them until `forget`. Raises ValueError for a
+    negative delay.
 
     Source: k8s.io/client-go/util/workqueue, TypedItemExponentialFailureRateLimiter.
     """
@@ -58,6 +59,7 @@ class ItemExponentialFailureRateLimiter(Generic[T]):
         forget_after: float | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
+        _check_delays(base_delay=base_delay, max_delay=max_delay)
         self._base_delay = base_delay
         self._max_delay = max_delay
         self._failures = _Failures[T](
@@ -89,7 +91,7 @@ class ItemFastSlowRateLimiter(Generic[T]):
     """Waits `fast_delay` after each of the first failures of an item, then `slow_delay`.
 
     Failures are forgotten `forget_after` seconds after the last one; by default twice the slow
-    delay, but at least an hour.
+    delay, but at least an hour. Raises ValueError for a negative delay.
 
     Source: k8s.io/client-go/util/workqueue, TypedItemFastSlowRateLimiter.
     """
@@ -103,6 +105,7 @@ class ItemFastSlowRateLimiter(Generic[T]):
         forget_after: float | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
+        _check_delays(fast_delay=fast_delay, slow_delay=slow_delay)
         self._fast_delay = fast_delay
         self._slow_delay = slow_delay
         self._max_fast_attempts = max_fast_attempts
@@ -240,6 +243,13 @@ def default_controller_rate_limiter(
         ItemExponentialFailureRateLimiter(0.005, max_delay, clock=clock),
         BucketRateLimiter(qps, burst, clock=clock),
     )
+
+
+def _check_delays(**delays: float) -> None:
+    """A negative delay, or NaN, would try again at once and for ever."""
+    for name, delay in delays.items():
+        if not delay >= 0:
+            raise ValueError(f"{name} is {delay}: a delay is a number of seconds, 0 or more")
 
 
 class _Failures(Generic[T]):

@@ -14,7 +14,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Hashable
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from clientgo.wait import StopEvent, call_when_set
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
@@ -22,6 +22,9 @@ from clientgo.workqueue.rate_limiting import RateLimitingQueue
 T = TypeVar("T", bound=Hashable)
 
 _log = logging.getLogger("clientgo.workqueue")
+
+PATIENCE: Final = 10.0
+"""Seconds until a stop that waits for handlers is logged; then after twice as long each."""
 
 
 def run_workers(
@@ -38,7 +41,8 @@ def run_workers(
     """Handle keys until `stop` is set; then shut the queue down and return.
 
     Keys that no worker has taken by then are dropped, and logged as a number; with `drain` those
-    that are listed are still handled. Delayed keys are dropped in any case.
+    that are listed are still handled. Delayed keys are dropped in any case. A handler that takes
+    longer than :data:`PATIENCE` seconds to return after the stop is logged with its key.
 
     `guard` is called before each key and raises if the key must not be handled any more. A leader
     passes the `check` of its leadership::
@@ -100,8 +104,7 @@ class _Workers(Generic[T]):
             self._ending.set()
             registration.cancel()
             self._queue.shut_down()
-            for thread in threads:
-                thread.join()
+            self._join(threads, name)
         if self._dropped:
             _log.info(
                 "%s: stopped before %d listed keys were handled; the next start lists them again",
@@ -110,6 +113,16 @@ class _Workers(Generic[T]):
             )
         if self._failure is not None:
             raise self._failure
+
+    def _join(self, threads: list[threading.Thread], name: str) -> None:
+        patience = PATIENCE
+        for thread in threads:
+            while thread.is_alive():
+                thread.join(patience)
+                keys = ", ".join(sorted(map(str, self._queue.processing_items())))
+                if thread.is_alive() and keys:
+                    _log.warning("%s: still handling %s; the stop waits for it", name, keys)
+                    patience *= 2
 
     def _work(self) -> None:
         try:

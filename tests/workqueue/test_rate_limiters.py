@@ -105,6 +105,14 @@ def test_a_bucket_that_never_grants_is_refused(qps: float, burst: int) -> None:
         BucketRateLimiter(qps, burst)
 
 
+@pytest.mark.parametrize("delays", [(-1.0, 5.0), (1.0, -5.0), (math.nan, 5.0)])
+def test_delays_that_are_none_are_refused(delays: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="a delay is a number of seconds, 0 or more"):
+        ItemExponentialFailureRateLimiter(*delays)
+    with pytest.raises(ValueError, match="a delay is a number of seconds, 0 or more"):
+        ItemFastSlowRateLimiter(*delays, max_fast_attempts=3)
+
+
 def test_the_first_failures_are_retried_fast_and_the_others_slowly() -> None:
     """RL-08."""
     limiter = ItemFastSlowRateLimiter[str](0.005, 10.0, 3)

@@ -57,6 +57,30 @@ def test_keys_that_are_listed_when_the_stop_comes_are_dropped_and_counted(
     ]
 
 
+def test_a_handler_that_a_stop_waits_for_is_named(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clientgo.workqueue.workers.PATIENCE", 0.01)
+    queue, _ = make_queue()
+    stop, taken, logged = threading.Event(), SimpleQueue[str](), threading.Event()
+    monkeypatch.setattr(caplog.handler, "flush", logged.set)  # called after each record
+
+    def handle(key: str) -> None:
+        taken.put(key)
+        logged.wait(30)
+
+    running = Background(lambda: run_workers(stop, queue, handle, workers=3, name="foo-worker"))
+    for key in "ba":
+        queue.add(key)
+    assert sorted(taken.get(timeout=30) for _ in range(2)) == ["a", "b"]
+    assert sorted(queue.processing_items()) == ["a", "b"]
+
+    stop.set()
+
+    running.result()
+    assert caplog.messages[0] == "foo-worker: still handling a, b; the stop waits for it"
+
+
 def test_a_drain_handles_the_keys_that_are_listed_when_the_stop_comes() -> None:
     queue, _ = make_queue()
     stop, handled = threading.Event(), []
