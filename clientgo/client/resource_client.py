@@ -189,7 +189,17 @@ class ResourceClient(Generic[T]):
         dry_run: bool = False,
         stop: threading.Event | None = None,
     ) -> T:
-        """Change an object by a patch, given as JSON values or ready-made bytes."""
+        """Change an object by a patch, given as JSON values or ready-made bytes.
+
+        Raises :class:`~clientgo.rest.RequestError` for a list that is not said to be a JSON patch,
+        and for a JSON patch that is no list.
+        """
+        if not isinstance(patch, bytes):
+            is_list = isinstance(patch, Sequence) and not isinstance(patch, str)
+            if is_list and kind != PatchKind.JSON:
+                raise RequestError("a list of operations is a JSON patch: pass PatchKind.JSON")
+            if not is_list and kind == PatchKind.JSON:
+                raise RequestError("a JSON patch is a list of operations")
         request = self._for_object("PATCH", name, subresource)
         self._write_options(request, field_manager, dry_run, field_validation)
         body = patch if isinstance(patch, bytes) else msgspec.json.encode(patch)
@@ -296,6 +306,8 @@ class ResourceClient(Generic[T]):
     def _for_collection(self, method: str, options: ListOptions | None) -> Request:
         request = self._request(method).resource(self.resource.plural)
         if options is not None:
+            if not isinstance(options, ListOptions):
+                raise TypeError(f"pass ListOptions(label_selector=...), not {options!r}")
             request.queries(options.as_query())
             if options.timeout_seconds:
                 request.timeout(options.timeout_seconds)
@@ -312,8 +324,9 @@ class ResourceClient(Generic[T]):
     def _plain(self, obj: T | Unstructured | Mapping[str, Any], subresource: str) -> dict[str, Any]:
         """The object as JSON values, told what it is where it does not say so itself."""
         plain = to_plain(obj)
-        if not subresource and not (plain.get("apiVersion") and plain.get("kind")):
-            plain |= {"apiVersion": self.resource.api_version, "kind": self.resource.kind}
+        if not subresource:
+            plain["apiVersion"] = plain.get("apiVersion") or self.resource.api_version
+            plain["kind"] = plain.get("kind") or self.resource.kind
         return plain
 
     def _write_options(

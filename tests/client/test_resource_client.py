@@ -232,6 +232,14 @@ def test_an_object_that_does_not_say_what_it_is_is_told(server, foos):
     assert (body["apiVersion"], body["kind"]) == ("samplecontroller.k8s.io/v1alpha1", "Foo")
 
 
+def test_an_object_that_says_half_of_what_it_is_keeps_that(server, foos):
+    """So that the server refuses it, and no Foo is made of it."""
+    foos.create({"kind": "Bar", "metadata": {"name": "a"}})
+
+    body = server.requests[0].json()
+    assert (body["apiVersion"], body["kind"]) == ("samplecontroller.k8s.io/v1alpha1", "Bar")
+
+
 def test_fields_that_the_type_does_not_know_go_back_to_the_server(server, foos):
     """FIELD-14."""
     got = foos.get("a")
@@ -258,6 +266,20 @@ def test_a_patch_says_of_which_kind_it_is(server, foos, kind, patch, body):
 
     assert server.requests[0].headers["content-type"] == kind.value
     assert server.requests[0].json() == body
+
+
+@pytest.mark.parametrize(
+    ("patch", "kind", "message"),
+    [
+        ([{"op": "remove", "path": "/spec"}], PatchKind.MERGE, r"pass PatchKind\.JSON"),
+        ([], PatchKind.APPLY, r"pass PatchKind\.JSON"),
+        ({"spec": None}, PatchKind.JSON, "a JSON patch is a list of operations"),
+    ],
+)
+def test_a_patch_in_the_form_of_another_kind_is_refused(server, foos, patch, kind, message):
+    with pytest.raises(RequestError, match=message):
+        foos.patch("a", patch, kind)
+    assert server.requests == []
 
 
 def test_apply_names_the_manager_and_whether_it_forces(server, foos):
@@ -336,6 +358,11 @@ def test_list_options_are_query_parameters(server, foos):
         "timeoutSeconds": "10",
         "timeout": "10s",
     }
+
+
+def test_a_selector_alone_is_no_list_options(foos):
+    with pytest.raises(TypeError, match="pass ListOptions"):
+        foos.list("app=web")
 
 
 def test_delete_collection_selects_as_a_list_does(server, foos):

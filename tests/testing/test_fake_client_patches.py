@@ -80,7 +80,7 @@ def test_fields_that_a_patch_removes_are_gone():
     [
         ({}, "application/x", UnsupportedMediaTypeError),
         ({"spec": {}}, PatchKind.STRATEGIC, UnsupportedMediaTypeError),
-        ({}, PatchKind.JSON, BadRequestError),
+        (b"{}", PatchKind.JSON, BadRequestError),
         ([{"op": "remove", "path": "/none"}], PatchKind.JSON, InvalidError),
         ([{"op": "replace", "path": "", "value": []}], PatchKind.JSON, BadRequestError),
     ],

@@ -61,6 +61,8 @@ class Lister(Generic[T]):
         Raises :class:`~clientgo.meta.NoMetadataError` for an object without metadata, if labels
         are compared.
         """
+        if isinstance(selector, str):
+            raise TypeError(f"pass a parsed selector: parse_label_selector({selector!r})")
         return list_by_namespace(self._store, self._namespace, selector)
 
     def get(self, name: str) -> T:

@@ -334,7 +334,15 @@ def resource(
 
 
 def resource_of(cls: type) -> APIResource:
-    """Where a declared class is served; ``TypeError`` for a class without ``@resource``."""
+    """Where a declared class is served; ``TypeError`` for anything else.
+
+    For a resource whose class is not known there is ``client.mapper``.
+    """
+    if not isinstance(cls, type):
+        raise TypeError(
+            f"{cls!r} is no class; pass one that is declared with @resource, or let a client find "
+            "a resource by its name: client.mapper.resource('configmaps')"
+        )
     try:
         declared: APIResource = cls.__resource__  # type: ignore[attr-defined]
     except AttributeError:

@@ -145,3 +145,9 @@ class _WithoutIndexes:
 
     def by_index(self, name: str, value: str) -> list[Foo]:
         raise AssertionError("get asks no index")
+
+
+def test_the_text_of_a_selector_is_to_be_parsed() -> None:
+    lister = Lister(store(), resource_of(Foo))
+    with pytest.raises(TypeError, match=r"parse_label_selector\('app=web'\)"):
+        lister.list("app=web")  # type: ignore[arg-type]
