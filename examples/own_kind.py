@@ -44,9 +44,8 @@ def demo() -> None:
     from clientgo.client import Client
     from clientgo.codegen.crd import custom_resource_definition
     from clientgo.meta import InvalidError, ObjectMeta
-    from clientgo.rest import load_config
 
-    with EmbeddedAPIServer() as server, Client(load_config(str(server.kubeconfig))) as client:
+    with EmbeddedAPIServer() as server, Client(server.kubeconfig) as client:
         client.resource(CustomResourceDefinition).create(custom_resource_definition(Gateway))
         gateways = client.resource(Gateway).namespace("default")
         web = Listener(name="web", port=80)

@@ -179,7 +179,7 @@ def main(argv: list[str] | None = None) -> int:
             logging.getLogger(shown).setLevel(logging.DEBUG)
     stop = setup_signal_handler()
     with EmbeddedAPIServer(secure=True) as server, contextlib.ExitStack() as stack:
-        client = stack.enter_context(Client(load_config(str(server.kubeconfig))))
+        client = stack.enter_context(Client(load_config(server.kubeconfig)))
         print(f"The API server of this demonstration listens on {server.url}.")
         install_crd(client)
         stack.enter_context(simulate(server))

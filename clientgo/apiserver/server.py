@@ -289,7 +289,9 @@ class EmbeddedAPIServer:
         )
 
     def kubeconfig_of(self, user: str, groups: Iterable[str] = ()) -> dict[str, Any]:
-        """Return the kubeconfig of a user, with a client certificate that is valid for a day.
+        """Return the content of a kubeconfig of a user, to be written to a file as JSON.
+
+        It has a client certificate that is valid for a day.
 
         Raises:
             RuntimeError: the server was never started, or has no RBAC.

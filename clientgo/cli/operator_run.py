@@ -68,7 +68,7 @@ def _run(args: argparse.Namespace) -> int:
             from clientgo.apiserver import EmbeddedAPIServer
 
             server = stack.enter_context(EmbeddedAPIServer(secure=True))
-            config = load_config(str(server.kubeconfig))
+            config = load_config(server.kubeconfig)
             print(
                 f"An API server in memory; to use it:\n  export KUBECONFIG={server.kubeconfig}",
                 flush=True,

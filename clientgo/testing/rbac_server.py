@@ -183,7 +183,7 @@ class RBACServer:
 
     @staticmethod
     def _client(kubeconfig: Path) -> Client:
-        return Client(load_config(str(kubeconfig)))
+        return Client(load_config(kubeconfig))
 
     # -- refusals
 

@@ -243,6 +243,7 @@ def test_a_proxy_of_the_environment_is_used_unless_the_host_is_exempt(tmp_path, 
             " certificate-authority-data: 'x'}}]",
             "context 'a' cannot be used",
         ),
+        ("kind: Pod\nmetadata: {name: a}", "this is a Pod, not a kubeconfig"),
         (
             "current-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
             "clusters: [{name: c, cluster: {server: 'http://h'}}]\n"
@@ -269,8 +270,8 @@ def test_a_missing_kubeconfig_is_named(tmp_path):
 
 
 def test_a_directory_is_no_kubeconfig(tmp_path):
-    with pytest.raises(ConfigError, match="no such kubeconfig"):
-        load_config(str(tmp_path))
+    with pytest.raises(ConfigError, match="this is a directory"):
+        load_config(tmp_path)
 
 
 def test_a_variable_that_points_nowhere_is_named(monkeypatch):

@@ -82,6 +82,10 @@ def _read(path: str) -> Mapping[str, Any]:
             path=path,
             advice="write one with 'kubectl config', or pass another file",
         )
+    if content.get("kind", "Config") != "Config":
+        raise ConfigError(
+            f"this is a {content['kind']}, not a kubeconfig", path=path, advice="pass another file"
+        )
     return content
 
 

@@ -33,7 +33,9 @@ _RELOAD_INTERVAL: Final = 10.0
 
 
 def load_config(
-    kubeconfig: str | None = None, context: str | None = None, master: str | None = None
+    kubeconfig: str | os.PathLike[str] | None = None,
+    context: str | None = None,
+    master: str | None = None,
 ) -> RestConfig:
     """The configuration of this machine or pod.
 
@@ -74,7 +76,7 @@ def rest_config_of(source: Any = None) -> RestConfig:
     if isinstance(source, RestConfig):
         return source
     if isinstance(source, os.PathLike):
-        return load_config(os.fspath(source))
+        return load_config(source)
     if isinstance(source, str):
         return load_config(source) if _is_path(source) else RestConfig(server=source)
     configuration = getattr(source, "configuration", source)
@@ -150,14 +152,13 @@ class KubernetesCredentials:
             _log.warning("Refused credentials stay as they are, new ones cannot be had: %s", error)
 
 
-def _kubeconfig_paths(kubeconfig: str | None) -> list[str] | None:
+def _kubeconfig_paths(kubeconfig: str | os.PathLike[str] | None) -> list[str] | None:
     """The files asked for that exist; None if none was named. A file that is passed must exist."""
     if kubeconfig:
         path = os.path.expanduser(kubeconfig)
         if not os.path.isfile(path):
-            raise ConfigError(
-                "there is no such kubeconfig", path=path, advice="check the path that was passed"
-            )
+            found = "this is a directory" if os.path.isdir(path) else "there is no such kubeconfig"
+            raise ConfigError(found, path=path, advice="check the path that was passed")
         return [path]
     listed = os.environ.get("KUBECONFIG")
     if not listed:
