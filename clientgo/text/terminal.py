@@ -12,6 +12,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from difflib import get_close_matches
 from enum import IntEnum
 from typing import IO, Any, Final, Self, TextIO
 
@@ -62,6 +63,18 @@ class CommandParser(argparse.ArgumentParser):
         """Set what the help ends with; ``statuses`` says what 0 and 1 mean, if not the usual."""
         lines = "\n".join(f"  {line}" for line in examples)
         self.epilog = f"examples:\n{lines}\n\nexit status:\n  {statuses or _STATUSES}"
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse the arguments of a command, which has to know them all.
+
+        Its own parser refuses what it does not know: the one above shows another usage.
+        """
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            similar = get_close_matches(unknown[0].partition("=")[0], self._option_string_actions)
+            hint = f"; did you mean {similar[0]}?" if similar else ""
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        return known, unknown
 
     def error(self, message: str) -> Any:
         """Show what is wrong with the arguments, and exit with 2."""

@@ -57,6 +57,27 @@ def test_the_help_of_a_command_keeps_the_capitals_of_its_description(
     assert "\nServe the Kubernetes API from memory," in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["apiserver", "--kubeconfg", "x"], "--kubeconfg; did you mean --kubeconfig?"),
+        (["apiserver", "--kubeconfg=x"], "--kubeconfg=x; did you mean --kubeconfig?"),
+        (["gen", "crd", "a", "--zzz"], "--zzz"),
+    ],
+)
+def test_a_misspelled_option_is_refused_by_the_command(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as exited:
+        main(arguments)
+
+    name = "clientgo gen crd" if "gen" in arguments else "clientgo apiserver"
+    error = capsys.readouterr().err
+    assert exited.value.code == ExitStatus.USAGE
+    assert error.startswith(f"usage: {name} ")
+    assert error.endswith(f"\n{name}: unrecognized arguments: {told}\n")
+
+
 def test_progress_is_shown_when_work_has_taken_two_seconds() -> None:
     clock, out = FakeClock(), Terminal()
     with Progress("runs", 4, out=out, now=clock.monotonic) as progress:
