@@ -114,6 +114,8 @@ class ShardMember(Generic[K]):
 
     def _try_to_act(self, *, leaving: bool) -> bool:
         try:
+            if self._renewed_at is None:
+                self._check_before_joining()
             self._renew_if_due()
             left = self._take_part(self._leases.read(), leaving=leaving)
         except (ConflictError, AlreadyExistsError) as error:
@@ -121,6 +123,8 @@ class ShardMember(Generic[K]):
             self._notify()
             return False
         except Exception as error:  # noqa: BLE001 - any request may fail; we try again
+            if isinstance(error, ShardCountError):
+                self._renewed_at = None  # we have not joined, and the others must not wait for us
             self._report_failure(error)
             # What cannot be given up is free when the Lease has ended.
             return leaving and not self.ownership.busy()
@@ -130,6 +134,12 @@ class ShardMember(Generic[K]):
         return left
 
     # Our own Lease
+
+    def _check_before_joining(self) -> None:
+        """Raise :class:`ShardCountError` before a Lease of ours makes others leave shards to us."""
+        group = self._leases.read()
+        self._observe(group)
+        self._checked(group.holders)
 
     def _renew_if_due(self) -> None:
         sent = self._clock.monotonic()

@@ -233,6 +233,35 @@ def test_another_number_of_shards_is_refused_while_others_work(
     assert b.owned == frozenset(range(4))
 
 
+def test_nothing_is_left_to_a_member_with_another_number_of_shards(
+    shared: SharedLeases, clock: FakeClock
+) -> None:
+    """It takes nothing, so what is given up for it would be worked on by nobody."""
+    a, b = Replica("a", shared, clock), Replica("b", shared, clock, shards=4)
+    settle(clock, a)
+    settle(clock, a, b, seconds=60)
+    assert a.owned == ALL
+    assert a.released == []
+    assert list(shared.group.members) == ["a"]
+
+
+def test_nothing_is_left_for_long_to_one_that_has_joined_before_the_number_was_known(
+    shared: SharedLeases, clock: FakeClock
+) -> None:
+    a, b = Replica("a", shared, clock), Replica("b", shared, clock, shards=4)
+
+    def overtake(request: str) -> None:
+        if request == "write":
+            a.leases.before_call = lambda _request: None
+            b.member.step()
+
+    a.leases.before_call = overtake
+    a.member.step()
+    assert set(shared.group.members) == {"a", "b"}
+    settle(clock, a, b, seconds=20)
+    assert b.owned == frozenset(range(4))
+
+
 def test_the_lease_of_a_member_that_is_long_dead_is_removed(
     shared: SharedLeases, clock: FakeClock
 ) -> None:
