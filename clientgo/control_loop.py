@@ -109,6 +109,8 @@ class ControlLoop:
         self._watched: dict[type[Resource], list[Keys]] = {}
         if shards and not lease:
             raise ValueError("shards need a lease, by which the processes find each other")
+        if lease.count("/") > 1 or lease.endswith("/"):
+            raise ValueError(f"{lease!r} is no lease; write namespace/name")
         self.ownership: Ownership[ObjectName] = Ownership(shards) if shards else Ownership.alone()
         """Which keys are this process's own."""
         self._shared = shards > 0
@@ -148,13 +150,17 @@ class ControlLoop:
         return self.factory.lister_for(kind)
 
     def run(self, sync: Sync, stop: threading.Event, *, workers: int = 2) -> None:
-        """Work until ``stop`` is set. Blocks; returns when the workers have ended.
+        """Work until ``stop`` is set. Blocks; returns when the workers have ended. Runs once.
 
+        Raises RuntimeError when it is called again.
         Raises :class:`~clientgo.leaderelection.LeadershipLostError` if another process leads now:
         exit, to be restarted. Raises :class:`~clientgo.serving.ServingError` for an address that
         is taken, and :class:`~clientgo.leaderelection.WorkStillRunningError` if a ``sync`` does not
         end though the lease is lost: then exit immediately, because another process may start.
         """
+
+        if self.queue.shutting_down:
+            raise RuntimeError(f"{self.name} has run already; make a new ControlLoop")
 
         def handle(key: ObjectName) -> None:
             delay = sync(key)

@@ -262,3 +262,18 @@ def test_a_deletion_in_a_shard_of_others_is_synced_by_its_next_owner(kube_client
 def test_shards_need_a_lease(kube_client: Client) -> None:
     with pytest.raises(ValueError, match="shards need a lease"):
         ControlLoop(kube_client, "test", shards=8)
+
+
+@pytest.mark.parametrize("lease", ["a/b/c", "default/"])
+def test_a_lease_that_cannot_be_is_refused_at_once(kube_client: Client, lease: str) -> None:
+    with pytest.raises(ValueError, match="is no lease; write namespace/name"):
+        ControlLoop(kube_client, "test", lease=lease)
+
+
+def test_a_loop_runs_once(kube_client: Client) -> None:
+    loop = ControlLoop(kube_client, "test")
+    with running(loop, lambda name: None):
+        pass
+
+    with pytest.raises(RuntimeError, match="test has run already; make a new ControlLoop"):
+        loop.run(lambda name: None, threading.Event())
