@@ -18,7 +18,8 @@ from datetime import datetime
 from typing import Any, assert_type
 
 from clientgo.api.core_v1 import ConfigMap, Secret
-from clientgo.client import Client
+from clientgo.cache import SharedIndexInformer
+from clientgo.client import Client, ResourceListWatch
 from clientgo.metrics import Counter, set_default_provider
 from clientgo.metrics.prometheus import PrometheusProvider
 from clientgo.metrics.names import WORKQUEUE_ADDS
@@ -68,6 +69,10 @@ ACCEPTED = {
     "a provider of metrics makes the instruments of its interface": """
         set_default_provider(PrometheusProvider())
         assert_type(PrometheusProvider().counter(WORKQUEUE_ADDS, name="a"), Counter)
+    """,
+    "an informer knows the type of its objects": """
+        informer = SharedIndexInformer(ResourceListWatch(maps), ConfigMap)
+        assert_type(informer.indexer.list(), list[ConfigMap])
     """,
     "a header has datetimes and managers": """
         metadata = ConfigMap().metadata

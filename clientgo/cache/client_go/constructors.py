@@ -32,7 +32,7 @@ T = TypeVar("T")
 def new_informer(
     lister_watcher: ListerWatcher[T],
     handler: ResourceEventHandler[T],
-    expected: type | GroupVersionKind | None = None,
+    expected: type[T] | GroupVersionKind | None = None,
     *,
     name: str = "informer",
     resync_period: float = 0.0,

@@ -122,7 +122,7 @@ class SharedIndexInformer(Generic[T]):
     def __init__(
         self,
         lister_watcher: ListerWatcher[T],
-        expected: type | GroupVersionKind | None = None,
+        expected: type[T] | GroupVersionKind | None = None,
         *,
         name: str = "",
         resync_period: float = 0.0,
