@@ -12,10 +12,11 @@ from clientgo.api.core_v1 import Namespace
 from clientgo.meta import ForbiddenError, ObjectMeta, ObjectName
 from clientgo.operator import ALL, Context, Result, watch
 from clientgo.operator.controller import namespace_changes as changes
-from clientgo.operator.errors import CacheSyncTimeoutError, ConfigError
+from clientgo.operator.errors import CacheSyncTimeoutError, CancelledError, ConfigError
 from clientgo.operator.mappers import by_name
-from clientgo.operator.sources import inbound
+from clientgo.operator.sources import Sink, Source, SourceContext, inbound
 from clientgo.testing.fakes.actions import Action
+from tests.background import Background
 from tests.operator.world import (
     Gadget,
     Part,
@@ -291,6 +292,58 @@ def test_namespaces_may_change_before_the_start(world: World) -> None:
     controller.change_namespaces(TWO)
     with world.running():
         assert recording.wait_for_runs(1) == keys("two/a")
+
+
+def test_namespaces_may_change_while_the_controller_starts(world: World) -> None:
+    """OP-NS-05: and the health may be asked for, though not all sources have begun."""
+    in_namespaces(world)
+    world.create(gadget("a", ONE), gadget("a", TWO))
+    recording = Recording()
+    synced: dict[str, bool] = {}
+
+    class First(Source):
+        name = "first"
+        before_others = True
+
+        def start(self, context: SourceContext, sink: Sink) -> None:
+            """Do nothing."""
+
+        def stop(self) -> None:
+            """Do nothing."""
+
+        def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
+            if timeout and not synced:
+                controller.change_namespaces(TWO)
+                (health,) = world.manager.health()
+                synced.update((source.name, source.synced) for source in health.sources)
+            return True
+
+    controller = (
+        world.manager.controller(Gadget).options(namespaces=ONE).source(First()).build(recording)
+    )
+    with world.running():
+        assert recording.wait_for_runs(1) == keys("two/a")
+        assert informed(world) == {TWO}
+    assert synced == {"first": True, "primary": False}
+
+
+def test_a_change_of_namespaces_ends_when_the_controller_stops(world: World) -> None:
+    """OP-NS-05"""
+    in_namespaces(world)
+    controller = world.register(Recording(), namespaces=ONE)
+    asked = threading.Event()
+
+    def forbid(action: Action) -> None:
+        if action.namespace == TWO:
+            asked.set()
+            raise ForbiddenError.of("not here")
+
+    with world.running():
+        world.asked.before = forbid
+        changing = Background(lambda: controller.change_namespaces(TWO))
+        assert asked.wait(30)
+    with pytest.raises(CancelledError, match="stopped before its sources were synced"):
+        changing.result()
 
 
 def test_what_two_controllers_watch_ends_with_the_last_of_them(world: World) -> None:

@@ -128,11 +128,13 @@ class KindCache:
     def change(self, subscription: Subscription, namespaces: NamespaceSet) -> None:
         """Call the handler for other namespaces from now on; objects that leave are not reported.
 
-        Does not wait for objects of new namespaces. Raises ``ConfigError`` for those outside of the
-        scope.
+        Does not wait for objects of new namespaces. Ignores a subscription that has ended. Raises
+        ``ConfigError`` for namespaces outside of the scope.
         """
         namespaces = self.scope.within(namespaces, self.name)
         with self._lock:
+            if subscription not in self._subscriptions:
+                return
             # A subscriber that leaves "everywhere" must not keep it for the sake of a namespace.
             shares = not ("" in subscription.namespaces and "" not in namespaces)
             for namespace in namespaces - subscription.namespaces:

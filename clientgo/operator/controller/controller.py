@@ -230,16 +230,18 @@ class Controller(Generic[P]):
         forgotten; no deletion is reported and no clean-up run. With ``drain`` they are left only
         when no primary in them has this controller's finalizer, or after two minutes.
 
-        Raises ``CacheSyncTimeoutError``, with the namespaces as before, and ``ConfigError`` for a
-        kind that has no namespaces.
+        A controller that is not started, or starts at the moment, starts with these.
+
+        Raises ``CacheSyncTimeoutError`` or, at the stop, ``CancelledError``, with the namespaces as
+        before, and ``ConfigError`` for a kind that has no namespaces.
         """
         wanted = namespace_set(namespaces)
         if not self.primary.namespaced:
             raise ConfigError(f"{self.name}: {self.primary.kind} has no namespaces to choose from")
-        if self._sources.started:
+        if self._sources.running:
             self._namespace_changes.change(wanted, drain=drain)
         else:
-            self._sources.namespaces = wanted
+            self._sources.follow(wanted)
 
     # Running
 

@@ -59,6 +59,8 @@ class ControllerSources:
     ) -> None:
         self.namespaces = namespaces
         self.started = False
+        self.running = False
+        """True once every source has been started."""
         self._config = config
         self._name = config.name
         self._declaration = declaration
@@ -165,16 +167,18 @@ class ControllerSources:
         for source in sources:
             if source not in first:
                 self._start(source)
+        self.running = True
 
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> None:
-        """See ``wait_synced``."""
+        """See ``Controller.wait_synced``; without ``stop`` it ends with that of the sources."""
+        stop = stop or self._stop
         deadline = time.monotonic() + timeout
         late = [
             source
             for source in self.all()
             if not source.wait_synced(max(deadline - time.monotonic(), 0.0), stop)
         ]
-        if stop is not None and stop.is_set():
+        if stop.is_set():
             raise CancelledError(f"controller {self._name}: stopped before its sources were synced")
         if late:
             reasons = "; ".join(f"{s.name}: {s.healthy() or 'still waiting'}" for s in late)
@@ -187,7 +191,7 @@ class ControllerSources:
         self._stop.set()
         with self._lock:
             sources = list(self._sources.values())
-            self.started = False
+            self.started = self.running = False
         for source, router in sources:
             source.stop()
             router.stop()
@@ -324,6 +328,8 @@ class ControllerSources:
             event_loop=self._services.event_loop,
         )
         source.start(context, self._sources[source.name][1])
+        if self.namespaces != context.namespaces:  # they have changed meanwhile
+            source.change_namespaces(self.namespaces)
 
     def _health_of(self, source: Source) -> SourceHealth:
         namespaces = None

@@ -114,14 +114,20 @@ class KindSource(Source):
     def wait_synced(self, timeout: float, stop: threading.Event | None = None) -> bool:
         if self._waits_to_begin:
             return True
-        cache, subscription = self._started()
+        started = self._started()
+        if started is None:
+            return False
+        cache, subscription = started
         return cache.wait_synced(subscription, timeout, stop, optional=self.optional)
 
     def change_namespaces(self, namespaces: NamespaceSet) -> None:
-        if self._starting is not None:
-            self._starting = replace(self._starting[0], namespaces=namespaces), self._starting[1]
-        if self._subscription is not None and self.follow_namespaces:
-            cache, subscription = self._started()
+        with self._lock:
+            if self._starting is not None:
+                context, sink = self._starting
+                self._starting = replace(context, namespaces=namespaces), sink
+            started = self._started()
+        if started is not None and self.follow_namespaces:
+            cache, subscription = started
             cache.change(subscription, self.namespaces_within(namespaces))
 
     def stop(self) -> None:
@@ -134,9 +140,10 @@ class KindSource(Source):
     def healthy(self) -> str | None:
         if self._waits_to_begin:
             return None
-        if self._subscription is None:
+        started = self._started()
+        if started is None:
             return "not started"
-        cache, subscription = self._started()
+        cache, subscription = started
         return cache.trouble(subscription, optional=self.optional)
 
     @property
@@ -164,10 +171,10 @@ class KindSource(Source):
             return self._namespaces
         return controllers if self.follow_namespaces else EVERYWHERE
 
-    def _started(self) -> tuple[KindCache, Subscription]:
-        assert self.cache is not None, "start comes first"
-        assert self._subscription is not None, "start comes first"
-        return self.cache, self._subscription
+    def _started(self) -> tuple[KindCache, Subscription] | None:
+        """Return what :meth:`begin` has made; None before it, and once the source is stopped."""
+        cache, subscription = self.cache, self._subscription
+        return None if cache is None or subscription is None else (cache, subscription)
 
 
 def watch(
