@@ -61,6 +61,7 @@ from clientgo.cache.reflector.state import (
 from clientgo.cache.reflector.step import begin, step, watch_options
 from clientgo.cache.reflector.store_writer import ReflectorStore, StoreWriter
 from clientgo.cache.reflector.timers import ResyncTimer, StreamedListDeadline
+from clientgo.cache.store.resource_versions import is_older
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import (
     EventType,
@@ -68,7 +69,6 @@ from clientgo.meta import (
     ListOptions,
     StatusError,
     WatchEvent,
-    parse_resource_version,
 )
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.trace import active_trace
@@ -319,16 +319,13 @@ class Reflector:
         a version that it does not have yet, and sends no event up to that version
         (kubernetes/kubernetes#107457). Raises :class:`ServerWentBackError`, or what a list raises.
         """
-        ours = parse_resource_version(state.memory.version)
-        if ours is None or self._clock.monotonic() - self._news_at < LONGEST_SILENCE:
+        sent = state.memory.version
+        if self._clock.monotonic() - self._news_at < LONGEST_SILENCE:
             return
         newest = self._lister_watcher.list(ListOptions(limit=1), stop).metadata.resource_version
         _log.debug("%s: the server is at version %s", self.name, newest)
-        if (parse_resource_version(newest) or ours) < ours:
-            raise ServerWentBackError(
-                f"the server is at version {newest} and has sent version {ours} before: it was "
-                "restored or replaced; listing again"
-            )
+        if is_older(newest, sent):
+            raise ServerWentBackError(newest, sent)
         self._news_at = self._clock.monotonic()
 
     def _read(self, _state: Watching | StreamingList, _stop: threading.Event) -> Event:

@@ -295,6 +295,12 @@ class NoVersionError(Exception):
 class ServerWentBackError(Exception):
     """The server's newest version is older than one that it has sent."""
 
+    def __init__(self, newest: str, sent: str) -> None:
+        super().__init__(
+            f"the server is at version {newest} and has sent version {sent} before: it was "
+            "restored or replaced; listing again"
+        )
+
 
 class UnexpectedObjectError(Exception):
     """An ERROR event whose object is no Status."""

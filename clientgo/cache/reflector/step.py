@@ -23,6 +23,7 @@ from clientgo.cache.reflector.state import (
     DEFAULT_PAGE_SIZE,
     Apply,
     Backoff,
+    Bookmark,
     Closed,
     Event,
     Failed,
@@ -54,6 +55,7 @@ from clientgo.cache.reflector.state import (
     Watching,
 )
 from clientgo.cache.store.parts import Parts, with_part
+from clientgo.cache.store.resource_versions import is_older
 from clientgo.meta import (
     ListOptions,
     StatusError,
@@ -237,6 +239,10 @@ def _events_came(
 ) -> Step[Watching | OpenWatch | Backoff | Relist]:
     reading = read_events(settings.expected, event.events)
     memory, messages = state.memory, reading.messages
+    earlier = _earlier_bookmark(messages, memory.version)
+    if earlier is not None:
+        error = ServerWentBackError(earlier, memory.version)
+        return Step(Relist(replace(memory, unavailable=True), error))
     initial_adds = state.initial_adds and reading.only_adds
     if reading.accepted and not initial_adds:
         memory = replace(memory, expiries=0)
@@ -248,6 +254,17 @@ def _events_came(
         return Step(watching, messages)
     following = _after_failed_watch(settings, watching, reading.error, event.at)
     return Step(following, messages)
+
+
+def _earlier_bookmark(messages: Sequence[Message], known: str) -> str | None:
+    """Return the version of a bookmark that is older than the known one, if there is any.
+
+    A bookmark is about all objects, unlike an event, so the server has no later changes.
+    """
+    for message in messages:
+        if isinstance(message, Bookmark) and is_older(message.version, known):
+            return message.version
+    return None
 
 
 def _can_resume_from(version: str, known: str) -> bool:

@@ -35,6 +35,12 @@ def has_reached(version: str, wanted: str) -> bool:
     return number is not None and number >= wanted_number
 
 
+def is_older(version: str, known: str) -> bool:
+    """Return True if both are numbers, and ``version`` is the smaller one."""
+    number, known_number = parse_resource_version(version), parse_resource_version(known)
+    return number is not None and known_number is not None and number < known_number
+
+
 def gauge_value(version: str) -> float | None:
     """Return the last 15 digits of a version, which a gauge holds exactly.
 

@@ -28,6 +28,7 @@ from clientgo.cache.reflector.state import (
     Refused,
     Relist,
     Replace,
+    ServerWentBackError,
     Settings,
     Skip,
     State,
@@ -253,6 +254,16 @@ class TestAWatch:
         resumed = after(watching, Closed(9.0))
         assert isinstance(resumed, OpenWatch)
         assert watch_options(resumed).resource_version == reached
+
+    def test_a_bookmark_that_is_older_shows_that_the_server_went_back(self) -> None:
+        """kubernetes/kubernetes#107457: what was deleted meanwhile shows in a list only."""
+        events = [WatchEvent("ADDED", foo("a", rv="12")), bookmark_event("9", foo("a"))]
+        taken = step(LISTS, WATCHING, received(*events))
+        assert taken.messages == ()
+        assert isinstance(taken.next, Relist)
+        assert isinstance(taken.next.error, ServerWentBackError)
+        assert taken.next.memory.unavailable
+        assert not taken.next.expected
 
     def test_a_bookmark_without_a_version_says_nothing(self) -> None:
         """RFL-27."""
