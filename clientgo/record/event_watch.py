@@ -78,8 +78,9 @@ class EventWatch(Generic[E]):
                 self._dropped += 1
                 return
             became_full = False
-            if len(self._queue) < self._queue_size:
+            if not self._queue:
                 self._full = False
+            if len(self._queue) < self._queue_size:
                 self._taken += 1
                 self._queue.append((self._taken, event))
                 self._changed.notify_all()

@@ -81,6 +81,36 @@ def test_a_full_queue_drops_and_counts_without_blocking_the_others(
     assert [r.getMessage()[:27] for r in caplog.records] == ["event-slow: 3 events wait, "]
 
 
+def test_a_queue_that_stays_nearly_full_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    """P-24: and again when it fills up after it was empty."""
+    reached, let_go = threading.Semaphore(0), threading.Semaphore(0)
+
+    def handle(_: Event) -> None:
+        reached.release()
+        assert let_go.acquire(timeout=30)
+
+    with EventBroadcaster(queue_size=3) as broadcaster:
+        broadcaster.start_event_watcher(handle, name="event-slow")
+        for expected in (1, 2):
+            broadcaster.publish(event())
+            assert reached.acquire(timeout=30)
+            for _ in range(4):
+                broadcaster.publish(event())
+            for _ in range(5):
+                let_go.release()
+                assert reached.acquire(timeout=30)
+                broadcaster.publish(event())
+                broadcaster.publish(event())
+            assert len(caplog.records) == expected
+            let_go.release(100)
+            assert broadcaster.flush(60)
+            while reached.acquire(blocking=False):
+                """Forget the events that were handled."""
+            while let_go.acquire(blocking=False):
+                """Let the next event wait again."""
+    assert broadcaster.statistics().dropped == 2 * (1 + 5)
+
+
 def test_each_sink_correlates_for_itself() -> None:
     """REC-05"""
     first, second = ListSink(), ListSink()
