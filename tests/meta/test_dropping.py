@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
@@ -45,12 +48,29 @@ def test_managed_fields_leave_nothing_behind(metadata: dict[str, object], event:
     assert drop_managed_fields(obj)
 
 
-def test_what_cannot_be_told_from_managed_fields_is_left_alone() -> None:
-    plain = {"metadata": {"managedFields": MANAGED}, "template": {"managedFields": MANAGED}}
-    obj = Codec(Unstructured).decode(msgspec.json.encode(plain))
-    assert not drop_managed_fields(obj)
-    assert obj["template"] == {"managedFields": MANAGED}
-    assert not drop_managed_fields({"metadata": {}})
+@pytest.mark.parametrize("event", [True, False])
+@pytest.mark.parametrize("written", [msgspec.json.encode, lambda plain: json.dumps(plain).encode()])
+def test_what_looks_like_managed_fields_stays(
+    written: Callable[[object], bytes], event: bool
+) -> None:
+    """Nor does it matter how a server writes its JSON."""
+    rest = {"metadata": {"name": "a"}, "template": {"managedFields": MANAGED}, "n": 1}
+    plain = {**rest, "metadata": {"name": "a", "managedFields": MANAGED}}
+    codec = Codec(Unstructured)
+    obj = (
+        codec.decode_event(written({"type": "ADDED", "object": plain})).object
+        if event
+        else codec.decode(written(plain))
+    )
+    assert drop_managed_fields(obj)
+    assert obj._raw.count(b"managedFields") == 1
+    assert obj.to_dict() == {"apiVersion": "", "kind": "", **rest}
+
+
+def test_other_values_are_left_alone() -> None:
+    plain = {"metadata": {"managedFields": MANAGED}}
+    assert not drop_managed_fields(plain)
+    assert plain == {"metadata": {"managedFields": MANAGED}}
 
 
 def test_an_object_that_was_made_here_loses_them_too() -> None:

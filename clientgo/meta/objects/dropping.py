@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from clientgo.meta.objects.object_meta import ABSENT
 from clientgo.meta.objects.resource import APIObject
 
 
 def drop_managed_fields(obj: Any) -> bool:
-    """Cut the managed fields out of an object, in place and without decoding it.
+    """Cut the managed fields out of an object, in place and usually without decoding it.
 
     For an object that nothing else uses yet, as in a transform. They are often half of it. Return
-    False, and change nothing, for other values and for the rare object in whose JSON they cannot
-    be told from the rest.
+    False for other values. Raises :class:`~clientgo.meta.ObjectDecodeError` for JSON that can't be
+    decoded.
     """
     if not isinstance(obj, APIObject):
         return False
@@ -22,11 +24,14 @@ def drop_managed_fields(obj: Any) -> bool:
         return True
     if obj._raw is not None:
         member = b'"managedFields":' + bytes(metadata._managed_fields)
-        if obj._raw.count(member) != 1:
-            return False
-        before, _, after = obj._raw.partition(member)
-        obj._raw = before.removesuffix(b",") + (
-            after if before[-1:] == b"," else after.lstrip(b",")
-        )
+        if obj._raw.count(member) == 1:
+            before, _, after = obj._raw.partition(member)
+            obj._raw = before.removesuffix(b",") + (
+                after if before[-1:] == b"," else after.lstrip(b",")
+            )
+        else:  # it is written in another way, or the same text is elsewhere too
+            plain = obj._original()
+            plain["metadata"].pop("managedFields", None)
+            obj._raw, obj._enclosed = msgspec.json.encode(plain), False
     metadata._managed_fields = ABSENT
     return True

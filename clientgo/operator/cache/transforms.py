@@ -12,17 +12,15 @@ from typing import Any
 
 import msgspec
 
-from clientgo.meta import Codec, to_plain
+from clientgo.meta import Codec, drop_managed_fields, to_plain
 
 _ALWAYS = ("apiVersion", "kind", "metadata")
 
 
 def strip_managed_fields(obj: Any) -> Any:
-    """Leave out who owns which field: often more than half of an object."""
-    plain = to_plain(obj)
-    if plain["metadata"].pop("managedFields", None) is None:
-        return obj
-    return _made_of(plain, obj)
+    """Leave out who owns which field, in place: often more than half of an object."""
+    drop_managed_fields(obj)
+    return obj
 
 
 def keep_keys(*keys: str) -> Callable[[Any], Any]:
@@ -32,10 +30,6 @@ def keep_keys(*keys: str) -> Callable[[Any], Any]:
         plain = to_plain(obj)
         kept = {key: value for key, value in plain.items() if key in (*_ALWAYS, *keys)}
         kept["metadata"].pop("managedFields", None)
-        return _made_of(kept, obj)
+        return Codec(type(obj)).decode(msgspec.json.encode(kept))
 
     return transform
-
-
-def _made_of(plain: dict[str, Any], obj: Any) -> Any:
-    return Codec(type(obj)).decode(msgspec.json.encode(plain))
