@@ -8,9 +8,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from clientgo.apiserver.kinds.tables.checks import Check, Run, compile_checks, compile_rule
+from clientgo.apiserver.kinds.tables.causes import Check, Run
+from clientgo.apiserver.kinds.tables.checks import compile_checks
 from clientgo.apiserver.kinds.tables.defaulting import Defaulter, compile_defaults
 from clientgo.apiserver.kinds.tables.nodes import Node, kind_node
+from clientgo.apiserver.kinds.tables.rules import compile_rule
 from clientgo.schema.field_errors import FieldError
 
 _STATUS = "status"

@@ -1,0 +1,57 @@
+"""Check an object by a rule of a table, an expression in CEL."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from clientgo.apiserver.kinds.tables.causes import Check, Run, error_of, join
+from clientgo.apiserver.kinds.tables.expressions import Expression
+from clientgo.apiserver.kinds.tables.places import Reader
+
+
+def compile_rule(rule: Mapping[str, Any]) -> Check:
+    """Return the check of a rule."""
+    evaluate = Expression(rule["rule"]).evaluate
+    needs_old = "oldSelf" in rule["rule"]
+    reason, name = rule.get("reason", "Invalid"), rule.get("field", "")
+    message = rule.get("message") or f"failed rule: {rule['rule']}"
+    each = Reader(rule["each"]) if "each" in rule else None
+    needs = rule.get("needs", "").split()
+    item_needs = [name.removeprefix("item.") for name in needs if name.startswith("item.")]
+    paths = [tuple(name.split(".")) for name in needs if not name.startswith("item.")]
+    unless = rule.get("unless", "").split()
+    when = rule.get("when")
+
+    def check(value: Any, old: Any, path: str, run: Run) -> None:
+        if (needs_old and old is None) or (when and run.is_update != (when == "update")):
+            return
+        for names in paths:
+            if not _is_present(value, names):
+                return
+        for found in unless:
+            if value.get(found) is not None:
+                return
+        variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
+        if each is None:
+            if evaluate(variables) is False:
+                run.errors.append(error_of(reason, join(path, name), "", message))
+            return
+        items = list(enumerate(each.values(value)))
+        for needed in item_needs:
+            items = [(index, item) for index, item in items if needed in item]
+        for index, item in items:
+            variables["item"] = item
+            if evaluate(variables) is False:
+                where = join(each.place(value, path, index), name)
+                run.errors.append(error_of(reason, where, "", message))
+
+    return check
+
+
+def _is_present(value: Any, names: tuple[str, ...]) -> bool:
+    for name in names:
+        if not isinstance(value, dict) or value.get(name) is None:
+            return False
+        value = value[name]
+    return True
