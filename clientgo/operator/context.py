@@ -20,10 +20,10 @@ from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.client.events import ObjectEvents
 from clientgo.operator.client.live_client import CachedClient
 from clientgo.operator.client.ownership import set_controller_reference, set_owner_reference
-from clientgo.operator.durations import Duration, seconds
 from clientgo.operator.errors import CancelledError
 from clientgo.operator.runs import NO_FAILURE, RetryInfo, Run
 from clientgo.operator.runs.run_fields import BoundLogger
+from clientgo.operator.settings.durations import Duration, seconds
 from clientgo.record import SeriesRecorder
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from clientgo.operator.change_events import (
     GenericEvent,
     UpdateEvent,
 )
-from clientgo.operator.labels import selector_of
 from clientgo.operator.mappers import field_at
+from clientgo.operator.settings.labels import selector_of
 
 DEFAULT_FILTER: Final = "worth_a_reconcile"
 """The name of the predicate that controllers have unless they turn it off."""

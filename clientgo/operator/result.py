@@ -14,7 +14,7 @@ import enum
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from clientgo.operator.durations import Duration, positive_seconds
+from clientgo.operator.settings.durations import Duration, positive_seconds
 
 WriteMode: TypeAlias = Literal["patch", "update", "apply"]
 """``patch`` sends what differs from what was read, ``update`` the whole object, ``apply`` the whole

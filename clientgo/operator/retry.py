@@ -16,8 +16,8 @@ from importlib import import_module
 from typing import Any, ClassVar, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 from clientgo.meta.timestamps import parse_time
-from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 
 BackoffSource: TypeAlias = Literal["status", "memory"]
 

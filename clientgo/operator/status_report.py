@@ -19,8 +19,8 @@ from clientgo.meta.markers import Format
 from clientgo.meta.timestamps import format_time, parse_time
 from clientgo.operator.client.events import PROCESSING_ERROR, RESOURCE_EXISTS, shortened
 from clientgo.operator.context import Context
-from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import AlreadyOwnedError
+from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 from clientgo.operator.status import (
     ObservedGeneration,
     check_new_status,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.managed_fields.field_path import (
+from clientgo.meta.managed_fields.fields.field_path import (
     field_element,
     field_path,
     format_path,
@@ -15,7 +15,7 @@ from clientgo.meta.managed_fields.field_path import (
     parse_element,
     value_element,
 )
-from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.fields.field_set import EMPTY, FieldSet
 
 scalars = st.sampled_from(["", "a", "1", "true", "<&>", 0, 1, 1.5, True, False, None])
 keys = scalars | st.sampled_from([[], [1], {"a": "<"}]).map(copy.deepcopy)

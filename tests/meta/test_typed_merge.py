@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clientgo.meta.managed_fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.typed_values import fields_of
 from clientgo.meta.managed_fields.merge import extract_fields, merge_values, remove_fields
 from clientgo.meta.managed_fields.reconcile import reconcile_fields
-from clientgo.meta.managed_fields.typed_values import fields_of
 from clientgo.schema.field_types import schema_field_type
 
 LETTERS = schema_field_type(

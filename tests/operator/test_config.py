@@ -10,10 +10,10 @@ import pytest
 
 from clientgo.operator import ALL, OWN, Manager, RateLimit, Retry, controller, retry
 from clientgo.operator.controller.declaration import ControllerConfig, ControllerSettings
-from clientgo.operator.durations import seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager.config import ManagerConfig, ManagerSettings
 from clientgo.operator.manager.config_file import load_settings
+from clientgo.operator.settings.durations import seconds
 from clientgo.rest import ConfigError as NoClusterError
 from clientgo.rest import load_config
 from tests.operator.world import Gadget, Recording

@@ -11,7 +11,7 @@ from clientgo.meta.managed_fields import (
     ScalarKind,
     TypedValueError,
 )
-from clientgo.meta.managed_fields.typed_values import check_value, fields_of
+from clientgo.meta.managed_fields.fields.typed_values import check_value, fields_of
 from clientgo.schema.field_types import (
     builtin_field_type,
     custom_resource_field_type,

@@ -17,7 +17,7 @@ from clientgo.apiserver.auth.authorization.rules import Rule
 from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.requests.options import write_options
-from clientgo.apiserver.requests.subresources import create_binding
+from clientgo.apiserver.requests.subresources.handlers import create_binding
 from clientgo.apiserver.requests.verbs import Verb, VerbCall, read_body_as
 from clientgo.apiserver.resources.errors import bad_request, invalid
 from clientgo.apiserver.storage.storage import Object

@@ -17,7 +17,7 @@ from clientgo.apiserver.requests.options import check_timeout
 from clientgo.apiserver.requests.patching import check_patch_type
 from clientgo.apiserver.requests.request_info import RequestInfo, parse_path
 from clientgo.apiserver.requests.reviews import ANSWERED
-from clientgo.apiserver.requests.subresources import subresource_verb
+from clientgo.apiserver.requests.subresources.handlers import subresource_verb
 from clientgo.apiserver.requests.verbs import (
     COLLECTION_VERBS,
     OBJECT_VERBS,

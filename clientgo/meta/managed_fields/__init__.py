@@ -20,9 +20,9 @@ from clientgo.meta.managed_fields.conflicts import ApplyConflictError, FieldConf
 from clientgo.meta.managed_fields.entries import ManagedFieldsError, decode_managers
 from clientgo.meta.managed_fields.extract import extract_applied
 from clientgo.meta.managed_fields.field_manager import FieldManager
-from clientgo.meta.managed_fields.field_path import Path, field_path, format_path
-from clientgo.meta.managed_fields.field_set import FieldSet
-from clientgo.meta.managed_fields.field_types import (
+from clientgo.meta.managed_fields.fields.field_path import Path, field_path, format_path
+from clientgo.meta.managed_fields.fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.field_types import (
     DEDUCED,
     UNTYPED,
     FieldType,
@@ -30,8 +30,8 @@ from clientgo.meta.managed_fields.field_types import (
     MapType,
     ScalarKind,
 )
+from clientgo.meta.managed_fields.fields.typed_values import TypedValueError, check_value
 from clientgo.meta.managed_fields.merge import merge_values
-from clientgo.meta.managed_fields.typed_values import TypedValueError, check_value
 from clientgo.meta.managed_fields.upgrade import (
     upgrade_managed_fields,
     upgrade_managed_fields_patch,

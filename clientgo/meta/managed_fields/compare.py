@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from clientgo.meta.json_values import JSONValue, json_equal
-from clientgo.meta.managed_fields.field_path import Path, PathElement, field_element
-from clientgo.meta.managed_fields.field_set import FieldSet
-from clientgo.meta.managed_fields.field_types import UNTYPED, FieldType, ListType, MapType
-from clientgo.meta.managed_fields.shapes import (
+from clientgo.meta.managed_fields.fields.field_path import Path, PathElement, field_element
+from clientgo.meta.managed_fields.fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.field_types import UNTYPED, FieldType, ListType, MapType
+from clientgo.meta.managed_fields.fields.shapes import (
     ABSENT,
     Shape,
     as_list,

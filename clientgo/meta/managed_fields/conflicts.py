@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from clientgo.meta.errors import ConflictError
 from clientgo.meta.managed_fields.entries import ManagerId
-from clientgo.meta.managed_fields.field_path import Path, format_path
+from clientgo.meta.managed_fields.fields.field_path import Path, format_path
 from clientgo.meta.status import Status, StatusCause, StatusDetails
 
 

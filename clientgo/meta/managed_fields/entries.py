@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from clientgo.meta.json_values import JSONObject, JSONValue
-from clientgo.meta.managed_fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.field_set import FieldSet
 from clientgo.meta.timestamps import parse_time
 
 APPLY = "Apply"

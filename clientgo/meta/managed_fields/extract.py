@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from clientgo.meta.json_values import JSONObject, copy_json
 from clientgo.meta.managed_fields.entries import APPLY
-from clientgo.meta.managed_fields.field_set import FieldSet
-from clientgo.meta.managed_fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.typed_values import check_value
 from clientgo.meta.managed_fields.merge import extract_fields
-from clientgo.meta.managed_fields.typed_values import check_value
 
 
 def extract_applied(

@@ -29,9 +29,10 @@ from clientgo.meta.managed_fields.entries import (
     encode_managers,
     seconds_of,
 )
-from clientgo.meta.managed_fields.field_path import field_path
-from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
-from clientgo.meta.managed_fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.field_path import field_path
+from clientgo.meta.managed_fields.fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.typed_values import TypedValueError, check_value
 from clientgo.meta.managed_fields.last_applied import (
     allowed_conflicts,
     has_last_applied,
@@ -41,7 +42,6 @@ from clientgo.meta.managed_fields.ownership import (
     OwnershipRules,
     TypeLookup,
 )
-from clientgo.meta.managed_fields.typed_values import TypedValueError, check_value
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.timestamps import format_time
 

@@ -13,9 +13,9 @@ from typing import Any
 
 from clientgo.meta.json_values import JSONObject, canonical_json
 from clientgo.meta.managed_fields.compare import compare_values
-from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
-from clientgo.meta.managed_fields.field_types import FieldType
-from clientgo.meta.managed_fields.typed_values import TypedValueError, check_value, fields_of
+from clientgo.meta.managed_fields.fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.typed_values import TypedValueError, check_value, fields_of
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

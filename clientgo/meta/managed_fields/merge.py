@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import deque
 
 from clientgo.meta.json_values import JSONObject, JSONValue
-from clientgo.meta.managed_fields.field_path import PathElement, field_element
-from clientgo.meta.managed_fields.field_set import FieldSet
-from clientgo.meta.managed_fields.field_types import UNTYPED, FieldType, ListType, MapType
-from clientgo.meta.managed_fields.shapes import (
+from clientgo.meta.managed_fields.fields.field_path import PathElement, field_element
+from clientgo.meta.managed_fields.fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.field_types import UNTYPED, FieldType, ListType, MapType
+from clientgo.meta.managed_fields.fields.shapes import (
     ABSENT,
     Shape,
     as_list,

@@ -13,11 +13,11 @@ from clientgo.meta.json_values import JSONObject, json_equal
 from clientgo.meta.managed_fields.compare import Comparison, compare_values
 from clientgo.meta.managed_fields.conflicts import FieldConflict, OwnershipConflictError
 from clientgo.meta.managed_fields.entries import ManagerId, Ownership
-from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
-from clientgo.meta.managed_fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.typed_values import fields_of
 from clientgo.meta.managed_fields.merge import merge_values, remove_fields
 from clientgo.meta.managed_fields.reconcile import reconcile_fields
-from clientgo.meta.managed_fields.typed_values import fields_of
 
 Owners = dict[ManagerId, Ownership]
 TypeLookup = Callable[[str, str], FieldType | None]

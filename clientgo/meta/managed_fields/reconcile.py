@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from clientgo.meta.managed_fields.field_path import ElementKind, Path, PathElement
-from clientgo.meta.managed_fields.field_set import FieldSet
-from clientgo.meta.managed_fields.field_types import FieldType
+from clientgo.meta.managed_fields.fields.field_path import ElementKind, Path, PathElement
+from clientgo.meta.managed_fields.fields.field_set import FieldSet
+from clientgo.meta.managed_fields.fields.field_types import FieldType
 
 
 def reconcile_fields(fields: FieldSet, field_type: FieldType) -> FieldSet:

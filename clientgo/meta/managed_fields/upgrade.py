@@ -14,7 +14,7 @@ from collections.abc import Iterable
 
 from clientgo.meta.json_values import JSONObject, copy_json
 from clientgo.meta.managed_fields.entries import APPLY, UPDATE
-from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.fields.field_set import EMPTY, FieldSet
 
 
 def upgrade_managed_fields(

@@ -43,7 +43,7 @@ from clientgo.operator.errors import (
     KindNotCachedError,
     NamespaceNotCachedError,
 )
-from clientgo.operator.labels import selector_of
+from clientgo.operator.settings.labels import selector_of
 
 Kind: TypeAlias = type[Any] | APIResource
 """A declared class, or a resource type whose objects are unstructured."""

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
 from clientgo.meta.selectors import parse_label_selector
-from clientgo.operator.durations import Duration
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.settings.durations import Duration
 
 NAMESPACE_FILE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 

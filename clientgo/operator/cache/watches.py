@@ -27,8 +27,8 @@ from clientgo.meta import APIResource, ListOptions, NotFoundError, ObjectList, m
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import CacheScope, KindScope
-from clientgo.operator.durations import seconds
 from clientgo.operator.metrics import CacheMetrics, CacheSize
+from clientgo.operator.settings.durations import seconds
 from clientgo.process import SupervisedThread
 from clientgo.wait import Backoff, BackoffManager
 

@@ -30,7 +30,6 @@ from clientgo.operator.controller.parts import ControllerParts, Services
 from clientgo.operator.controller.sources import ControllerSources, SourceHealth
 from clientgo.operator.errors import ConfigError, DeclarationError
 from clientgo.operator.finalizers import checked_finalizer, default_finalizer
-from clientgo.operator.labels import selector_of
 from clientgo.operator.metrics import ControllerMetrics, queue_metrics
 from clientgo.operator.reconciler import Shape
 from clientgo.operator.runs import (
@@ -41,6 +40,7 @@ from clientgo.operator.runs import (
     Timers,
 )
 from clientgo.operator.runs.run_fields import current_run
+from clientgo.operator.settings.labels import selector_of
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import StatusNotes
 from clientgo.wait import StopEvent

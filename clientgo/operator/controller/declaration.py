@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
 from clientgo.operator.cache.scope import Namespaces
-from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.labels import selector_of
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.runs.rate_limit import RateLimit
+from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
+from clientgo.operator.settings.labels import selector_of
 from clientgo.operator.sources.kind_source import KindSource, owned
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter

@@ -18,8 +18,8 @@ from clientgo.operator.cache.scope import (
     own_namespace,
 )
 from clientgo.operator.controller.declaration import ControllerConfig, changed_config, check_names
-from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 from clientgo.operator.webhooks import WebhookOptions
 
 OFF = "0"

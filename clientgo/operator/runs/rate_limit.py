@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from clientgo.operator.durations import Duration, positive_seconds, seconds
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 
 
 class RateLimit(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Any
 
 from clientgo.clock import Clock
 from clientgo.meta import ObjectName
-from clientgo.operator.durations import instant
 from clientgo.operator.retry import RetryState, exponential
 from clientgo.operator.runs.object_state import (
     FailedRun,
@@ -19,6 +18,7 @@ from clientgo.operator.runs.object_state import (
     TimerKind,
     timer_in,
 )
+from clientgo.operator.settings.durations import instant
 
 _log = logging.getLogger("clientgo.operator.reconcile")
 

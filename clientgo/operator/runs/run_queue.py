@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
-from clientgo.operator.durations import instant
 from clientgo.operator.errors import AlreadyStartedError
 from clientgo.operator.runs.object_state import ObjectState, RunSettings
 from clientgo.operator.runs.run import Run
 from clientgo.operator.runs.steps import LATER
+from clientgo.operator.settings.durations import instant
 from clientgo.process import SupervisedThread
 from clientgo.trace import Syncing
 from clientgo.workqueue import LOW_PRIORITY, PriorityQueue

@@ -23,9 +23,9 @@ from clientgo.operator.cache.scope import (
 )
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, UpdateEvent
 from clientgo.operator.errors import AlreadyStartedError
-from clientgo.operator.labels import selector_of
 from clientgo.operator.mappers import Locator, Mapper, by_owner
 from clientgo.operator.predicates import Predicate
+from clientgo.operator.settings.labels import selector_of
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 
 

@@ -19,8 +19,8 @@ from typing import Any, Final, Literal, TypeAlias, overload
 from clientgo.cache import Latch
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import NamespaceSet
-from clientgo.operator.durations import Duration, positive_seconds
 from clientgo.operator.errors import DeclarationError, Retry
+from clientgo.operator.settings.durations import Duration, positive_seconds
 from clientgo.operator.sources.primaries import ItemCache, ItemId, PrimaryWatch
 from clientgo.operator.sources.source import Sink, SourceContext, ThreadSource
 from clientgo.wait import wait_for_event

@@ -9,10 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from clientgo.operator.durations import Duration, positive_seconds
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.reconciler import TASK_ATTRIBUTE
 from clientgo.operator.retry import RetryPolicy, exponential
+from clientgo.operator.settings.durations import Duration, positive_seconds
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -19,8 +19,8 @@ import msgspec
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta.decoding import decode
 from clientgo.metrics import Counter, Metric, MetricsProvider
-from clientgo.operator.durations import parse_duration
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.settings.durations import parse_duration
 from clientgo.operator.webhooks.refusals import (
     BadReviewError,
     HandlerTimeoutError,

@@ -26,8 +26,8 @@ from msgspec import Struct, field
 from clientgo.api.core_v1 import Pod
 from clientgo.meta.owner_references import get_controller_of
 from clientgo.meta.selectors import SelectorError, parse_label_selector
-from clientgo.operator.durations import parse_duration
 from clientgo.operator.errors import ConfigError
+from clientgo.operator.settings.durations import parse_duration
 from clientgo.workloads.randomness import Randomness
 
 

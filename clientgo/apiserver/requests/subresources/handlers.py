@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.objects.options import WriteOptions
-from clientgo.apiserver.requests.account_tokens import create_token
-from clientgo.apiserver.requests.eviction import evict
 from clientgo.apiserver.requests.options import write_options
-from clientgo.apiserver.requests.pod_logs import read_log
 from clientgo.apiserver.requests.request_info import RequestInfo
-from clientgo.apiserver.requests.scale import get_scale, patch_scale, update_scale
+from clientgo.apiserver.requests.subresources.account_tokens import create_token
+from clientgo.apiserver.requests.subresources.eviction import evict
+from clientgo.apiserver.requests.subresources.pod_logs import read_log
+from clientgo.apiserver.requests.subresources.scale import get_scale, patch_scale, update_scale
 from clientgo.apiserver.requests.verbs import (
     OBJECT_VERBS,
     Verb,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from clientgo.meta.json_values import JSONObject, JSONValue, copy_json
-from clientgo.meta.managed_fields.field_path import (
+from clientgo.meta.managed_fields.fields.field_path import (
     ElementKind,
     Path,
     PathElement,
@@ -23,7 +23,7 @@ from clientgo.meta.managed_fields.field_path import (
 from clientgo.meta.repeated_values import value_key
 
 if TYPE_CHECKING:
-    from clientgo.meta.managed_fields.field_types import FieldType
+    from clientgo.meta.managed_fields.fields.field_types import FieldType
 
 _SELF = "."
 

@@ -13,8 +13,8 @@ import enum
 from typing import Any, Final
 
 from clientgo.meta.json_values import JSONObject, JSONValue
-from clientgo.meta.managed_fields.field_path import PathElement, key_element, value_element
-from clientgo.meta.managed_fields.field_types import FieldType, ListType
+from clientgo.meta.managed_fields.fields.field_path import PathElement, key_element, value_element
+from clientgo.meta.managed_fields.fields.field_types import FieldType, ListType
 
 ABSENT: Final[Any] = object()
 """Stands for a value that is not there, as opposed to one that is null."""

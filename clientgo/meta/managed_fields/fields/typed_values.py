@@ -12,20 +12,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from clientgo.meta.json_values import JSONObject, JSONValue
-from clientgo.meta.managed_fields.field_path import (
+from clientgo.meta.managed_fields.fields.field_path import (
     PathElement,
     field_element,
     index_element,
 )
-from clientgo.meta.managed_fields.field_set import EMPTY, FieldSet
-from clientgo.meta.managed_fields.field_types import (
+from clientgo.meta.managed_fields.fields.field_set import EMPTY, FieldSet
+from clientgo.meta.managed_fields.fields.field_types import (
     UNTYPED,
     FieldType,
     ListType,
     MapType,
     ScalarKind,
 )
-from clientgo.meta.managed_fields.shapes import (
+from clientgo.meta.managed_fields.fields.shapes import (
     ElementError,
     Shape,
     as_list,

@@ -1,0 +1,1 @@
+"""Requests to subresources: what each of them does."""

@@ -1,0 +1,1 @@
+"""Settings as users write them: durations, and labels that select."""
