@@ -191,7 +191,7 @@ def test_a_certificate_that_can_not_be_read_gives_a_warning(
 
 
 def test_an_object_of_owners_that_never_existed_goes_after_a_while(api: Api) -> None:
-    owner = {"apiVersion": "v1", "kind": "X", "name": "o", "uid": "u"}
+    owner = {"apiVersion": "v1", "kind": "Secret", "name": "o", "uid": "u"}
     created = api.create(CONFIGMAPS, configmap("a", ownerReferences=[owner]))
 
     changed = api.patch(f"{CONFIGMAPS}/a", {"data": {"k": "w"}})
