@@ -12,12 +12,13 @@ class Recorder(asyncio.Transport):
     def __init__(self) -> None:
         super().__init__()
         self.written: list[Any] = []
+        self.closing = False
 
     def write(self, data: Any) -> None:
         self.written.append(data)
 
     def is_closing(self) -> bool:
-        return False
+        return self.closing
 
 
 def written(*writes: bytes) -> list[Any]:
@@ -50,3 +51,16 @@ def test_a_large_body_is_not_copied() -> None:
 
     assert head == b"head"
     assert sent is body
+
+
+def test_nothing_is_written_to_a_connection_that_is_lost() -> None:
+    """asyncio logs "socket.send() raised exception." for such writes."""
+
+    async def respond() -> list[Any]:
+        recorder = Recorder()
+        transport = ResponseTransport(recorder, asyncio.get_running_loop())
+        recorder.closing = True
+        transport.write(b"event")
+        return recorder.written
+
+    assert asyncio.run(respond()) == []

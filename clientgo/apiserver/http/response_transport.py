@@ -32,7 +32,9 @@ class ResponseTransport(asyncio.Transport):
         self._holds_next = True
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Write after what is held, or hold the data."""
+        """Write after what is held, or hold the data. Does nothing once the connection closes."""
+        if self._transport.is_closing():
+            return  # asyncio would log each further write
         if self._holds_next:
             self._holds_next = False
             self._held += data
