@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
 
-from clientgo.meta import InternalServerError, ObjectName
+from clientgo.meta import InternalServerError, NotFoundError, ObjectName, Resource, resource
 from clientgo.operator import Context, ErrorResult, Result, Retry, TerminalError
-from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget
+from tests.operator.world import Gadget, GadgetSpec, GadgetStatus, Recording, World, gadget
 
 LOGGER = "clientgo.operator.reconcile"
 
@@ -200,3 +201,34 @@ def test_a_validation_that_cannot_be_made_is_tried_again(
         world.wait_for_timer()
         world.clock.step(3.0)
         recording.wait_for_runs(2)
+
+
+@resource(group="example.com", version="v1", plural="gadgets", kind="Gadget")
+class Statusless(Resource):
+    """The kind as an older release of the operator declared it."""
+
+    spec: GadgetSpec = GadgetSpec()
+
+
+def test_a_missing_status_subresource_is_no_deleted_object(
+    make_world: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-RTY-23: the API server answers both with the same 404."""
+
+    def report(_ctx: Context[Any], obj: Gadget) -> Result:
+        obj.status = GadgetStatus(ready=1)
+        return Result.status(obj)
+
+    world = make_world(kinds=(Statusless,))
+    (record,) = records_of(world, Recording(report), caplog, logging.INFO)
+    assert record.levelno == logging.WARNING
+    assert "gadgets.example.com v1 has no subresource 'status' in the cluster" in record.message
+
+
+def test_a_status_of_an_object_that_is_gone_is_not_found(world: World) -> None:
+    world.create(gadget())
+    there = world.get(Gadget)
+    world.delete(there)
+    there.status = GadgetStatus(ready=1)
+    with world.running(), pytest.raises(NotFoundError, match='"a" not found'):
+        world.manager.client.status.update(there)

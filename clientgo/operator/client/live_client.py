@@ -38,7 +38,8 @@ from clientgo.operator.client.differences import (
     patch_for,
     to_apply,
 )
-from clientgo.operator.errors import NamespaceTerminatingError
+from clientgo.operator.errors import NamespaceTerminatingError, OperatorError
+from clientgo.rest import TransportError
 
 S = TypeVar("S")
 
@@ -319,6 +320,33 @@ class LiveClient(ConfiguredClient):
             return self._of(kind, selecting.get("namespace", "")).list(options, stop=stop).items
 
     # Inside
+
+    def _write(
+        self, verb: str, obj: S, subresource: str, send: Callable[[dict[str, Any]], Any]
+    ) -> S:
+        try:
+            return super()._write(verb, obj, subresource, send)
+        except NotFoundError as error:
+            if subresource:
+                self._check_served(obj, subresource, error)
+            raise
+
+    def _check_served(self, obj: Any, subresource: str, error: NotFoundError) -> None:
+        """Raise ``OperatorError`` if an object is there, and only its subresource is not: the
+        API server answers both alike."""
+        objects, metadata = self._for(obj), metadata_of(obj)
+        try:
+            with self._until_stopped() as stop:
+                found = objects.get(metadata.name, stop=stop)
+        except (StatusError, TransportError):
+            return
+        if not metadata.uid or found.metadata.uid == metadata.uid:
+            kind = objects.resource
+            raise OperatorError(
+                f"{kind.group_resource} {kind.version} has no subresource {subresource!r} in the "
+                "cluster, so it cannot be written; if its definition is older than this program, "
+                "install the current one"
+            ) from error
 
     def _known(self, kind: AnyKind) -> type[Any] | APIResource:
         """The kind with where it is served, which for a mere name only the API server knows."""
