@@ -17,6 +17,7 @@ from clientgo.apiserver.controllers.definitions import DefinitionController
 from clientgo.apiserver.controllers.garbage_collector import GarbageCollector
 from clientgo.apiserver.controllers.initial_objects import create_initial
 from clientgo.apiserver.controllers.namespaces import NamespaceController
+from clientgo.apiserver.controllers.policy_types import PolicyTypeController
 from clientgo.apiserver.controllers.quotas import QuotaController
 from clientgo.apiserver.controllers.role_aggregation import RoleAggregationController
 from clientgo.apiserver.controllers.service_accounts import ServiceAccountController
@@ -79,6 +80,7 @@ class Cluster:
         self._api_services = ApiServices(self.state, self.writer, api_services)
         self._definitions = DefinitionController(*parts, definitions, self._api_services)
         GarbageCollector(*parts)
+        PolicyTypeController(self.state, self._work)
         QuotaController(self.state, self._work, self._admission.quotas)
         cluster_roles = _builtin(registry, "rbac.authorization.k8s.io", "v1", "clusterroles")
         RoleAggregationController(*parts, cluster_roles)

@@ -60,13 +60,15 @@ class Inputs(msgspec.Struct, frozen=True):
 class PolicyExpressions:
     """The expressions of one policy. Immutable, except for what ``compile`` adds."""
 
-    def __init__(self, spec: Mapping[str, Any]) -> None:
+    def __init__(self, spec: Mapping[str, Any], types: Mapping[str, CelType] | None = None) -> None:
         """Compile ``spec.variables``; each can use those before it.
+
+        ``types`` are those of inputs that can't have any value.
 
         Raises:
             CelCompileError: a variable does not compile.
         """
-        self._inputs: dict[str, CelType] = dict(_INPUTS)
+        self._inputs: dict[str, CelType] = {**_INPUTS, **(types or {})}
         if spec.get("paramKind"):
             self._inputs["params"] = DYN
         self._variables: dict[str, Program] = {}

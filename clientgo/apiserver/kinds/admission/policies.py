@@ -3,8 +3,8 @@
 Promises: an expression that does not compile, or whose value can't have the needed type, is refused
 when its policy is stored.
 
-Does not promise type checking against the schemas of the matched resources
-(``status.typeChecking``), nor estimates of costs.
+Does not promise estimates of costs. Expressions are checked against the schemas of the matched
+resources after a policy was stored, see ``admission.policies.type_checking``.
 
 Upstream: ``pkg/apis/admissionregistration``.
 """
