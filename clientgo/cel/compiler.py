@@ -11,7 +11,7 @@ in Python than a walk over the tree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -24,16 +24,23 @@ from clientgo.cel.access import (
     optional_member,
     truth,
 )
-from clientgo.cel.costs import COSTS, Cost
+from clientgo.cel.costs import COSTS
 from clientgo.cel.errors import (
-    BudgetExceededError,
     CelCompileError,
-    CelError,
     CelEvaluationError,
     CelProgramError,
     NoSuchOverloadError,
 )
-from clientgo.cel.functions import Overload, dispatch, resolve
+from clientgo.cel.evaluators import (
+    Evaluator,
+    build_map,
+    counted_call,
+    direct_call,
+    dispatching,
+    logical_call,
+    takes_null,
+)
+from clientgo.cel.functions import resolve
 from clientgo.cel.library import CheckedCall, Library
 from clientgo.cel.loops import loop_evaluator
 from clientgo.cel.scope import Budget, Scope
@@ -56,8 +63,6 @@ from clientgo.cel.syntax.nodes import (
 )
 from clientgo.cel.types import BOOL, DYN, INT, OPEN, STRING, TYPE, CelType, ObjectType
 from clientgo.cel.values import ABSENT, ObjectValue, Optional
-
-Evaluator = Callable[[Scope], Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,12 +279,12 @@ class Compiler:
         self._check_literals(name, node)
         evaluators = [argument.evaluate for argument in compiled]
         known = len(fitting) == 1 and not any(map(_is_dynamic, argument_types))
-        call = fitting[0].call if known else _dispatching(fitting)
-        nullable = [not known or _takes_null(parameter) for parameter in fitting[0].parameters]
+        call = fitting[0].call if known else dispatching(fitting)
+        nullable = [not known or takes_null(parameter) for parameter in fitting[0].parameters]
         cost = COSTS.get(name)
         if cost is not None:
-            return Compiled(result, _counted_call(call, cost, evaluators, nullable))
-        evaluate = _direct_call(call, evaluators, nullable)
+            return Compiled(result, counted_call(call, cost, evaluators, nullable))
+        evaluate = direct_call(call, evaluators, nullable)
         if name in _FOLDED and len(compiled) == 1 and compiled[0].constant:
             return self._folded(Compiled(result, evaluate), node)
         return Compiled(result, evaluate)
@@ -305,7 +310,7 @@ class Compiler:
 
     def _logical(self, node: Logical) -> Compiled:
         left, right = self._expect(BOOL, node.left), self._expect(BOOL, node.right)
-        return Compiled(BOOL, _logical_call(left.evaluate, right.evaluate, not node.is_and))
+        return Compiled(BOOL, logical_call(left.evaluate, right.evaluate, not node.is_and))
 
     def _conditional(self, node: Conditional) -> Compiled:
         condition = self._expect(BOOL, node.condition)
@@ -379,7 +384,7 @@ class Compiler:
             (key_part.evaluate, value_part[1], entry.optional)
             for key_part, value_part, entry in zip(keys, values, node.entries, strict=True)
         ]
-        return Compiled(types.map_of(key, value), lambda scope: _build_map(entries, scope))
+        return Compiled(types.map_of(key, value), lambda scope: build_map(entries, scope))
 
     def _within(self, names: dict[str, CelType], node: Node) -> Compiled:
         """Compile the body of a macro, which has more variables."""
@@ -515,96 +520,3 @@ _PREDICATES = frozenset({Loop.ALL, Loop.EXISTS, Loop.EXISTS_ONE, Loop.FILTER})
 
 def _is_dynamic(cel_type: CelType) -> bool:
     return cel_type == DYN
-
-
-def _takes_null(parameter: CelType) -> bool:
-    return parameter.is_variable or parameter in (DYN, types.NULL)
-
-
-def _direct_call(
-    call: Callable[..., Any], evaluators: list[Evaluator], nullable: list[bool]
-) -> Evaluator:
-    """Return the fastest closure for a call; an argument can be null although its type is not."""
-    if len(evaluators) == 1:
-        (only,), (only_nullable,) = evaluators, nullable
-
-        def call_with_one(scope: Scope) -> Any:
-            value = only(scope)
-            if value is None and not only_nullable:
-                raise NoSuchOverloadError("no such overload")
-            return call(value)
-
-        return call_with_one
-    if len(evaluators) == 2:
-        (first, second), (first_nullable, second_nullable) = evaluators, nullable
-
-        def call_with_two(scope: Scope) -> Any:
-            left, right = first(scope), second(scope)
-            if (left is None and not first_nullable) or (right is None and not second_nullable):
-                raise NoSuchOverloadError("no such overload")
-            return call(left, right)
-
-        return call_with_two
-    return lambda scope: call(*_values(evaluators, nullable, scope))
-
-
-def _values(evaluators: list[Evaluator], nullable: list[bool], scope: Scope) -> list[Any]:
-    values = [evaluate(scope) for evaluate in evaluators]
-    for value, can_be_null in zip(values, nullable, strict=True):
-        if value is None and not can_be_null:
-            raise NoSuchOverloadError("no such overload")
-    return values
-
-
-def _dispatching(overloads: list[Overload]) -> Callable[..., Any]:
-    return lambda *values: dispatch(overloads, values)
-
-
-def _counted_call(
-    call: Callable[..., Any], cost: Cost, evaluators: list[Evaluator], nullable: list[bool]
-) -> Evaluator:
-    """Return a call that spends its cost first."""
-
-    def spend_and_call(scope: Scope) -> Any:
-        values = _values(evaluators, nullable, scope)
-        scope.budget.spend(cost(values))
-        return call(*values)
-
-    return spend_and_call
-
-
-def _logical_call(left: Evaluator, right: Evaluator, decisive: bool) -> Evaluator:
-    """Return ``||`` (true decides) or ``&&`` (false decides).
-
-    An error on one side does not matter if the other side decides.
-    """
-
-    def evaluate(scope: Scope) -> bool:
-        try:
-            if truth(left(scope)) is decisive:
-                return decisive
-        except BudgetExceededError:
-            raise
-        except CelError:
-            if truth(right(scope)) is decisive:
-                return decisive
-            raise
-        return truth(right(scope))
-
-    return evaluate
-
-
-def _build_map(entries: list[tuple[Evaluator, Evaluator, bool]], scope: Scope) -> dict[Any, Any]:
-    result: dict[Any, Any] = {}
-    for get_key, get_value, optional in entries:
-        key, value = get_key(scope), get_value(scope)
-        if optional:
-            if not value.present:
-                continue
-            value = value.value
-        if not isinstance(key, str | int):
-            raise CelEvaluationError(f"unsupported key type: {key!r}")
-        if key in result:
-            raise CelEvaluationError(f"Failed with repeated key: {key}")
-        result[key] = value
-    return result

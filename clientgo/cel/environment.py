@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from clientgo.cel.compiler import Compiler, Evaluator, ObjectFields
+from clientgo.cel.compiler import Compiler, ObjectFields
 from clientgo.cel.errors import BudgetExceededError, CelCompileError
+from clientgo.cel.evaluators import Evaluator
 from clientgo.cel.library import standard_library
 from clientgo.cel.scope import Budget, Scope
 from clientgo.cel.syntax.nodes import Node

@@ -24,7 +24,8 @@ from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.metrics import MetricsProvider
 from clientgo.process import SupervisedThread
 from clientgo.workqueue.due_heap import DueHeap
-from clientgo.workqueue.queue import FIFO, Ordering, Queue, QueueStatistics, T
+from clientgo.workqueue.ordering import FIFO, Ordering, T
+from clientgo.workqueue.queue import Queue, QueueStatistics
 
 _log = logging.getLogger("clientgo.workqueue")
 

@@ -20,7 +20,7 @@ from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
 from clientgo.metrics import MetricsProvider
 from clientgo.workqueue.delaying import check_delay
 from clientgo.workqueue.due_heap import DueHeap
-from clientgo.workqueue.queue import Ordering, T
+from clientgo.workqueue.ordering import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter
 from clientgo.workqueue.rate_limiting import RateLimitingQueue
 

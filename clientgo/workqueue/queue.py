@@ -32,52 +32,23 @@ import enum
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, Generic, Self, cast
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.process import refuse_in_child
 from clientgo.trace import NOT_TRACED, Syncing, TracedSync, active_trace
 from clientgo.workqueue.metrics import QueueMetrics
+from clientgo.workqueue.ordering import FIFO, Ordering, T
 
 if TYPE_CHECKING:
     from clientgo.workqueue.explanation import ItemExplanation
 
-T = TypeVar("T", bound=Hashable)
-
 _log = logging.getLogger("clientgo.workqueue")
-
-
-class Ordering(Protocol[T]):
-    """Where a queue lists the items that are ready. Called under the queue's lock.
-
-    Source: k8s.io/client-go/util/workqueue, Queue.
-    """
-
-    def push(self, item: T, /) -> None:
-        """List an item, which is not listed."""
-
-    def pop(self) -> T:
-        """Unlist and return the item that is next. Only called when there is one."""
-
-    def touch(self, item: T, /) -> None:
-        """Take note that a listed item was added again."""
-
-    def __len__(self) -> int: ...
-
-
-class FIFO(deque[T]):
-    """The default ordering: first in, first out."""
-
-    push = deque.append
-    pop = deque.popleft
-
-    def touch(self, item: T, /) -> None:
-        """Leave the item where it is."""
 
 
 def _release(lock: Any) -> None:

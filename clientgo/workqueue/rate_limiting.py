@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
 from clientgo.workqueue.delaying import DelayingQueue
-from clientgo.workqueue.queue import Ordering, T
+from clientgo.workqueue.ordering import Ordering, T
 from clientgo.workqueue.rate_limiters import RateLimiter, default_controller_rate_limiter
 
 if TYPE_CHECKING:
