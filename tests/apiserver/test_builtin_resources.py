@@ -213,3 +213,29 @@ def test_a_binding_is_posted_to_its_own_resource_too(api: Api) -> None:
     api.create("/api/v1/namespaces/default/bindings", {"metadata": {"name": "a"}, "target": target})
 
     assert api.get(f"{pods}/a")["spec"]["nodeName"] == "n"
+
+
+MEBIBYTE = 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("plural", "fields", "field"),
+    [
+        ("configmaps", {"data": {"a": "x" * MEBIBYTE}}, None),
+        ("configmaps", {"data": {"a": "x" * MEBIBYTE, "b": "x"}}, "[]"),
+        ("configmaps", {"data": {"a": "\u20ac" * (MEBIBYTE // 3)}}, None),
+        ("configmaps", {"data": {"a": "\u20ac" * (MEBIBYTE // 3 + 1)}}, "[]"),
+        ("secrets", {"stringData": {"a": "x" * MEBIBYTE}}, None),
+        ("secrets", {"stringData": {"a": "x" * (MEBIBYTE + 1)}}, "data"),
+    ],
+)
+def test_all_data_of_an_object_has_at_most_a_mebibyte(
+    shared: Api, plural: str, fields: dict[str, Any], field: str | None
+) -> None:
+    path = f"/api/v1/namespaces/default/{plural}?dryRun=All"
+
+    answer = shared.call("POST", path, {"metadata": {"name": "a"}, **fields})
+
+    causes = answer.body.get("details", {}).get("causes", [])
+    found = [(cause["field"], cause["reason"]) for cause in causes]
+    assert found == ([] if field is None else [(field, "FieldValueTooLong")])

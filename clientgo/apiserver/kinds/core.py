@@ -35,8 +35,8 @@ class _DataStrategy(BuiltinStrategy):
     text_fields: tuple[str, ...] = ()
     """Fields whose values are not in base64."""
 
-    too_long_at = ""
-    """Field of the error if all values together are too long."""
+    too_long_at = "[]"
+    """Field of the error if all values together are too long; by default the whole object."""
 
     def validate(self, obj: Object) -> list[FieldError]:
         """Return the errors of keys and of the total size."""
@@ -44,7 +44,7 @@ class _DataStrategy(BuiltinStrategy):
         size = 0
         for field in self.data_fields:
             for key, value in obj.get(field, {}).items():
-                size += len(value) if field in self.text_fields else _decoded_size(value)
+                size += _text_size(value) if field in self.text_fields else _decoded_size(value)
                 errors += [
                     FieldError.invalid(f"{field}[{key}]", key, problem)
                     for problem in FORMATS["config-key"](key)
@@ -80,6 +80,10 @@ class ConfigMapStrategy(_DataStrategy):
             if key in binary
         ]
         return errors
+
+
+def _text_size(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
 
 
 def _decoded_size(text: str) -> int:
