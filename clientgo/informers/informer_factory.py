@@ -21,6 +21,8 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from clientgo.cache import (
     DELTA_FIFO,
     NAMESPACE_INDEX,
+    InformerIdentity,
+    InformerName,
     Lister,
     ListerWatcher,
     QueueChoice,
@@ -65,8 +67,8 @@ class InformerFactory(Generic[K]):
     ``tweak_list_options`` changes the options of every list and watch, as to select by label.
     ``transform`` changes objects before they are cached. ``default_resync`` (seconds, 0: never)
     is how often handlers are called again for every object, ``custom_resync`` the same for single
-    kinds. ``queue`` is the queue of each informer: ``DELTA_FIFO`` or ``REAL_FIFO``. Options are
-    those of informers made from then on.
+    kinds. ``queue`` is the queue of each informer: ``DELTA_FIFO`` or ``REAL_FIFO``. With an
+    ``informer_name`` its informers report metrics under this name.
 
     As a context manager it shuts down at the end of the block.
     """
@@ -81,6 +83,7 @@ class InformerFactory(Generic[K]):
         transform: Transform | None = None,
         custom_resync: Mapping[K, float] | None = None,
         queue: QueueChoice = DELTA_FIFO,
+        informer_name: InformerName | None = None,
     ) -> None:
         self._client = client
         self._default_resync = default_resync
@@ -89,6 +92,8 @@ class InformerFactory(Generic[K]):
         self._transform = transform
         self._custom_resync = dict(custom_resync or {})
         self._queue = queue
+        self._informer_name = informer_name
+        self._identities: dict[K, InformerIdentity] = {}
         self._lock = threading.Lock()
         self._entries: dict[K, _Entry] = {}
         self._shut_down = False
@@ -190,6 +195,8 @@ class InformerFactory(Generic[K]):
         with self._lock:
             entry = self._entries.get(key)
             if entry is None:
+                if self._informer_name is not None and key not in self._identities:
+                    self._identities[key] = self._informer_name.with_resource(resource.gvr)
                 informer: SharedIndexInformer[T] = SharedIndexInformer(
                     source(self._namespace if resource.namespaced else ""),
                     expected,
@@ -198,6 +205,7 @@ class InformerFactory(Generic[K]):
                     indexers={NAMESPACE_INDEX: meta_namespace_index},
                     transform=self._transform,
                     queue=self._queue,
+                    identity=self._identities.get(key),
                 )
                 entry = self._entries[key] = _Entry(informer, resource, StopEvent())
             return entry.informer

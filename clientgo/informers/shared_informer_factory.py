@@ -10,7 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from clientgo.cache import DELTA_FIFO, Lister, QueueChoice, SharedIndexInformer, Transform
+from clientgo.cache import (
+    DELTA_FIFO,
+    InformerName,
+    Lister,
+    QueueChoice,
+    SharedIndexInformer,
+    Transform,
+)
 from clientgo.client import Client, ResourceListWatch, Tweak
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.meta import GroupVersionResource, Resource, Scheme, resource_of
@@ -48,6 +55,7 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
         transform: Transform | None = None,
         custom_resync: Mapping[type[Resource], float] | None = None,
         queue: QueueChoice = DELTA_FIFO,
+        informer_name: InformerName | None = None,
         scheme: Scheme | None = None,
     ) -> None:
         super().__init__(
@@ -58,6 +66,7 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
             transform=transform,
             custom_resync=custom_resync,
             queue=queue,
+            informer_name=informer_name,
         )
         self._scheme = scheme or Scheme()
 

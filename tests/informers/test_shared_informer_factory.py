@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from clientgo.api.core_v1 import ConfigMap, Namespace, Secret
-from clientgo.cache import NAMESPACE_INDEX, REAL_FIFO
+from clientgo.cache import NAMESPACE_INDEX, REAL_FIFO, InformerName
 from clientgo.informers import SharedInformerFactory, UnknownResourceError
 from clientgo.meta import (
     GroupVersionResource,
@@ -21,7 +21,10 @@ from clientgo.meta import (
     Scheme,
     resource_of,
 )
+from clientgo.metrics import NO_METRICS, set_default_provider
+from clientgo.metrics.names import INFORMER_QUEUED_ITEMS
 from tests.informers.fake_client import FakeClient
+from tests.metrics.recording import RecordingProvider
 
 
 def config_map(name: str, namespace: str = "ns") -> ConfigMap:
@@ -73,6 +76,35 @@ def test_every_informer_has_the_queue_that_the_factory_is_given(stop: threading.
         assert all(factory.wait_for_cache_sync(stop).values())
 
     assert len(made) == 2
+
+
+def test_informers_report_metrics_under_the_name_that_the_factory_is_given(
+    stop: threading.Event, caplog: pytest.LogCaptureFixture
+) -> None:
+    """CMT-01: a released informer leaves its name to the one that follows."""
+    provider, name = RecordingProvider(), InformerName("controller")
+    set_default_provider(provider)
+    try:
+        with factory_of(FakeClient(), informer_name=name) as factory:
+            for _ in range(2):
+                factory.informer_for(Secret)
+                provider.instruments.clear()
+                factory.informer_for(ConfigMap)
+                factory.start(stop)
+                assert all(factory.wait_for_cache_sync(stop).values())
+                factory.release(ConfigMap)
+
+                assert INFORMER_QUEUED_ITEMS.name in provider.instruments
+        assert provider.labels[INFORMER_QUEUED_ITEMS.name] == {
+            "name": "controller",
+            "group": "",
+            "version": "v1",
+            "resource": "configmaps",
+        }
+        assert caplog.messages == []
+    finally:
+        set_default_provider(NO_METRICS)
+        name.release()
 
 
 def test_a_type_has_one_informer_however_it_is_asked_for() -> None:
