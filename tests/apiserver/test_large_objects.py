@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.kinds import definitions
-from clientgo.apiserver.objects import large_work
+from clientgo.apiserver.objects import large_work, turns
 from clientgo.apiserver.objects.large_work import LargeWork
-from clientgo.apiserver.objects.writer import ObjectWriter
+from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.requests import verbs
 from tests.apiserver.fuzz.large import LARGE
 from tests.apiserver.http_api import (
@@ -29,6 +29,8 @@ from tests.apiserver.http_api import (
 )
 
 TIMEOUT = 30.0
+NAMESPACE_A = "/api/v1/namespaces/a"
+CONFIGMAPS_OF_A = f"{NAMESPACE_A}/configmaps"
 
 
 def large(name: str, **data: str) -> dict[str, Any]:
@@ -88,23 +90,34 @@ def test_others_are_answered_while_large_objects_are_shown_in_another_form(
         assert shown.result(TIMEOUT).status == 200
 
 
-def test_others_are_answered_between_the_deletions_of_a_collection(
-    api: Api, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("deleted", [CONFIGMAPS_OF_A, NAMESPACE_A, f"{CONFIGMAPS}/owner"])
+def test_others_are_answered_between_the_deletions_of_many_objects(
+    api: Api, monkeypatch: pytest.MonkeyPatch, deleted: str
 ) -> None:
-    for name in ("a", "b"):
-        api.create(CONFIGMAPS, configmap(name, labels={"go": "away"}))
-    turns: list[str] = []
+    api.create("/api/v1/namespaces", {"metadata": {"name": "a"}})
+    uid = api.create(CONFIGMAPS, configmap("owner"))["metadata"]["uid"]
+    owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": uid}
+    for name in ("x", "y"):
+        api.create(CONFIGMAPS_OF_A, configmap(name))
+        api.create(CONFIGMAPS, configmap(name, ownerReferences=[owner]))
+    happened: list[str] = []
+    both = threading.Event()
     delete = ObjectWriter.delete
 
-    async def observed(*arguments: Any) -> Any:
-        turns.append("deletion")
-        asyncio.get_running_loop().call_soon(turns.append, "another request")
-        return await delete(*arguments)
+    async def observed(writer: ObjectWriter, target: Target, options: Any) -> Any:
+        if target.name in ("x", "y"):
+            happened.append("deletion")
+            asyncio.get_running_loop().call_soon(happened.append, "another request")
+        if happened.count("deletion") == 2:
+            both.set()
+        return await delete(writer, target, options)
 
     monkeypatch.setattr(ObjectWriter, "delete", observed)
+    monkeypatch.setattr(turns, "ITEMS_A_TURN", 1)
 
-    assert api.call("DELETE", CONFIGMAPS, labelSelector="go=away").status == 200
-    assert turns[:3] == ["deletion", "another request", "deletion"]
+    assert api.call("DELETE", deleted).status == 200
+    assert both.wait(TIMEOUT)
+    assert happened[:3] == ["deletion", "another request", "deletion"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

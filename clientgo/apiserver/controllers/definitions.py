@@ -23,6 +23,7 @@ from clientgo.apiserver.crds.validation import CLEANUP_FINALIZER, is_condition_t
 from clientgo.apiserver.http.webhook_client import WebhookClient
 from clientgo.apiserver.objects.options import DeleteOptions
 from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.turns import in_turns
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource import ReadAgain, Resource
@@ -239,7 +240,7 @@ class DefinitionController:
             return
         collection = self._storage.collection((group, plural))
         resource = self._resource_to_delete(crd)
-        for item in list(collection.scan()):
+        async for item in in_turns(list(collection.scan())):
             namespace, _, object_name = item.key.rpartition("/")
             target = Target(resource, namespace, object_name)
             try:

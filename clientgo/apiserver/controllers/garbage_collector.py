@@ -19,6 +19,7 @@ from clientgo.apiserver.controllers.background import BackgroundWork
 from clientgo.apiserver.objects.deletion import FOREGROUND_FINALIZER, ORPHAN_FINALIZER
 from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions, Propagation
 from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.turns import in_turns
 from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.storage.storage import Change, Collection, Object, StoredObject
@@ -86,7 +87,7 @@ class GarbageCollector:
     # -- owners that were deleted
 
     async def _collect_dependents(self, owner: str) -> None:
-        for node in list(self._dependents.get(owner, ())):
+        async for node in in_turns(list(self._dependents.get(owner, ()))):
             await self._collect(node)
 
     async def _collect(self, node: Node) -> None:

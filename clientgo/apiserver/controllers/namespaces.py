@@ -16,6 +16,7 @@ from clientgo.apiserver.admission.plugins.cluster import CLAIM_PROTECTION
 from clientgo.apiserver.controllers.background import BackgroundWork
 from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions
 from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.turns import in_turns
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource import Resource
@@ -81,7 +82,7 @@ class NamespaceController:
             if not resource.namespaced:
                 continue
             collection = self._state.storage.collection(resource.collection_key)
-            for item in list(collection.scan(namespace)):
+            async for item in in_turns(list(collection.scan(namespace))):
                 if namespace not in self._terminating:
                     return
                 target = Target(resource, namespace, item.key.partition("/")[2])

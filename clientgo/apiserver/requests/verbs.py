@@ -8,7 +8,6 @@ Upstream: apiserver ``endpoints/handlers``.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, TypeVar
 
@@ -22,6 +21,7 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.objects.metadata import drop_duplicate_owners
 from clientgo.apiserver.objects.options import FieldValidation, WriteOptions
 from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.turns import in_turns
 from clientgo.apiserver.objects.writer import ObjectChange, ObjectWriter, Target, WriteResult
 from clientgo.apiserver.requests.listing import list_page, selection_of
 from clientgo.apiserver.requests.options import delete_options, list_options, write_options
@@ -325,8 +325,7 @@ async def delete_collection(call: VerbCall) -> AnyResponse:
     storage = call.state.storage
     collection = storage.collection(call.resource.collection_key)
     page = list_page(storage, collection, selection, listed)
-    for item in page.items:
-        await asyncio.sleep(0)  # other requests come between
+    async for item in in_turns(page.items):
         namespace, _, name = item.key.rpartition("/")
         if collection.get(item.key) is not None:
             result = await call.writer.delete(Target(call.resource, namespace, name), options)
