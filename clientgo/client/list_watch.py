@@ -48,7 +48,12 @@ class ResourceListWatch:
         return self._client.watch(self._tweaked(options), stop=stop)
 
     def _tweaked(self, options: ListOptions) -> ListOptions:
-        return self._tweak(options) if self._tweak is not None else options
+        if self._tweak is None:
+            return options
+        tweaked = self._tweak(options)
+        if not isinstance(tweaked, ListOptions):
+            raise TypeError(f"the tweak of the list options returned {tweaked!r}, not ListOptions")
+        return tweaked
 
 
 def selecting(*, labels: str = "", fields: str = "") -> Tweak:

@@ -61,6 +61,16 @@ def test_options_are_tweaked_on_both(server, client):
     assert options.label_selector == ""
 
 
+def test_a_tweak_that_returns_nothing_is_refused(client):
+    """As one would that changes options in place, as in client-go."""
+    source = ResourceListWatch(client.resource(PODS), tweak=lambda options: None)
+
+    with pytest.raises(TypeError, match="returned None, not ListOptions"):
+        source.list(ListOptions(), STOP)
+    with pytest.raises(TypeError, match="returned None, not ListOptions"):
+        source.watch(ListOptions(), STOP)
+
+
 def test_selecting_is_the_usual_tweak(server, client):
     """LWT-04: a field-selector shorthand exists."""
     source = ResourceListWatch(

@@ -95,7 +95,12 @@ class TransformingStore:
                 yield transformed
 
     def _transformed(self, obj: Any) -> Any:
-        return obj if type(obj) is DeletedFinalStateUnknown else self._transform(obj)
+        if type(obj) is DeletedFinalStateUnknown:
+            return obj
+        transformed = self._transform(obj)
+        if transformed is None:
+            raise TypeError("it returned None; return the object, also if it was changed in place")
+        return transformed
 
     def _report(self, obj: Any, error: Exception) -> None:
         self._quarantine.report(obj, f"the transform failed: {error}")

@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from clientgo.cache import CompactMetadata
+from clientgo.cache import CompactMetadata, DeltaFIFO
 from clientgo.cache.informer import transforming_store
+from clientgo.cache.informer.transforming_store import TransformingStore
+from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.meta import Codec, deep_copy
 from tests.cache.builders import Foo
 
@@ -57,3 +59,18 @@ def test_values_of_other_kinds_stay_as_they_are() -> None:
     plain = {"metadata": {"name": "a"}}
     assert CompactMetadata()(plain) is plain
     assert plain == {"metadata": {"name": "a"}}
+
+
+def test_an_object_of_which_the_transform_returns_nothing_is_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """INF-20: it is the transform that is at fault, and not the store."""
+    queue, quarantine = DeltaFIFO(), QuarantineLog("foos")
+    store = TransformingStore(queue, lambda obj: None, quarantine)
+
+    store.add(decoded("a"))
+    store.replace([decoded("b")], "1")
+
+    assert queue.statistics().pending == 0
+    assert quarantine.count == 2
+    assert "ns/a: the transform failed: it returned None; return the object" in caplog.text
