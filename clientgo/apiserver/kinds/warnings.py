@@ -168,10 +168,11 @@ _CONTROLLED: Mapping[str, tuple[str, ...]] = {
 
 def field_warnings(kind: str, obj: Object) -> list[str]:
     """Return the warnings about the fields of an object of a kind."""
+    rows = _ROWS.get(kind)
     labels = obj["metadata"].get("labels", {})
-    if any(labels.get(name) in values for name, values in _CONTROLLED.items()):
+    if rows is None or any(labels.get(name) in values for name, values in _CONTROLLED.items()):
         return []
-    return row_warnings(_ROWS.get(kind, ()), obj)
+    return row_warnings(rows, obj)
 
 
 def status_field_warnings(kind: str, obj: Object) -> list[str]:
@@ -184,7 +185,8 @@ def row_warnings(rows: Iterable[Row], obj: Object, prefix: str = "") -> list[str
     return [
         text
         for path, check in rows
-        for where, value in _values(obj, _steps(path), prefix)
+        if (steps := _steps(path))[0][1] in obj
+        for where, value in _values(obj, steps, prefix)
         for text in check(value, where)
     ]
 

@@ -7,12 +7,16 @@ Upstream: apimachinery ``util/validation/ip.go``, with the feature gate StrictIP
 
 from __future__ import annotations
 
+import functools
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 from clientgo.text.go_format import quote
 
 _Address = IPv4Address | IPv6Address
 _Network = IPv4Network | IPv6Network
+
+_REMEMBERED = 1024
+"""Addresses whose form is remembered: the same ones are written again and again."""
 
 _MAPPED_BITS = 96
 """Bits before the IPv4 address in an IPv4-mapped one."""
@@ -101,6 +105,7 @@ def _mapped(address: _Address) -> IPv4Address | None:
     return address.ipv4_mapped if isinstance(address, IPv6Address) else None
 
 
+@functools.lru_cache(_REMEMBERED)
 def _address(text: str) -> tuple[_Address, bool] | None:
     """Return an address, and whether it has no leading zeros that older clients ignore."""
     if "%" in text:
