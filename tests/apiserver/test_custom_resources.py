@@ -141,3 +141,13 @@ def test_a_definition_without_a_served_version_takes_its_objects_along(widgets: 
     deleted = (event for event in watch if event["type"] == "DELETED")
     assert next(deleted)["object"]["metadata"]["name"] == "widgets.example.com"
     watch.close()
+
+
+def test_objects_without_a_scope_are_not_selected_by_namespace(api: Api) -> None:
+    definition = widget_crd()
+    definition["spec"]["scope"] = "Cluster"
+    api.create(CRDS, definition)
+    collection = "/apis/example.com/v1/widgets"
+
+    assert api.call("GET", collection, fieldSelector="metadata.name=a").status == 200
+    assert api.call("GET", collection, fieldSelector="metadata.namespace=a").status == 400

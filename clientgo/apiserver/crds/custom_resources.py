@@ -77,6 +77,11 @@ class CustomStrategy(Strategy):
             for item in version.get("selectableFields", ())
         }
 
+    @property
+    def selects_absent_namespace(self) -> bool:
+        """Return False: the namespace is a field of namespaced objects only."""
+        return False
+
     def check_type(self, resource: ResourceType, obj: Object) -> None:
         """Refuse an object whose kind is missing; another kind is found later.
 

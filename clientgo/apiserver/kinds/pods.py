@@ -13,7 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take, text_fields
+from clientgo.apiserver.kinds.builtin_strategies import (
+    StatusStrategy,
+    take,
+    text_field,
+    text_fields,
+)
 from clientgo.apiserver.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.json_values import copy_json
@@ -44,6 +49,8 @@ class PodStrategy(StatusStrategy):
             "status.podIP",
             "status.nominatedNodeName",
         ),
+        "spec.host": text_field("spec", "nodeName"),  # its name in old clients
+        "status.podIPs": lambda _: "",  # as upstream, which takes the name only
         "spec.hostNetwork": lambda obj: "true" if obj["spec"].get("hostNetwork") else "false",
     }
 

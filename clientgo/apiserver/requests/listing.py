@@ -58,7 +58,9 @@ def selection_of(resource: Resource, namespace: str, options: ListQuery) -> Sele
     Raises:
         RequestError: 400, a field selector names an unsupported field.
     """
-    known = {"metadata.name", "metadata.namespace"} | resource.strategy.selectable_fields.keys()
+    known = {"metadata.name"} | resource.strategy.selectable_fields.keys()
+    if resource.namespaced or resource.strategy.selects_absent_namespace:
+        known.add("metadata.namespace")
     for requirement in options.field_selector.requirements:
         if requirement.field not in known:
             only = ", ".join(f'"{name}"' for name in sorted(known))

@@ -105,6 +105,11 @@ class Strategy:
     """Columns of a Table."""
 
     @property
+    def selects_absent_namespace(self) -> bool:
+        """Return True if a field selector may name the namespace of objects that have none."""
+        return not self.selectable_fields
+
+    @property
     def patch_schema(self) -> PatchSchema | None:
         """Return the schema of strategic merge patches; None if the kind takes none."""
         return None

@@ -127,3 +127,25 @@ def test_an_empty_propagation_policy_is_refused(api: Api) -> None:
 
     assert api.call("DELETE", f"{CONFIGMAPS}/a", {"propagationPolicy": ""}).status == 422
     assert api.call("PATCH", f"{CONFIGMAPS}/a", {"data": {}}, MERGE_PATCH).status == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "field", "status"),
+    [
+        ("/api/v1/pods", "spec.host=n", 200),
+        ("/api/v1/pods", "status.podIPs=10.0.0.1", 200),
+        ("/api/v1/persistentvolumes", "metadata.namespace=default", 200),
+        ("/api/v1/nodes", "metadata.namespace=default", 400),
+        ("/api/v1/namespaces", "metadata.namespace=default", 400),
+        (
+            "/apis/certificates.k8s.io/v1/certificatesigningrequests",
+            "metadata.namespace=default",
+            400,
+        ),
+        (WIDGETS, "metadata.namespace=default", 200),
+    ],
+)
+def test_a_field_selector_names_fields_of_the_kind(
+    widgets: Api, path: str, field: str, status: int
+) -> None:
+    assert widgets.call("GET", path, fieldSelector=field).status == status
