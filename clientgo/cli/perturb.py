@@ -11,22 +11,13 @@ The function takes a ``RestConfig`` and returns a context manager in which the c
 from __future__ import annotations
 
 import argparse
-import importlib
 import logging
 import shlex
-import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import yaml
-
+from clientgo.cli.inputs import UsageError, load_function, read_manifests
 from clientgo.testing.perturb import PERTURBATIONS, PerturbError, Report, perturb
 from clientgo.text.terminal import CommandParser, ExitStatus, Progress, complain
-
-
-class UsageError(ValueError):
-    """What the user gave can't be used."""
 
 
 def configure(parser: CommandParser) -> None:
@@ -99,9 +90,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _perturb(options: argparse.Namespace, progress: Progress) -> Report:
     return perturb(
-        _load(options.controller),
-        manifests=_read(options.manifest),
-        beside=None if options.beside is None else _load(options.beside),
+        load_function(options.controller),
+        manifests=read_manifests(options.manifest),
+        beside=None if options.beside is None else load_function(options.beside),
         perturbations=options.perturbation or tuple(PERTURBATIONS),
         only=options.only,
         quiet=options.quiet,
@@ -110,34 +101,6 @@ def _perturb(options: argparse.Namespace, progress: Progress) -> Report:
         command=_command(options),
         progress=progress.show,
     )
-
-
-def _load(place: str) -> Callable[..., Any]:
-    module, separator, name = place.partition(":")
-    if not separator:
-        raise UsageError(f"{place!r} names no function; write it as my_project.testing:function")
-    sys.path.insert(0, "")
-    try:
-        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError) as error:
-        raise UsageError(f"{place} can't be used: {error}") from error
-    finally:
-        sys.path.remove("")
-    return function
-
-
-def _read(files: Sequence[Path]) -> list[dict[str, Any]]:
-    manifests = []
-    for file in files:
-        try:
-            documents = list(yaml.safe_load_all(file.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise UsageError(f"{file} can't be read: {error}") from error
-        for document in filter(None, documents):
-            if not isinstance(document, dict) or "kind" not in document:
-                raise UsageError(f"{file} holds something else than manifests")
-            manifests.append(document)
-    return manifests
 
 
 def _command(options: argparse.Namespace) -> str:

@@ -11,23 +11,19 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import logging
-import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from clientgo.cli import exercises
+from clientgo.cli.inputs import UsageError, load_function, read_manifests
 from clientgo.serving import ServingError
 from clientgo.study.page import exported
 from clientgo.study.recording import Recording, RecordingError, load_recording
 from clientgo.study.server import PageServer
 from clientgo.study.session import Session
-from clientgo.study.target import Runner, Target, TargetError, foo_target, own_target
+from clientgo.study.target import Target, TargetError, foo_target, own_target
 from clientgo.text.terminal import CommandParser, ExitStatus, complain
 from clientgo.wait import stop_on_signals
 
@@ -72,7 +68,7 @@ def _run(options: argparse.Namespace) -> int:
                 replay(options, stop)
             else:
                 study(_target(options), stop, port=options.port)
-    except (TargetError, RecordingError, ServingError) as error:
+    except (UsageError, TargetError, RecordingError, ServingError) as error:
         complain("clientgo study", error)
         return ExitStatus.USAGE
     return 0
@@ -80,9 +76,9 @@ def _run(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     if options.export and not options.replay:
-        raise TargetError("--export needs --replay; on the live page use Export")
+        raise UsageError("--export needs --replay; on the live page use Export")
     if options.manifest and not options.target:
-        raise TargetError("--manifest needs --target")
+        raise UsageError("--manifest needs --target")
 
 
 def study(
@@ -124,33 +120,6 @@ def _print(page: PageServer) -> None:
 def _target(options: argparse.Namespace) -> Target:
     if not options.target:
         return foo_target()
-    return own_target(options.target, _load(options.target), _read(options.manifest))
-
-
-def _load(place: str) -> Runner:
-    module, _, name = place.partition(":")
-    sys.path.insert(0, "")  # as with python -m: modules of this directory
-    try:
-        factory = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise TargetError(f"{place} can't be loaded: {error}") from error
-    finally:
-        sys.path.remove("")
-    if not callable(factory):
-        raise TargetError(f"{place} is no function")
-    runner: Runner = factory
-    return runner
-
-
-def _read(paths: Sequence[Path]) -> list[dict[str, Any]]:
-    manifests: list[dict[str, Any]] = []
-    for path in paths:
-        try:
-            documents = list(yaml.safe_load_all(path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise TargetError(f"{path} can't be read: {error}") from error
-        for document in filter(None, documents):
-            if not isinstance(document, dict) or "kind" not in document:
-                raise TargetError(f"{path} holds something else than manifests")
-            manifests.append(document)
-    return manifests
+    return own_target(
+        options.target, load_function(options.target), read_manifests(options.manifest)
+    )

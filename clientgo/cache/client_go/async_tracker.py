@@ -9,7 +9,7 @@ import threading
 from collections.abc import Hashable
 from typing import Final
 
-from clientgo.cache.queues.done_checker import DoneChecker, Latch
+from clientgo.cache.informer.sync_tracker import SingleFileTracker
 
 
 class AsyncTracker:
@@ -18,31 +18,27 @@ class AsyncTracker:
     def __init__(self, name: str = "AsyncTracker") -> None:
         self._lock = threading.Lock()
         self._unfinished: set[Hashable] = set()
-        self._upstream_has_synced = False
-        self._latch = Latch()
-        self.checker: Final = DoneChecker(name, self._latch)
+        self._tracker = SingleFileTracker(name)
+        self.checker: Final = self._tracker.checker
 
     def start(self, key: Hashable) -> None:
         """Note that work on a key has started."""
         with self._lock:
-            self._unfinished.add(key)
+            if key not in self._unfinished:
+                self._unfinished.add(key)
+                self._tracker.start()
 
     def finished(self, key: Hashable) -> None:
         """Note that work on a key has finished. Ignores a key that was not started."""
         with self._lock:
-            self._unfinished.discard(key)
-            self._settle_locked()
+            if key in self._unfinished:
+                self._unfinished.remove(key)
+                self._tracker.finished()
 
     def upstream_has_synced(self) -> None:
         """Note that everything that belongs to the start-up has been started."""
-        with self._lock:
-            self._upstream_has_synced = True
-            self._settle_locked()
+        self._tracker.upstream_has_synced()
 
     def has_synced(self) -> bool:
         """Return True if the start-up is over."""
-        return self._latch.is_set()
-
-    def _settle_locked(self) -> None:
-        if self._upstream_has_synced and not self._unfinished and not self._latch.is_set():
-            self._latch.set()
+        return self._tracker.has_synced()

@@ -12,16 +12,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
-from clientgo.cache.queues.consumer_gate import ConsumerGate
-from clientgo.cache.queues.done_checker import DoneChecker
-from clientgo.cache.queues.queue import QueueStatistics
+from clientgo.cache.queues.consumer_gate import ConsumerGate, GatedQueue
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
 
 T = TypeVar("T")
 
 
-class FIFO(Generic[T]):
+class FIFO(GatedQueue, Generic[T]):
     """Objects in the order of their first addition. Thread-safe.
 
     All writes raise :class:`~clientgo.cache.KeyFuncError` for an object without a key.
@@ -77,24 +75,6 @@ class FIFO(Generic[T]):
         ``RuntimeError`` when called from a process function.
         """
         return self._gate.pop(process)
-
-    def close(self) -> None:
-        """Wake all waiting threads. Producers may still add, and consumers take what is left."""
-        self._gate.close()
-
-    def is_closed(self) -> bool:
-        return self._gate.is_closed()
-
-    def has_synced(self) -> bool:
-        """Return True if the first content, a list or a single change, has been processed."""
-        return self._gate.synced.is_done()
-
-    def has_synced_checker(self) -> DoneChecker:
-        """Return the condition of :meth:`has_synced`, to wait for it."""
-        return self._gate.synced
-
-    def statistics(self) -> QueueStatistics:
-        return self._gate.statistics()
 
     def _key_of(self, obj: Any) -> str:
         try:

@@ -14,8 +14,7 @@ from typing import Any, Protocol, TypeVar
 from msgspec import Struct
 
 from clientgo.cache.queues.batch import Waiting
-from clientgo.cache.queues.consumer_gate import ConsumerGate
-from clientgo.cache.queues.done_checker import DoneChecker
+from clientgo.cache.queues.consumer_gate import ConsumerGate, GatedQueue
 from clientgo.cache.queues.hops import appended, popped
 from clientgo.cache.queues.queue import (
     DEFAULT_BATCH_SIZE,
@@ -25,7 +24,6 @@ from clientgo.cache.queues.queue import (
     ProcessBatchFunc,
     ProcessFunc,
     QueueMetrics,
-    QueueStatistics,
 )
 from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling
@@ -162,7 +160,7 @@ class ChangePreparation:
             done += len(part)
 
 
-class ChangeQueue:
+class ChangeQueue(GatedQueue):
     """A :class:`~clientgo.cache.Queue` over ``pending`` changes. Thread-safe."""
 
     def __init__(
@@ -280,26 +278,6 @@ class ChangeQueue:
                 raise KeyFuncError(obj, cause) from cause
             obj = obj[-1].object
         return self._preparation.key_of(obj)
-
-    # Its state
-
-    def close(self) -> None:
-        """Wake all waiting threads. Producers may still add, and consumers take what is left."""
-        self._gate.close()
-
-    def is_closed(self) -> bool:
-        return self._gate.is_closed()
-
-    def has_synced(self) -> bool:
-        """Return True if the first content, a list or a single change, has been processed."""
-        return self._gate.synced.is_done()
-
-    def has_synced_checker(self) -> DoneChecker:
-        """Return the condition of :meth:`has_synced`, to wait for it."""
-        return self._gate.synced
-
-    def statistics(self) -> QueueStatistics:
-        return self._gate.statistics()
 
     def _queue_one(self, kind: DeltaType, obj: Any) -> None:
         failure = self._queue_many(((kind, obj),))

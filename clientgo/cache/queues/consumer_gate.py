@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.queues.queue import (
@@ -227,3 +227,27 @@ class ConsumerGate(Generic[Entry]):
                 seconds,
                 pending,
             )
+
+
+class GatedQueue:
+    """A queue whose state is that of its gate. Thread-safe."""
+
+    _gate: ConsumerGate[Any]
+
+    def close(self) -> None:
+        """Wake all waiting threads. Producers may still add, and consumers take what is left."""
+        self._gate.close()
+
+    def is_closed(self) -> bool:
+        return self._gate.is_closed()
+
+    def has_synced(self) -> bool:
+        """Return True if the first content, a list or a single change, has been processed."""
+        return self._gate.synced.is_done()
+
+    def has_synced_checker(self) -> DoneChecker:
+        """Return the condition of :meth:`has_synced`, to wait for it."""
+        return self._gate.synced
+
+    def statistics(self) -> QueueStatistics:
+        return self._gate.statistics()
