@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.scale.feeder import Feeder, feeder
+from benchmarks.scale.model import PAGE
 from clientgo.cache import (
     Indexer,
     SharedIndexInformer,
@@ -35,7 +36,6 @@ from clientgo.testing.bench import Foo
 from clientgo.wait import Backoff, BackoffManager
 from clientgo.workqueue import Queue
 
-PAGE = 500
 RESYNC = 3_600.0
 TIMEOUT = 240.0
 """Seconds of one phase, after which something is wrong."""

@@ -33,6 +33,7 @@ from clientgo.testing.scripted_server import (
     watch_end,
     watch_events,
 )
+from tests.background import Background
 
 GROUP = "/apis/samplecontroller.k8s.io/v1alpha1"
 FOOS = f"{GROUP}/namespaces/default/foos"
@@ -409,21 +410,12 @@ def test_a_call_can_be_stopped(server, foos):
     """LWT-01: cancellable."""
     server.on(f"{FOOS}/a", stay_silent())
     stop = threading.Event()
-    raised: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            foos.get("a", stop=stop)
-        except RequestStoppedError as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
+    call = Background(lambda: foos.get("a", stop=stop))
     server.wait_for_requests(1)
     stop.set()
-    thread.join(30)
 
-    assert len(raised) == 1
+    with pytest.raises(RequestStoppedError):
+        call.result()
 
 
 def test_the_type_is_known(client):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ObjectName
 from clientgo.metrics.prometheus import PrometheusProvider
 from clientgo.operator import Context, Manager, Predicate, Result, TerminalError
+from clientgo.operator.controller import Controller
 from clientgo.operator.errors import ConfigError
 from clientgo.rest import RestConfig
 from clientgo.serving import Response
@@ -174,11 +176,9 @@ def test_a_queue_is_measured_under_the_names_of_controller_runtime(
         assert float(bounds[-2]) == pytest.approx(1e3)
 
 
-def test_what_waits_is_counted_by_priority(
-    measured: Callable[..., World], registry: CollectorRegistry
-) -> None:
-    """OP-MET-06"""
-    world = measured(gadget("a"))
+@contextmanager
+def held_in_a_run(world: World) -> Iterator[Controller[Any]]:
+    """Run a controller whose only worker is in its first run until the end of the block."""
     began, release = threading.Event(), threading.Event()
 
     def wait(_ctx: Context[Any], _obj: Any) -> None:
@@ -188,10 +188,18 @@ def test_what_waits_is_counted_by_priority(
     registered = world.register(Recording(wait))
     with world.running():
         assert began.wait(PATIENCE)
+        yield registered
+        release.set()
+
+
+def test_what_waits_is_counted_by_priority(
+    measured: Callable[..., World], registry: CollectorRegistry
+) -> None:
+    """OP-MET-06"""
+    with held_in_a_run(measured(gadget("a"))) as registered:
         registered.trigger(ObjectName("default", "x"), priority=7)
         registered.trigger(ObjectName("default", "y"), priority=7)
         depths = samples(registry, "workqueue_depth")
-        release.set()
     assert depths == {("gadget", "gadget", "0"): 0, ("gadget", "gadget", "7"): 2}
 
 
@@ -199,20 +207,10 @@ def test_priorities_beyond_the_25th_are_counted_together(
     measured: Callable[..., World], registry: CollectorRegistry
 ) -> None:
     """OP-QUE-07"""
-    world = measured(gadget("a"))
-    began, release = threading.Event(), threading.Event()
-
-    def wait(_ctx: Context[Any], _obj: Any) -> None:
-        began.set()
-        release.wait(PATIENCE)
-
-    registered = world.register(Recording(wait))
-    with world.running():
-        assert began.wait(PATIENCE)
+    with held_in_a_run(measured(gadget("a"))) as registered:
         for priority in range(1, 31):
             registered.trigger(ObjectName("default", f"x{priority}"), priority=priority)
         depths = samples(registry, "workqueue_depth")
-        release.set()
     by_priority = {priority: depth for (_, _, priority), depth in depths.items()}
     assert by_priority.pop("exceeded_cardinality_limit") == 6
     assert by_priority.pop("0") == 0

@@ -42,6 +42,7 @@ from clientgo.testing.scripted_server import (
     watch_begin,
     watch_end,
 )
+from tests.background import Background
 
 CODEC = Codec(Unstructured)
 RETRY_AFTER = [("Retry-After", "3")]
@@ -217,21 +218,12 @@ def test_a_stop_ends_the_pause_before_a_retry(server):
     """REST-11."""
     clock, stop = FakeClock(), threading.Event()
     server.on("*", answer_status(503, "", headers=RETRY_AFTER))
-    raised: list[BaseException] = []
-
-    def call() -> None:
-        try:
-            client_of(server, clock).get().resource("foos").do(stop)
-        except RequestStoppedError as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=call)
-    thread.start()
+    call = Background(lambda: client_of(server, clock).get().resource("foos").do(stop))
     clock.wait_for_waiters(1)
     stop.set()
-    thread.join(30)
 
-    assert len(raised) == 1
+    with pytest.raises(RequestStoppedError):
+        call.result()
     assert len(server.requests) == 1
 
 

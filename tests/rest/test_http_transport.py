@@ -7,7 +7,7 @@ import shutil
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,7 @@ from clientgo.testing.scripted_server import (
     send,
     stay_silent,
 )
+from tests.background import Background
 
 TLS = Path(__file__).parent.parent / "data" / "tls"
 PATH = "/api/v1/foos"
@@ -70,23 +71,14 @@ def get(client: RestClient, stop: threading.Event | None = None) -> bytes:
     return client.get().resource("foos").do(stop).body
 
 
-def assert_that_a_stop_ends(act: Any) -> None:
-    """Run ``act(stop)`` in a thread, which nothing else ends; set ``stop`` once it blocks."""
+def assert_that_a_stop_ends(act: Callable[[threading.Event], object]) -> None:
+    """Run ``act(stop)``, which nothing else ends; set ``stop`` once it blocks."""
     stop = threading.Event()
-    raised: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            act(stop)
-        except RequestStoppedError as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    thread.join(0.05)
+    call = Background(lambda: act(stop))
+    threading.Event().wait(0.05)
     stop.set()
-    thread.join(60)
-    assert len(raised) == 1
+    with pytest.raises(RequestStoppedError):
+        call.result()
 
 
 def test_one_connection_serves_many_requests(server):

@@ -8,6 +8,7 @@ import queue
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
+from typing import NamedTuple
 
 import pytest
 
@@ -129,15 +130,31 @@ def test_calls_that_wait_are_cancelled_at_the_stop() -> None:
     assert threads.submit(lambda: None).cancelled()
 
 
-def test_a_coroutine_that_blocks_the_loop_is_reported_with_its_stack(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """While it does: after a second, again every minute, and when the loop goes on."""
+class WatchedLoop(NamedTuple):
+    """An event loop that runs in a thread, and its watchdog, which does not run yet."""
+
+    clock: FakeClock
+    loop: asyncio.AbstractEventLoop
+    watchdog: LoopWatchdog
+
+
+@pytest.fixture
+def watched() -> Iterator[WatchedLoop]:
     clock, loop = FakeClock(), asyncio.new_event_loop()
     running = threading.Thread(target=loop.run_forever)
     running.start()
     assert running.ident is not None
-    watchdog = LoopWatchdog("test", loop, running.ident, clock)
+    yield WatchedLoop(clock, loop, LoopWatchdog("test", loop, running.ident, clock))
+    loop.call_soon_threadsafe(loop.stop)
+    running.join(60)
+    loop.close()
+
+
+def test_a_coroutine_that_blocks_the_loop_is_reported_with_its_stack(
+    watched: WatchedLoop, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While it does: after a second, again every minute, and when the loop goes on."""
+    clock, loop, watchdog = watched
     watching = Background(watchdog.run)
     go_on, blocked = threading.Event(), threading.Event()
 
@@ -163,20 +180,13 @@ def test_a_coroutine_that_blocks_the_loop_is_reported_with_its_stack(
     task.result(30)
     watchdog.stop()
     watching.result()
-    loop.call_soon_threadsafe(loop.stop)
-    running.join(30)
-    loop.close()
 
 
 def test_a_loop_that_is_busy_with_many_coroutines_is_not_reported(
-    caplog: pytest.LogCaptureFixture,
+    watched: WatchedLoop, caplog: pytest.LogCaptureFixture
 ) -> None:
     """None of them blocks it, however long they take together."""
-    clock, loop = FakeClock(), asyncio.new_event_loop()
-    running = threading.Thread(target=loop.run_forever)
-    running.start()
-    assert running.ident is not None
-    watchdog = LoopWatchdog("test", loop, running.ident, clock)
+    clock, loop, watchdog = watched
     begun: queue.SimpleQueue[threading.Event] = queue.SimpleQueue()
 
     async def a_part_of_the_work() -> None:
@@ -202,17 +212,12 @@ def test_a_loop_that_is_busy_with_many_coroutines_is_not_reported(
     watchdog.stop()
     watching.result()
     assert caplog.messages == []
-    loop.call_soon_threadsafe(loop.stop)
-    running.join(60)
-    loop.close()
 
 
-def test_a_loop_that_answers_is_not_reported(caplog: pytest.LogCaptureFixture) -> None:
-    clock, loop = FakeClock(), asyncio.new_event_loop()
-    running = threading.Thread(target=loop.run_forever)
-    running.start()
-    assert running.ident is not None
-    watchdog = LoopWatchdog("test", loop, running.ident, clock)
+def test_a_loop_that_answers_is_not_reported(
+    watched: WatchedLoop, caplog: pytest.LogCaptureFixture
+) -> None:
+    clock, _, watchdog = watched
     watching = Background(watchdog.run)
     watchdog.began()
     for _ in range(5):
@@ -221,6 +226,3 @@ def test_a_loop_that_answers_is_not_reported(caplog: pytest.LogCaptureFixture) -
     watchdog.stop()
     watching.result()
     assert caplog.messages == []
-    loop.call_soon_threadsafe(loop.stop)
-    running.join(30)
-    loop.close()

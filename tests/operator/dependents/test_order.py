@@ -73,17 +73,18 @@ def test_the_events_of_writes_at_the_same_time_wake_nobody(world: World) -> None
     assert len(recording.runs) == 1
 
 
+class OnlyOfSmallOnes(Piece):
+    def wanted(self, ctx: Context[Gadget], primary: Gadget) -> bool:
+        return primary.spec.size == 1
+
+
+class AfterThat(Settings):
+    depends_on = (OnlyOfSmallOnes,)
+
+
 def test_what_is_not_wanted_is_deleted_after_what_depends_on_it(world: World) -> None:
     """OP-DEP-05, OP-DEP-06"""
-
-    class Optional(Piece):
-        def wanted(self, ctx: Context[Gadget], primary: Gadget) -> bool:
-            return primary.spec.size == 1
-
-    class After(Settings):
-        depends_on = (Optional,)
-
-    recording = start(world, Optional, After)
+    recording = start(world, OnlyOfSmallOnes, AfterThat)
     world.create(gadget())
     with world.running():
         settle(world, recording)
@@ -95,15 +96,7 @@ def test_what_is_not_wanted_is_deleted_after_what_depends_on_it(world: World) ->
 
 def test_nothing_is_deleted_before_what_depends_on_it_is_really_gone(world: World) -> None:
     """OP-DEP-06: a finalizer may hold it for long."""
-
-    class Optional(Piece):
-        def wanted(self, ctx: Context[Gadget], primary: Gadget) -> bool:
-            return primary.spec.size == 1
-
-    class After(Settings):
-        depends_on = (Optional,)
-
-    recording = start(world, Optional, After)
+    recording = start(world, OnlyOfSmallOnes, AfterThat)
     world.create(gadget())
     with world.running():
         settle(world, recording)
