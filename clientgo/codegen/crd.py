@@ -25,6 +25,8 @@ from clientgo.schema import FieldError, SchemaError, StructuralSchema
 _PROTECTED = ("k8s.io", "kubernetes.io")
 _APPROVAL = "api-approved.kubernetes.io"
 _SCHEMA_STEP = re.compile(r"\.properties\[([^\]]*)\]|\.(items|additionalProperties)")
+_LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
+"""What the server demands of names that are parts of paths (DNS-1035)."""
 _PATH = re.compile(r"(?:\.[A-Za-z_]\w*)+")
 _METADATA_COLUMNS = {".metadata.creationTimestamp": "date", ".metadata.generation": "integer"}
 
@@ -41,6 +43,8 @@ def custom_resource_definition(
     declared = _agreed_resource(storage, versions)
     definition = CustomResource.of(storage)
     _check_group(storage, declared.group, definition)
+    for cls in versions:
+        _check_names(cls, resource_of(cls))
     metadata: dict[str, Any] = {"name": f"{declared.plural}.{declared.group}"}
     if definition.annotations:
         metadata["annotations"] = dict(definition.annotations)
@@ -115,6 +119,23 @@ def _check_group(cls: type[Resource], group: str, definition: CustomResource) ->
             f'use a domain of yours, or say @CustomResource(annotations={{"{_APPROVAL}": '
             '"unapproved, ..."})',
         )
+
+
+def _check_names(cls: type[Resource], declared: APIResource) -> None:
+    for said, name in (
+        ("kind", declared.kind),
+        ("plural", declared.plural),
+        ("singular", declared.singular),
+        ("version", declared.version),
+        *(("short name", name) for name in declared.short_names),
+    ):
+        if not _LABEL.fullmatch(name.lower() if said == "kind" else name):
+            letters = "letters" if said == "kind" else "lower-case letters"
+            raise TypeSchemaError(
+                cls.__name__,
+                f"the {said} {name!r} is no name that a server accepts",
+                f"write {letters}, digits and '-', a letter first",
+            )
 
 
 def _names(declared: APIResource, definition: CustomResource) -> dict[str, Any]:

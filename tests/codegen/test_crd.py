@@ -185,6 +185,13 @@ def test_the_sample_ships_its_definition_in_two_forms() -> None:
 # -- what is refused
 
 
+def _named(**names: Any) -> type[Resource]:
+    namespace = {"__annotations__": {"spec": GatewaySpec}, "__module__": __name__}
+    cls: Any = type(Resource)("Thing", (Resource,), namespace)
+    said = {"group": "e.com", "version": "v1", "plural": "things"} | names
+    return resource(**said)(cls)  # type: ignore[no-any-return]
+
+
 def _kind(spec: Any = GatewaySpec, group: str = "e.com", **said: Any) -> type[Resource]:
     namespace = {"__annotations__": {"spec": spec}, "__module__": __name__}
     cls: Any = type(Resource)("Thing", (Resource,), namespace)
@@ -215,6 +222,10 @@ class BoundOnText(Model):
     ("kind", "field", "problem"),
     [
         (_kind(group="thing"), "Thing", "no domain name"),
+        (_named(plural="Things"), "Thing", "plural 'Things' .* lower-case letters"),
+        (_named(version="1"), "Thing", "version '1' is no name"),
+        (_named(kind="My_Thing"), "Thing", "kind 'My_Thing' .*write letters, digits and '-'"),
+        (_named(short_names=("th", "t_")), "Thing", "short name 't_'"),
         (_kind(group="x.k8s.io"), "Thing", "belongs to Kubernetes.*api-approved"),
         (_kind(columns=(PrinterColumn("A", ".spec.nothing"),)), "Thing", "column 'A'.*'nothing'"),
         (_kind(columns=(PrinterColumn("A", ".spec.listeners[0]"),)), "Thing", "give it a type"),
