@@ -78,3 +78,22 @@ def test_what_was_forgotten_is_not_called_and_begins_again(monkeypatch: pytest.M
         assert timers.delays == [0.1, 0.2, 0.1]
 
     _run(monkeypatch, test)
+
+
+def test_what_is_asked_twice_is_called_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    called: list[str] = []
+
+    def test(work: BackgroundWork, timers: _Timers) -> None:
+        work.later(1.0, called.append, "a")
+        work.later(2.0, called.append, "a")
+        work.later(2.0, called.append, "b")
+        work.forget(called.append, "b")
+        timers.expire()
+        work.later(3.0, called.append, "a")
+        assert timers.delays == [1.0, 2.0, 3.0]
+        work.close()
+        timers.expire()
+
+    _run(monkeypatch, test)
+
+    assert called == ["a"]

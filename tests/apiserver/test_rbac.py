@@ -410,7 +410,7 @@ def delays(monkeypatch: pytest.MonkeyPatch) -> SimpleQueue[float]:
         return isinstance(getattr(function, "__self__", None), RoleAggregationController)
 
     def noted_retry(self: BackgroundWork, function: Any, *args: Any) -> None:
-        if is_of_roles(function) and (function, args) not in self._retries:
+        if is_of_roles(function) and (function, args) not in self._waiting:
             found.put(self._delays.get((function, args), 0.001))
         retry(self, function, *args)
 

@@ -27,7 +27,7 @@ class BackgroundWork:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._tasks: set[asyncio.Task[None]] = set()
-        self._retries: dict[_Call, asyncio.TimerHandle] = {}
+        self._waiting: dict[_Call, asyncio.TimerHandle] = {}
         self._delays: dict[_Call, float] = {}
 
     def start(self, work: Coroutine[Any, Any, None], after: float = 0) -> None:
@@ -36,33 +36,40 @@ class BackgroundWork:
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
+    def later(self, delay: float, function: Callable[[*Args], None], *args: *Args) -> None:
+        """Call a function in ``delay`` seconds, once if this is asked before.
+
+        Unlike work that was started, the end of the server does not wait for it.
+        """
+        if (function, args) not in self._waiting:
+            loop = asyncio.get_running_loop()
+            self._waiting[function, args] = loop.call_later(delay, self._call, function, args)
+
     def retry(self, function: Callable[[*Args], None], *args: *Args) -> None:
         """Call a function later, after longer and longer delays; once if this is asked before.
 
-        A function has its own delays for each of its arguments. Unlike work that was started, the
-        end of the server does not wait for it.
+        A function has its own delays for each of its arguments.
         """
         call = (function, args)
-        if call not in self._retries:
+        if call not in self._waiting:
             delay = self._delays.get(call, _RETRY_SECONDS)
             self._delays[call] = min(2 * delay, _MOST_RETRY_SECONDS)
-            loop = asyncio.get_running_loop()
-            self._retries[call] = loop.call_later(delay, self._call, function, args)
+            self.later(delay, function, *args)
 
     def forget(self, function: Callable[[*Args], None], *args: *Args) -> None:
         """Don't call a function again, and let its next retry come after the first delay."""
         self._delays.pop((function, args), None)
-        if (waiting := self._retries.pop((function, args), None)) is not None:
+        if (waiting := self._waiting.pop((function, args), None)) is not None:
             waiting.cancel()
 
     def _call(self, function: Callable[[*Args], None], args: tuple[*Args]) -> None:
-        del self._retries[function, args]
+        del self._waiting[function, args]
         function(*args)
 
     def close(self) -> None:
         """Call nothing that waits to be called."""
-        while self._retries:
-            self._retries.popitem()[1].cancel()
+        while self._waiting:
+            self._waiting.popitem()[1].cancel()
 
     async def _run(self, work: Coroutine[Any, Any, None], after: float) -> None:
         if after:

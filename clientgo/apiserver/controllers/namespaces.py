@@ -47,8 +47,6 @@ class NamespaceController:
         self._work = work
         self._collection = state.storage.collection(resource.collection_key)
         self._terminating: set[str] = set()
-        self._reporting: set[str] = set()
-        """Namespaces whose conditions will be set."""
         self._refusals: dict[str, dict[_CollectionKey, str]] = {}
         """Why objects of a namespace could not be deleted last time, once for each resource."""
         state.storage.observe(self._observe)
@@ -122,9 +120,7 @@ class NamespaceController:
             return
         for collection in storage.collections():
             if next(collection.scan(namespace), None) is not None:
-                if namespace not in self._reporting:
-                    self._reporting.add(namespace)
-                    self._work.start(self._report(namespace), after=_REPORT_DELAY)
+                self._work.later(_REPORT_DELAY, self._start_report, namespace)
                 return
         obj = stored.decode()
         finalizers = [item for item in obj["spec"].get("finalizers", ()) if item != "kubernetes"]
@@ -135,9 +131,11 @@ class NamespaceController:
             return
         storage.delete(self._collection, namespace)
 
+    def _start_report(self, namespace: str) -> None:
+        self._work.start(self._report(namespace))
+
     async def _report(self, namespace: str) -> None:
         """Show in the conditions of a namespace what it waits for."""
-        self._reporting.discard(namespace)
         stored = self._collection.get(namespace)
         if stored is None or not (remaining := self._remaining(namespace)):
             return

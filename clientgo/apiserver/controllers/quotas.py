@@ -28,19 +28,18 @@ class QuotaController:
         self._collection = state.storage.collection(("", "resourcequotas"))
         self._work = work
         self._quotas = quotas
-        self._due: set[str] = set()
         quotas.follow(self._follow)
 
     def _follow(self, key: str) -> None:
         stored = self._collection.get(key)
-        if stored is None or key in self._due:
-            return
-        self._due.add(key)
-        has_status = bool(stored.decode().get("status"))
-        self._work.start(self._write(key), after=0 if has_status else _FIRST_DELAY)
+        if stored is not None:
+            has_status = bool(stored.decode().get("status"))
+            self._work.later(0 if has_status else _FIRST_DELAY, self._start, key)
+
+    def _start(self, key: str) -> None:
+        self._work.start(self._write(key))
 
     async def _write(self, key: str) -> None:
-        self._due.discard(key)
         stored = self._collection.get(key)
         if stored is None:
             return
