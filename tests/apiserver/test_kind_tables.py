@@ -444,6 +444,12 @@ def test_an_expression_of_plain_fields_is_evaluated_once_for_their_values() -> N
     assert expression._of_fields.cache_info().misses == 3
 
 
+def test_long_values_are_not_remembered() -> None:
+    expression = Expression("self.image.endsWith(':latest')")
+    assert expression.evaluate({"self": {"image": "a" * 3_000_000 + ":latest"}}) is True
+    assert expression._of_fields.cache_info().currsize == 0
+
+
 def test_remembered_values_differ_by_type() -> None:
     expression = Expression("self.flag == true && 1 + 1 == 2")
     assert expression.evaluate({"self": {"flag": 1}}) is not True

@@ -18,6 +18,9 @@ _Network = IPv4Network | IPv6Network
 _REMEMBERED = 1024
 """Addresses whose form is remembered: the same ones are written again and again."""
 
+_LONGEST = 64
+"""Characters of a text that is remembered; an address has 45, and other texts have no limit."""
+
 _MAPPED_BITS = 96
 """Bits before the IPv4 address in an IPv4-mapped one."""
 
@@ -105,9 +108,12 @@ def _mapped(address: _Address) -> IPv4Address | None:
     return address.ipv4_mapped if isinstance(address, IPv6Address) else None
 
 
-@functools.lru_cache(_REMEMBERED)
 def _address(text: str) -> tuple[_Address, bool] | None:
     """Return an address, and whether it has no leading zeros that older clients ignore."""
+    return _known_address(text) if len(text) <= _LONGEST else _parse_address(text)
+
+
+def _parse_address(text: str) -> tuple[_Address, bool] | None:
     if "%" in text:
         return None
     for form in dict.fromkeys((text, _without_zeros(text))):
@@ -116,6 +122,9 @@ def _address(text: str) -> tuple[_Address, bool] | None:
         except ValueError:
             continue
     return None
+
+
+_known_address = functools.lru_cache(_REMEMBERED)(_parse_address)
 
 
 def _without_zeros(text: str) -> str:

@@ -26,6 +26,8 @@ _MOST_VALUES = 256
 """How many values of an expression are remembered, such as those for images."""
 _SCALARS = frozenset({str, int, float, bool, object})
 """The types of field values that results are remembered for; `MISSING` is an ``object``."""
+_LONGEST = 1024
+"""Characters of a text that is remembered; an image has no limit."""
 _READ = re.compile(r"\b(self|item)\.(\w+)(?!\w*\()")
 _MAY_BE_MISSING = re.compile(r"\|\||\bhas\(|[^.]\?|\.\?|\borValue\b|\bin\b")
 
@@ -42,6 +44,10 @@ def _failures() -> type[Exception]:
     from clientgo.cel import CelEvaluationError
 
     return CelEvaluationError
+
+
+def _may_be_remembered(value: Any) -> bool:
+    return type(value) in _SCALARS and not (isinstance(value, str) and len(value) > _LONGEST)
 
 
 class Expression:
@@ -75,7 +81,7 @@ class Expression:
             holder = variables["self"]  # a text, if the only field is a method of it
             if isinstance(holder, dict):
                 values = [holder.get(name, MISSING) for name in self._fields]
-                if _SCALARS.issuperset(map(type, values)):
+                if all(map(_may_be_remembered, values)):
                     return self._of_fields(*values)
         return self._evaluate(variables)
 
