@@ -74,14 +74,8 @@ LEADER_ELECTION_SLOWPATH: Final = Metric(
 
 _HOST: Final = ("verb", "host")
 _REST_SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
-_DNS_SECONDS: Final = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
 _SIZES: Final = (
     64.0, 256.0, 512.0, 1024.0, 4096.0, 16384.0, 65536.0, 262144.0, 1048576.0, 4194304.0, 16777216.0
-)  # fmt: skip
-_MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86400.0
-_CERTIFICATE_AGES: Final = (
-    10 * _MINUTE, 30 * _MINUTE, _HOUR, 4 * _HOUR, _DAY, 7 * _DAY,
-    30 * _DAY, 90 * _DAY, 180 * _DAY, 360 * _DAY, 4 * 360 * _DAY,
 )  # fmt: skip
 
 REST_CLIENT_REQUESTS: Final = Metric(
@@ -108,40 +102,6 @@ REST_CLIENT_REQUEST_RETRIES: Final = Metric(
     "rest_client_request_retries_total",
     "Retries by status code, verb and host",
     ("code", "verb", "host"),
-)
-REST_CLIENT_DNS_RESOLUTION_DURATION: Final = Metric(
-    "rest_client_dns_resolution_duration_seconds",
-    "Time to resolve the host's name",
-    ("host",),
-    _DNS_SECONDS,
-)
-REST_CLIENT_EXEC_PLUGIN_TTL: Final = Metric(
-    "rest_client_exec_plugin_ttl_seconds",
-    "Seconds until the first credential of an exec plugin expires; infinite without one",
-)
-REST_CLIENT_EXEC_PLUGIN_CERTIFICATE_AGE: Final = Metric(
-    "rest_client_exec_plugin_certificate_rotation_age",
-    "Age in seconds of client certificates when they were replaced",
-    (),
-    _CERTIFICATE_AGES,
-)
-REST_CLIENT_EXEC_PLUGIN_CALLS: Final = Metric(
-    "rest_client_exec_plugin_call_total", "Calls of exec plugins", ("code", "call_status")
-)
-REST_CLIENT_TRANSPORT_CACHE_ENTRIES: Final = Metric(
-    "rest_client_transport_cache_entries", "Transports that are kept for reuse"
-)
-REST_CLIENT_TRANSPORT_CREATE_CALLS: Final = Metric(
-    "rest_client_transport_create_calls_total", "Requests for a transport", ("result",)
-)
-REST_CLIENT_TRANSPORT_CA_RELOADS: Final = Metric(
-    "rest_client_transport_ca_reload_total", "Reloads of a CA file", ("result", "reason")
-)
-REST_CLIENT_TRANSPORT_CERT_ROTATION_GC_CALLS: Final = Metric(
-    "rest_client_transport_cert_rotation_gc_calls_total", "Ended certificate rotations"
-)
-REST_CLIENT_TRANSPORT_CACHE_GC_CALLS: Final = Metric(
-    "rest_client_transport_cache_gc_calls_total", "Clean-ups of the transport cache", ("result",)
 )
 
 _INFORMER: Final = ("name", "group", "version", "resource")

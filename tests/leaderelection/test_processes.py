@@ -57,10 +57,6 @@ class CandidateProcess:
             parts = [line.split() for line in self._lines if line.startswith("act ")]
         return [(float(at), int(token)) for _, token, at in parts]
 
-    def last_line(self) -> str:
-        with self._changed:
-            return self._lines[-1]
-
     def send(self, number: signal.Signals) -> None:
         self._popen.send_signal(number)
 

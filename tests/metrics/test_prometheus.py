@@ -24,14 +24,14 @@ def test_instruments_are_exported_under_their_names_and_labels() -> None:
     depth = provider.gauge(names.WORKQUEUE_DEPTH, name="foos")
     depth.inc(3)
     depth.dec()
-    provider.gauge(names.REST_CLIENT_TRANSPORT_CACHE_ENTRIES).set(7)
+    provider.gauge(Metric("foos_kept", "Foos that are kept")).set(7)
     provider.histogram(names.WORKQUEUE_QUEUE_DURATION, name="foos").observe(0.5)
     provider.summary(names.REFLECTOR_ITEMS_PER_LIST, name="foos").observe(20)
 
     text = exported(registry)
     assert 'workqueue_adds_total{name="foos"} 1.0' in text
     assert 'workqueue_depth{name="foos"} 2.0' in text
-    assert "rest_client_transport_cache_entries 7.0" in text
+    assert "foos_kept 7.0" in text
     assert 'workqueue_queue_duration_seconds_bucket{le="0.1",name="foos"} 0.0' in text
     assert 'workqueue_queue_duration_seconds_bucket{le="1.0",name="foos"} 1.0' in text
     assert 'le="9.999999999999999e-06"' in text

@@ -24,7 +24,7 @@ from clientgo.operator.errors import AlreadyStartedError, CacheSyncTimeoutError
 from clientgo.operator.mappers import by_name
 from clientgo.operator.sources import channel
 from clientgo.rest import RestConfig
-from clientgo.testing.fakes.actions import Action, Verb
+from clientgo.testing.fakes.actions import Action
 from clientgo.testing.faults import unobserved_state
 from tests.operator.world import (
     PATIENCE,
@@ -224,14 +224,6 @@ def pass_the_pause(world: World, longest: float = 5.0) -> float:
 
 
 # A kind that is not there
-
-
-def lists_of(world: World) -> list[Action]:
-    return [
-        action
-        for action in world.asked.actions()
-        if action.resource.resource == "parts" and action.verb in (Verb.LIST, Verb.WATCH)
-    ]
 
 
 def make_parts(world: World) -> None:

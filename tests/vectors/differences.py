@@ -1,39 +1,15 @@
 """Where ours does something else than what was recorded, on purpose, and why.
 
-`CASES`: component, case, reason; such a case must fail. `RULES`: component and reason, where the
-difference is one of a kind that any case may contain; the replay of the component applies it.
+The replay of a component applies its rule to every case.
 """
 
 from __future__ import annotations
 
-_DONE_OF_A_STRANGER = "done() of an item that is not in hand changes nothing; client-go queues it"
-
-CASES: dict[str, dict[str, str]] = {
-    "workqueue": dict.fromkeys(
-        [
-            "default/done_twice_after_readd",
-            "recording_fifo/done_of_queued_item_duplicates",
-            "recording_lifo/done_twice_after_readd",
-            "recording_lifo/done_of_queued_item_duplicates",
-            "random_01",
-            "random_04",
-            "random_07",
-            "random_12",
-            "random_13",
-            "random_20",
-            "random_22",
-            "random_24",
-            "random_35",
-            "random_39",
-            "random_41",
-            "random_52",
-        ],
-        _DONE_OF_A_STRANGER,
-    ),
-    "workqueue_metrics": {"done_of_unknown": _DONE_OF_A_STRANGER},
-}
+_DONE_OF_A_STRANGER = "done() of an item that no worker has is ignored; client-go queues it"
 
 RULES: dict[str, str] = {
+    "workqueue": _DONE_OF_A_STRANGER,
+    "workqueue_metrics": _DONE_OF_A_STRANGER,
     "pager": "each_list_item keeps the resource version beside a continue token, which servers "
     "refuse; ours sends it with the first page only, as list does",
     "reflector": "see informer_differences: the list after a version was unavailable comes in "
@@ -49,8 +25,3 @@ RULES: dict[str, str] = {
     "only our own lease is released, and again after a conflict; a request that hangs is given up "
     "in time for another. A case is compared up to there",
 }
-
-
-def reason_to_differ(component: str, case: str) -> str | None:
-    """Why a case must fail as it was recorded, or ``None`` if it must not."""
-    return CASES.get(component, {}).get(case)

@@ -223,7 +223,7 @@ class FaultInjector:
             return await handle(request)
         code = 500
         try:
-            answer = await self._answer(target, storage, handle)
+            answer = await self._answer(target, handle)
             code = answer.status if isinstance(answer, Response) else 200
         except RequestError as error:
             code = error.code
@@ -233,9 +233,7 @@ class FaultInjector:
                 observer(ObservedRequest.of(target, code))
         return answer
 
-    async def _answer(
-        self, target: ResourceRequest, storage: Storage, handle: Handler
-    ) -> AnyResponse:
+    async def _answer(self, target: ResourceRequest, handle: Handler) -> AnyResponse:
         request = target.request
         if not self._rules:
             answer = await handle(request)

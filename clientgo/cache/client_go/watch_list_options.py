@@ -10,7 +10,6 @@ import msgspec
 from clientgo.meta import ListOptions
 
 NOT_OLDER_THAN = "NotOlderThan"
-EXACT = "Exact"
 
 
 def watch_list_options(options: ListOptions) -> ListOptions | None:

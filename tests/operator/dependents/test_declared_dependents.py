@@ -37,10 +37,6 @@ class Star(Dependent[Planet, Gadget]):
     kind = Planet
 
 
-class Circle(Star):
-    name = "circle"
-
-
 class Needy(Dependent[Planet, Gadget]):
     kind = Planet
     depends_on = (One,)
