@@ -228,7 +228,10 @@ class ControlLoop:
             on_stopped_leading=lambda _led: None,
             health=self._leading,
         )
-        return run_or_raise(config, stop)
+        try:
+            return run_or_raise(config, stop)
+        finally:
+            lock.close()
 
     @contextmanager
     def _serving(self) -> Iterator[None]:

@@ -97,6 +97,7 @@ class ShardMember(Generic[K]):
                 self._pause()
         finally:
             registration.cancel()
+            self._leases.close()
 
     def step(self, *, leaving: bool = False) -> bool:
         """Look at the group once, and act. Return True when this member has left it.

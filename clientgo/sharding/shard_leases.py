@@ -57,6 +57,9 @@ class Leases(Protocol):
     def remove(self, identity: str, version: str = "") -> None:
         """Remove the Lease of a member, if it has still this version."""
 
+    def close(self) -> None:
+        """Close the connections that are kept for the next request."""
+
 
 class ShardLeases:
     """The Leases on an API server. Needs to list, create, update, patch and delete leases.
@@ -133,7 +136,6 @@ class ShardLeases:
             return
 
     def close(self) -> None:
-        """Close the connections."""
         self._client.close()
 
     def _metadata(self, name: str) -> ObjectMeta:

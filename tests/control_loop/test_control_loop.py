@@ -277,3 +277,26 @@ def test_a_loop_runs_once(kube_client: Client) -> None:
 
     with pytest.raises(RuntimeError, match="test has run already; make a new ControlLoop"):
         loop.run(lambda name: None, threading.Event())
+
+
+@pytest.mark.parametrize(("shards", "purpose"), [(0, "leader-election"), (4, "sharding")])
+def test_the_connections_of_its_leases_are_closed_at_the_end(
+    kube_client: Client, monkeypatch: pytest.MonkeyPatch, shards: int, purpose: str
+) -> None:
+    """Or each run of a process that starts it again leaves some open."""
+    closed: list[str] = []
+    close = Client.close
+
+    def note_and_close(client: Client) -> None:
+        closed.append(client.config.user_agent.rpartition("/")[2])
+        close(client)
+
+    monkeypatch.setattr(Client, "close", note_and_close)
+    kube_client.resource(ConfigMap).namespace("default").create(config_map("a"))
+    loop = ControlLoop(kube_client, "test", lease="default/test", shards=shards, timing=QUICK)
+    loop.watch(ConfigMap)
+    synced = threading.Event()
+    with running(loop, lambda _name: synced.set()):
+        assert synced.wait(30)
+        assert closed == []
+    assert closed == [purpose]

@@ -59,6 +59,9 @@ class MemberLeases:
             members.pop(identity, None)
         self.shared.group = replace(self.shared.group, members=members)
 
+    def close(self) -> None:
+        """Do nothing: there is no connection."""
+
     def _arrive(self, request: str) -> None:
         self.before_call(request)
         if not self.shared.reachable:
