@@ -20,6 +20,7 @@ from clientgo.operator.change_events import (
     GenericEvent,
     UpdateEvent,
 )
+from clientgo.operator.errors import ConfigError
 from clientgo.operator.mappers import field_at
 from clientgo.operator.settings.labels import selector_of
 
@@ -109,7 +110,12 @@ class _Passing(Predicate):
 
 
 def all_of(*predicates: Predicate) -> Predicate:
-    """Passes what all of them pass; everything, if there are none."""
+    """Passes what all of them pass; everything, if there are none. Raises ``ConfigError``."""
+    for each in predicates:
+        if not isinstance(each, Predicate):
+            raise ConfigError(
+                f"{each!r} is no predicate: write Predicate.of(function), or subclass Predicate"
+            )
     if len(predicates) == 1:
         return predicates[0]
     names = " & ".join(map(repr, predicates))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable
 from typing import Any, cast
@@ -10,12 +11,13 @@ import pytest
 
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, ObjectName
-from clientgo.operator import Context, Predicate, controller
+from clientgo.operator import Context, Manager, Predicate, controller, watch
 from clientgo.operator.builder import ControllerBuilder
 from clientgo.operator.controller.declaration import declaration_of
 from clientgo.operator.errors import ConfigError, DeclarationError, KindNotCachedError
 from clientgo.operator.mappers import by_name
 from clientgo.operator.sources import inbound
+from clientgo.rest import RestConfig
 from tests.operator.world import Gadget, Part, Planet, Recording, Watcher, World, gadget, part
 
 
@@ -175,6 +177,66 @@ def test_a_setting_that_makes_no_sense_is_refused_where_it_is_made(options: dict
     """OP-CFG-06, OP-CFG-05"""
     with pytest.raises(ConfigError):
         controller(Gadget, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"workers": "2"}, "a controller: workers must be int, not '2'"),
+        ({"workers": True}, "a controller: workers must be int, not True"),
+        ({"rate_limit": 3}, "a controller: rate_limit must be RateLimit or None, not 3"),
+        ({"max_interval": "10m"}, "max_interval must be seconds or a timedelta, not '10m'"),
+        ({"own": [Part]}, "a controller has no setting 'own'; did you mean owns"),
+        ({"owns": Part}, "owns must be a list, as owns=[...], not <class"),
+        ({"changes": "spec.size"}, "changes must be a list, as changes=[...], not 'spec.size'"),
+        ({"predicate": len}, "<built-in function len> is no predicate: write Predicate.of"),
+    ],
+)
+def test_an_argument_of_another_type_is_refused_by_its_name(
+    arguments: dict[str, Any], said: str
+) -> None:
+    """OP-CFG-06"""
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        controller(Gadget, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"metrics": 8080}, "a manager: metrics must be str, not 8080"),
+        ({"leader_election": True}, "leader_election must be LeaderElection or None, not True"),
+        ({"webhook": {"port": 1}}, "webhook must be WebhookOptions or None, not {'port': 1}"),
+        ({"checks": "caches"}, "checks must be Collection[str], not 'caches'"),
+    ],
+)
+def test_a_setting_of_another_type_is_refused_by_its_name(
+    settings: dict[str, Any], said: str
+) -> None:
+    """OP-CFG-06"""
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        Manager(RestConfig(server="http://127.0.0.1:1"), **settings)
+
+
+def test_a_kind_is_a_class_that_is_declared() -> None:
+    kinds: Any = "Gadget"
+    for arguments in ({"primary": kinds}, {"primary": Gadget, "reads": [kinds]}):
+        with pytest.raises(TypeError, match="'Gadget' is no class; pass one that is declared"):
+            controller(**arguments)
+
+
+def test_a_mapper_that_cannot_be_called_is_refused_where_it_is_made() -> None:
+    """OP-CFG-06: at its first event it would be too late, and the event dropped."""
+    wrong: Any = lambda obj: [obj]  # noqa: E731
+    with pytest.raises(DeclarationError, match=r"a mapper is called as mapper\(context, obj\)"):
+        watch(Part, mapper=wrong)
+
+
+def test_workers_of_a_kind_that_there_is_not_are_refused(make_world: Callable[..., World]) -> None:
+    """OP-CFG-06: a misspelled kind would have the default without a word."""
+    world = make_world(workers_by_kind={"Gadget": 3})
+    world.register(Recording())
+    with pytest.raises(ConfigError, match=r"has 'Gadget', .* but Gadget\.example\.com"):
+        world.manager.start()
 
 
 def test_events_of_owned_and_watched_kinds_wake_their_primaries(world: World) -> None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
 
 from clientgo.apiserver.faults import FailRequests, Requests
-from clientgo.meta import ConflictError, ObjectMeta, Resource, deep_copy, resource, resource_of
+from clientgo.meta import (
+    ConflictError,
+    Model,
+    ObjectMeta,
+    Resource,
+    deep_copy,
+    resource,
+    resource_of,
+)
 from clientgo.operator import Context, Manager, Result, controller
 from clientgo.operator.change_events import UpdateEvent
 from clientgo.operator.changes import LastReconciled, StateKeeper, digest
@@ -174,7 +182,9 @@ def test_a_note_that_was_edited_by_hand_is_as_none() -> None:
 
 def test_a_field_that_a_new_release_compares_is_no_change() -> None:
     def keeper_of(*paths: str) -> StateKeeper:
-        return StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(paths, "gadget"))
+        return StateKeeper(
+            "gadget", resource_of(Gadget), Gadget, fields_of(paths, Gadget, "gadget")
+        )
 
     obj, old, new = gadget(uid="u"), keeper_of(*SIZE), keeper_of(*SIZE, "spec.colour")
     old.put(old.compare(obj, resumed=False), obj)
@@ -275,7 +285,7 @@ def test_a_note_does_not_wake_its_own_controller(
 
 @pytest.mark.parametrize("kind", [Gadget, Keeper])
 def test_an_update_of_more_than_the_note_wakes_the_controller(kind: Any) -> None:
-    notes = StateKeeper("g", resource_of(kind), kind, fields_of(SIZE, "g"))
+    notes = StateKeeper("g", resource_of(kind), kind, fields_of(SIZE, kind, "g"))
     wakes = notes.wakes()
     old = kind(metadata=ObjectMeta(name="a", uid="u"), spec=GadgetSpec(size=1))
 
@@ -311,7 +321,7 @@ def test_a_note_tells_what_was_reconciled_even_if_the_object_has_changed_since(
     world: World,
 ) -> None:
     world.create(gadget())
-    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, "gadget"))
+    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, Gadget, "gadget"))
     read = world.get(Gadget)
     resize(world, 2)
     noted = keeper.write(world.manager.live, keeper.compare(read, resumed=False), read)
@@ -322,7 +332,7 @@ def test_a_note_tells_what_was_reconciled_even_if_the_object_has_changed_since(
 def test_a_note_that_a_run_has_not_read_is_not_replaced(world: World) -> None:
     """The answer to the first note was lost, and the cache has the object without it."""
     world.create(gadget())
-    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, "gadget"))
+    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, Gadget, "gadget"))
     first = world.get(Gadget)
     resize(world, 2)
     cached = world.get(Gadget)
@@ -338,7 +348,7 @@ def test_a_note_that_a_run_has_not_read_is_not_replaced(world: World) -> None:
 @pytest.mark.parametrize("recreated", [False, True])
 def test_an_object_that_is_gone_needs_no_note(world: World, recreated: bool) -> None:
     world.create(gadget())
-    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, "gadget"))
+    keeper = StateKeeper("gadget", resource_of(Gadget), Gadget, fields_of(SIZE, Gadget, "gadget"))
     read = world.get(Gadget)
     world.delete(read)
     if recreated:
@@ -356,6 +366,35 @@ def test_an_object_that_is_gone_needs_no_note(world: World, recreated: bool) -> 
 def test_a_field_that_cannot_be_compared_is_refused(world: World, path: Any) -> None:
     with pytest.raises(ConfigError, match="is no field that can be compared"):
         compare(world, Comparing(), fields=(path,))
+
+
+class Deep(Model):
+    """Something in a spec."""
+
+    any_labels: dict[str, str] = {}
+
+
+@resource(group="example.com", version="v1", plural="deeps")
+class Deeply(Resource):
+    """A kind with fields in fields."""
+
+    spec: GadgetSpec | None = None
+    deep: Annotated[Deep, "as it is"] = Deep()
+
+
+def test_a_field_that_the_kind_does_not_have_is_refused_with_what_it_has() -> None:
+    """It would never change. Fields are named as in JSON; what a type leaves open will do."""
+
+    for path, said in (
+        ("spec.sizes", "GadgetSpec has no field 'sizes' in its JSON, but size"),
+        ("specs.size", "DeeplyBody has no field 'specs' in its JSON, but spec"),
+        ("deep.any_labels", "Deep has no field 'any_labels' in its JSON, but anyLabels"),
+    ):
+        with pytest.raises(ConfigError, match=f"changes='{path}': {said}"):
+            fields_of([path], Deeply, "deep")
+    good = ["spec.size", "deep.anyLabels.x.y", "metadata.labels['a']"]
+    assert [field.path for field in fields_of(good, Deeply, "deep")] == good
+    assert fields_of(["spec.whatever"], resource_of(Deeply), "deep"), "unstructured objects"
 
 
 def test_what_is_not_declared_is_said() -> None:

@@ -5,11 +5,13 @@ Source: kopf, ``diff``, ``old`` and the reasons of its handlers, which are kept 
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from types import UnionType
+from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 
@@ -59,8 +61,8 @@ class Field:
         return hashlib.sha256(text).hexdigest()[:_DIGEST_LENGTH]
 
 
-def fields_of(compared: Iterable[Compared], controller: str) -> tuple[Field, ...]:
-    """Return the fields that a declaration names. Raises ``ConfigError``."""
+def fields_of(compared: Iterable[Compared], kind: Any, controller: str) -> tuple[Field, ...]:
+    """Return the fields of a kind that a declaration names. Raises ``ConfigError``."""
     found: dict[str, Field] = {}
     for each in compared:
         path = each.path if isinstance(each, Digest) else each
@@ -71,8 +73,40 @@ def fields_of(compared: Iterable[Compared], controller: str) -> tuple[Field, ...
                 "write it as spec.version or metadata.labels['example.com/tier'], and name single "
                 "fields of metadata, annotations and status"
             )
+        _check_declared(kind, parts, f"controller {controller}: changes={path!r}")
         found[path] = Field(path, parts, isinstance(each, Digest))
     return tuple(found.values())
+
+
+def _check_declared(kind: Any, parts: Iterable[str], where: str) -> None:
+    """Raise ``ConfigError`` for a field that a class does not declare: it would never change.
+
+    Where a type says nothing of its fields, as a dictionary, any will do.
+    """
+    struct = getattr(kind, "__body__", None)
+    for part in parts:
+        if struct is None or part == "metadata":
+            return
+        try:
+            declared = {field.encode_name: field.type for field in msgspec.structs.fields(struct)}
+        except NameError:
+            return  # a type of it is known in a function only
+        if part not in declared:
+            near = difflib.get_close_matches(part, declared, 3) or sorted(declared)
+            raise ConfigError(
+                f"{where}: {struct.__name__} has no field {part!r} in its JSON, but "
+                f"{', '.join(near)}"
+            )
+        struct = _struct_in(declared[part])
+
+
+def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
+    """Return the Struct that a field holds, perhaps instead of None."""
+    origin = get_origin(hint)
+    if origin is Annotated or origin in (Union, UnionType):
+        held = get_args(hint)[:1] if origin is Annotated else get_args(hint)
+        return next(filter(None, map(_struct_in, held)), None)
+    return hint if isinstance(hint, type) and issubclass(hint, msgspec.Struct) else None
 
 
 def _parts_of(path: Any) -> tuple[str, ...]:

@@ -13,14 +13,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
 
-from clientgo.operator.cache.object_cache import Kind, Projection
+from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
 from clientgo.operator.cache.scope import Namespaces
 from clientgo.operator.errors import ConfigError, DeclarationError
-from clientgo.operator.predicates import Predicate
+from clientgo.operator.predicates import Predicate, all_of
 from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 from clientgo.operator.settings.labels import selector_of
+from clientgo.operator.settings.types import check_types, several
 from clientgo.operator.sources.kind_source import KindSource, owned
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
@@ -51,7 +52,7 @@ class Declaration:
             return ()
         from clientgo.operator.changes.changes import fields_of  # for those who compare
 
-        return fields_of(self.changes, controller)
+        return fields_of(self.changes, self.primary, controller)
 
     def config(self) -> ControllerConfig:
         return changed_config(ControllerConfig(), self.options)
@@ -76,18 +77,25 @@ def controller(
 
     Write ``owns=[watch(Deployment, labels={...})]`` to watch and cache only some of the objects.
     ``changes`` names fields for ``ctx.changes``, see :mod:`clientgo.operator.changes`. ``options``
-    are the settings of :class:`ControllerConfig`. Raises ``ConfigError``.
+    are the settings of :class:`ControllerConfig`. Raises ``ConfigError``, and ``TypeError`` for a
+    kind that is not declared.
     """
-    owning = (kind.as_owned() if isinstance(kind, KindSource) else owned(kind) for kind in owns)
+    check_names(options, [*_ARGUMENTS, *_SETTINGS], "a controller")
+    owning = (
+        kind.as_owned() if isinstance(kind, KindSource) else owned(kind)
+        for kind in several(owns, "owns")
+    )
     declaration = Declaration(
         primary,
-        sources=(*owning, *sources),
-        reads=tuple(reads),
-        predicates=() if predicate is None else (predicate,),
-        dependents=tuple(dependents),
-        changes=tuple(changes),
+        sources=(*owning, *several(sources, "sources")),
+        reads=several(reads, "reads"),
+        predicates=() if predicate is None else (all_of(predicate),),
+        dependents=several(dependents, "dependents"),
+        changes=several(changes, "changes"),
         options=dict(options),
     )
+    for kind in (primary, *declaration.reads):
+        api_resource(kind)
     declaration.compared(declaration.config().checked().name)
 
     def declare(cls: type[RT]) -> type[RT]:
@@ -208,6 +216,11 @@ class ControllerSettings(TypedDict, total=False):
     extra: Mapping[str, Any]
 
 
+_SETTINGS: Final = tuple(setting.name for setting in fields(ControllerConfig))
+_ARGUMENTS: Final = ("owns", "sources", "reads", "predicate", "dependents", "changes")
+"""What :func:`controller` takes beside settings: one that is misspelled arrives with these."""
+
+
 def check_names(names: Iterable[str], known: Collection[str], owner: str) -> None:
     """Raise ``ConfigError`` for a setting that ``owner`` does not have, with what is near."""
     for name in names:
@@ -219,7 +232,8 @@ def check_names(names: Iterable[str], known: Collection[str], owner: str) -> Non
 
 def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:
     """Return the settings with some replaced. Raises ``ConfigError`` for one that there is not."""
-    check_names(changes, [setting.name for setting in fields(ControllerConfig)], "a controller")
+    check_names(changes, _SETTINGS, "a controller")
+    check_types(changes, ControllerSettings, "a controller")
     return replace(config, **changes)
 
 

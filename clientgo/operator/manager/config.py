@@ -20,6 +20,7 @@ from clientgo.operator.cache.scope import (
 from clientgo.operator.controller.declaration import ControllerConfig, changed_config, check_names
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
+from clientgo.operator.settings.types import check_types
 from clientgo.operator.webhooks import WebhookOptions
 
 OFF = "0"
@@ -177,4 +178,5 @@ class ManagerSettings(TypedDict, total=False):
 def changed_settings(config: ManagerConfig, changes: Mapping[str, Any]) -> ManagerConfig:
     """Return the settings with some replaced. Raises ``ConfigError`` for one that there is not."""
     check_names(changes, [setting.name for setting in fields(ManagerConfig)], "a manager")
+    check_types(changes, ManagerSettings, "a manager")
     return replace(config, **changes)

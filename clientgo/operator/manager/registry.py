@@ -68,7 +68,14 @@ class ControllerRegistry:
             self._controllers[self._free_name_locked(controller.name)] = controller
 
     def check_settings(self) -> None:
-        """Raises ``ConfigError`` for settings of a controller that there is not."""
+        """Raises ``ConfigError`` for settings of a controller, or of a kind, that there is not."""
+        kinds = sorted(_kind_name(controller.primary) for controller in self.all())
+        for name in self._config.workers_by_kind:
+            if name not in kinds:
+                raise ConfigError(
+                    f"workers_by_kind has {name!r}, and no controller is for that kind, but "
+                    f"{', '.join(kinds) or 'there are none'}"
+                )
         known = [controller.name for controller in self.all()]
         for name in self._config.controllers:
             if name != EVERY and name not in known:
@@ -90,12 +97,15 @@ class ControllerRegistry:
             )
 
     def _workers_of(self, resource: APIResource) -> int:
-        name = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
-        return self._config.workers_by_kind.get(name, self._config.workers)
+        return self._config.workers_by_kind.get(_kind_name(resource), self._config.workers)
 
     def _free_name_locked(self, name: str) -> str:
         number = sum(known.partition("#")[0] == name for known in self._controllers)
         return f"{name}#{number + 1}" if number else name
+
+
+def _kind_name(resource: APIResource) -> str:
+    return f"{resource.kind}.{resource.group}" if resource.group else resource.kind
 
 
 def _check_finalizers(one: Controller[Any], other: Controller[Any]) -> None:

@@ -1,1 +1,1 @@
-"""Settings as users write them: durations, and labels that select."""
+"""Settings as users write them: durations, labels that select, and their types."""

@@ -5,6 +5,7 @@ Source: controller-runtime pkg/source Kind; Java Operator SDK InformerEventSourc
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +23,7 @@ from clientgo.operator.cache.scope import (
     namespace_set,
 )
 from clientgo.operator.change_events import CreateEvent, DeleteEvent, UpdateEvent
-from clientgo.operator.errors import AlreadyStartedError
+from clientgo.operator.errors import AlreadyStartedError, DeclarationError
 from clientgo.operator.mappers import Locator, Mapper, by_owner
 from clientgo.operator.predicates import Predicate
 from clientgo.operator.settings.labels import selector_of
@@ -76,6 +77,8 @@ class KindSource(Source):
         self._namespaces = None if self.namespaces is None else namespace_set(self.namespaces)
         self._selector = selector_of(self.labels, f"source {self.name}: labels")
         self.labels = str(self._selector)
+        if self.mapper is not None:
+            _check_mapper(self.mapper, self.name)
         self.cache: KindCache | None = None
         self._subscription: Subscription | None = None
         self._starting: tuple[SourceContext, Sink] | None = None
@@ -197,6 +200,18 @@ def owned(
     mapper = by_owner(controller_only=not match_every_owner)
     options.setdefault("follow_namespaces", True)
     return KindSource(kind, mapper, owned=True, **options)
+
+
+def _check_mapper(mapper: Mapper, source: str) -> None:
+    try:
+        inspect.signature(mapper).bind(None, None)
+    except ValueError:
+        return  # a built-in without a signature
+    except TypeError as error:
+        raise DeclarationError(
+            f"source {source}: a mapper is called as mapper(context, obj) and returns names of "
+            f"primaries, but {mapper!r}: {error}"
+        ) from None
 
 
 class _Handler(ResourceEventHandler[Any]):
