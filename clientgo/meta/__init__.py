@@ -77,6 +77,7 @@ from clientgo.meta.objects.resource import (
     resource,
     resource_of,
 )
+from clientgo.meta.objects.same_json import is_same_json
 from clientgo.meta.objects.unstructured import Unstructured
 from clientgo.meta.owner_references import (
     get_controller_of,
@@ -119,6 +120,7 @@ __all__ = [
     "overlay",
     "deep_copy",
     "drop_managed_fields",
+    "is_same_json",
     "metadata_of",
     "has_metadata",
     "labels_of",

@@ -391,6 +391,8 @@ class SharedIndexInformer(Generic[T]):
             store,
             resync_period=self._check_period,
             should_resync=self._processor.should_resync,
+            # What a transform has changed cannot be compared with what arrives.
+            stored=self.indexer.get if self._transform is None else None,
             on_error=self._on_error,
             quarantine=self._quarantine,
             **self._reflector_options,

@@ -61,6 +61,11 @@ from clientgo.cache.reflector.state import (
 from clientgo.cache.reflector.step import begin, step, watch_options
 from clientgo.cache.reflector.store_writer import ReflectorStore, StoreWriter
 from clientgo.cache.reflector.timers import ResyncTimer, StreamedListDeadline
+from clientgo.cache.reflector.unchanged import (
+    Stored,
+    sharing_unchanged,
+    sharing_unchanged_events,
+)
 from clientgo.cache.store.resource_versions import is_older
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import (
@@ -106,7 +111,9 @@ class Reflector:
     (0: never) if ``should_resync`` returns True. ``delays`` replaces the back-off, ``page_size``
     the choice of page sizes. A ``min_watch_timeout`` above 300 s makes watches last longer. For
     ``internal_error_window`` seconds a watch that fails with internal errors is reopened without a
-    list. ``stream_initial_list`` asks servers to stream the initial list.
+    list. ``stream_initial_list`` asks servers to stream the initial list. ``stored`` returns what
+    the store holds of an object: when a list comes again, that takes the place of what has not
+    changed, so that it does not take memory twice.
 
     ``on_error`` is called for failures; the default logs each new one. All methods are
     thread-safe; :meth:`run` and :meth:`list_and_watch` are for one thread at a time.
@@ -129,6 +136,7 @@ class Reflector:
         min_watch_timeout: float = SHORTEST_WATCH_TIMEOUT,
         internal_error_window: float = 0.0,
         stream_initial_list: bool = True,
+        stored: Stored | None = None,
         on_error: WatchErrorHandler | None = None,
         quarantine: QuarantineLog | None = None,
         metrics: MetricsProvider | None = None,
@@ -147,6 +155,7 @@ class Reflector:
             internal_error_window=internal_error_window,
         )
         self._should_resync = should_resync
+        self._stored = stored
         self._delays = delays or BackoffManager(
             DEFAULT_DELAYS, DELAYS_START_OVER_AFTER, clock=clock
         )
@@ -283,6 +292,9 @@ class Reflector:
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
         lasted = self._clock.monotonic() - asked_at
+        if self._stored is not None and state.memory.version:
+            items = sharing_unchanged(content.items, self._stored)
+            content = replace(content, items=items)
         count, version = len(content.items), content.metadata.resource_version
         if lasted > SLOW_LIST:
             _log.warning("%s: a list of %d items took %.0f s", self.name, count, lasted)
@@ -328,7 +340,7 @@ class Reflector:
             raise ServerWentBackError(newest, sent)
         self._news_at = self._clock.monotonic()
 
-    def _read(self, _state: Watching | StreamingList, _stop: threading.Event) -> Event:
+    def _read(self, state: Watching | StreamingList, _stop: threading.Event) -> Event:
         if self._trace is not None:
             self._trace.before("watch.read", self._traced_name)
         try:
@@ -337,6 +349,8 @@ class Reflector:
             return Failed(error, self._clock.monotonic())
         if not events:
             return Closed(self._clock.monotonic())
+        if self._stored is not None and isinstance(state, StreamingList) and state.memory.version:
+            events = sharing_unchanged_events(events, self._stored)
         self._health.heard(len(events))
         self._news_at = self._clock.monotonic()
         if self._trace is not None:
