@@ -37,7 +37,14 @@ class Observer:
             )
 
     def lister(self, type_: type[R]) -> Lister[R]:
-        """Read what has been seen of a kind; it must be one that the observer watches."""
+        """Read what has been seen of a kind.
+
+        Raises ValueError for a kind that the observer does not watch.
+        """
+        if type_ not in self._factory.informers():
+            raise ValueError(
+                f"this observer does not watch {type_.__name__}; make it of all kinds that you read"
+            )
         return self._factory.lister_for(type_)
 
     def wait_until(self, seen: Callable[[], object], timeout: float = 60.0) -> bool:

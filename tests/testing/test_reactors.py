@@ -42,6 +42,16 @@ def test_a_reactor_for_something_else_is_not_asked(verb, resource):
     assert reactors.react(GET) == "answer"
 
 
+@pytest.mark.parametrize("verb", ["created", "apply", "deletecollection", ""])
+def test_a_verb_that_no_action_has_is_refused(verb):
+    """FAKE-04: its reactor would never be asked, and the test would not notice."""
+    reactors = Reactors()
+
+    for register in (reactors.add, reactors.prepend):
+        with pytest.raises(ValueError, match=r"write '.' or one of get, list, .* is a patch"):
+            register(verb, "pods", lambda _: None)
+
+
 def test_what_a_reactor_raises_is_the_answer():
     """FAKE-02."""
     reactors = Reactors()

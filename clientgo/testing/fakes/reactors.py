@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from clientgo.testing.fakes.actions import Action
+from clientgo.testing.fakes.actions import Action, Verb
 
 Reactor: TypeAlias = Callable[[Action], Any]
 """Answers an action with what the server would: an object (of any kind that the library takes), a
@@ -36,14 +36,20 @@ class Reactors:
         self._rules: tuple[_Rule, ...] = ()
 
     def add(self, verb: str, resource: str, reactor: Reactor) -> None:
-        """Ask ``reactor``, after all others, about what :meth:`Action.matches` these."""
+        """Ask ``reactor``, after all others, about what :meth:`Action.matches` these.
+
+        Raises ValueError for a verb that no action has.
+        """
         with self._lock:
-            self._rules = (*self._rules, _Rule(verb, resource, reactor))
+            self._rules = (*self._rules, _Rule(_checked(verb), resource, reactor))
 
     def prepend(self, verb: str, resource: str, reactor: Reactor) -> None:
-        """Ask ``reactor``, before all others, about what :meth:`Action.matches` these."""
+        """Ask ``reactor``, before all others, about what :meth:`Action.matches` these.
+
+        Raises ValueError for a verb that no action has.
+        """
         with self._lock:
-            self._rules = (_Rule(verb, resource, reactor), *self._rules)
+            self._rules = (_Rule(_checked(verb), resource, reactor), *self._rules)
 
     def react(self, action: Action) -> Any:
         """The answer of the first reactor that has one.
@@ -56,6 +62,16 @@ class Reactors:
                 if answer is not None:
                     return answer
         raise UnhandledActionError(f"no reactor answers {action}; prepend one that does")
+
+
+def _checked(verb: str) -> str:
+    """Refuse a verb that no action has, and whose reactor would never be asked."""
+    if verb != "*" and verb not in list(Verb):
+        raise ValueError(
+            f"no action has the verb {verb!r}: write '*' or one of {', '.join(Verb)}; "
+            "an apply is a patch"
+        )
+    return verb
 
 
 class _Rule(NamedTuple):
