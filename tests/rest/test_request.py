@@ -241,6 +241,27 @@ def test_a_refusal_says_what_to_do(server, code, advice):
         client_of(server).get().resource("foos").do()
 
 
+@pytest.mark.parametrize(
+    ("subresources", "advice"),
+    [
+        (("status",), "its CRD does not declare the subresource status"),
+        (("scale",), "its CRD does not declare the subresource scale"),
+        (("log",), ""),
+        ((), ""),
+    ],
+)
+def test_a_subresource_that_is_not_declared_is_considered(server, subresources, advice):
+    """A server answers as if the object were not there."""
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "NotFound"}
+    server.on("*", answer_json({**status, "details": {"name": "a"}, "message": "a"}, 404))
+    request = client_of(server).request("PUT").resource("foos").name("a")
+
+    with pytest.raises(NotFoundError) as caught:
+        request.subresource(*subresources).do()
+    assert advice in str(caught.value)
+    assert ("CRD" in str(caught.value)) == bool(advice)
+
+
 def test_a_stream_hands_out_the_body_as_it_arrives(server):
     server.on("*", answer(body=b"line 1\nline 2\n", content_type="text/plain"))
 

@@ -42,6 +42,8 @@ _ADVICE: Final[Mapping[int, str]] = {
     503: "try again when the server is up",
 }
 _NO_SUCH_PATH: Final = "check the group, version and resource; a custom resource needs its CRD"
+_DECLARED: Final = ("status", "scale")
+"""Subresources that a definition has to declare; a server answers as if the object were gone."""
 
 
 def is_success(code: int) -> bool:
@@ -65,8 +67,9 @@ def answer_error(
     if seconds and not status.details.retry_after_seconds:
         status.details.retry_after_seconds = seconds
     error = error_from_status(status)
-    advice = _advice(status, code)
-    error.args = (f"{error} ({method} {without_query(url)}{'; ' if advice else ''}{advice})",)
+    path = without_query(url)
+    advice = _advice(status, code, path)
+    error.args = (f"{error} ({method} {path}{'; ' if advice else ''}{advice})",)
     return error
 
 
@@ -100,7 +103,13 @@ def _reason(method: str, code: int) -> str:
     return type(error_from_status(Status(code=code))).default_reason
 
 
-def _advice(status: Status, code: int) -> str:
-    if code == HTTPStatus.NOT_FOUND and not status.details.name:
+def _advice(status: Status, code: int, path: str) -> str:
+    if code != HTTPStatus.NOT_FOUND:
+        return _ADVICE.get(code, "")
+    name = status.details.name
+    if not name:
         return _NO_SUCH_PATH
-    return _ADVICE.get(code, "")
+    for subresource in _DECLARED:
+        if path.endswith(f"/{name}/{subresource}"):
+            return f"if it is there, its CRD does not declare the subresource {subresource}"
+    return ""
