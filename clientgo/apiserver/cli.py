@@ -164,7 +164,8 @@ def _serve(
         complain("clientgo apiserver", error)
         return 1
     except OSError as error:
-        complain("clientgo apiserver", f"can't listen on {host}:{port}: {error.strerror}")
+        advice = "; choose another address with --listen"
+        complain("clientgo apiserver", f"can't listen on {host}:{port}: {error.strerror}{advice}")
         return 1
     try:
         kubeconfig = server.kubeconfig

@@ -53,6 +53,8 @@ def _run(options: argparse.Namespace) -> int:
         return 1
     except (OSError, ValueError) as error:
         why = error.reason if isinstance(error, URLError) else error
+        if isinstance(why, ConnectionRefusedError):
+            why = "connection refused; is the program running, and is this its metrics address?"
         complain("clientgo debug", f"{options.url}: {why}")
         return 1
     return 0

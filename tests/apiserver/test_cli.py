@@ -167,7 +167,9 @@ def test_a_port_in_use_is_reported_in_a_sentence(
     status = main(["apiserver", "--listen", f"127.0.0.1:{server.port}"])
 
     assert status == 1
-    assert f"can't listen on 127.0.0.1:{server.port}" in capsys.readouterr().err
+    error = capsys.readouterr().err
+    assert f"can't listen on 127.0.0.1:{server.port}" in error
+    assert error.endswith("; choose another address with --listen\n")
 
 
 @pytest.mark.parametrize("given", [["--listen", "0.0.0.0:8001"], ["--listen", ":8001"]])

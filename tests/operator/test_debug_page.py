@@ -74,7 +74,7 @@ def test_secure_metrics_guard_the_page_too(
 
 def test_a_program_that_does_not_answer_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["debug", "127.0.0.1:1"]) == 1
-    assert "127.0.0.1:1: " in capsys.readouterr().err
+    assert "127.0.0.1:1: connection refused; is the program running" in capsys.readouterr().err
 
 
 def test_the_page_needs_the_metrics_server() -> None:
