@@ -9,9 +9,16 @@ from typing import Any
 
 import pytest
 
-from clientgo.meta import InternalServerError, NotFoundError, ObjectName, Resource, resource
+from clientgo.meta import (
+    InternalServerError,
+    NotFoundError,
+    ObjectMeta,
+    ObjectName,
+    Resource,
+    resource,
+)
 from clientgo.operator import Context, ErrorResult, Result, Retry, TerminalError
-from tests.operator.world import Gadget, GadgetSpec, GadgetStatus, Recording, World, gadget
+from tests.operator.world import Gadget, GadgetSpec, GadgetStatus, Recording, Watcher, World, gadget
 
 LOGGER = "clientgo.operator.reconcile"
 
@@ -106,6 +113,25 @@ def test_a_failure_for_good_is_an_error_with_its_traceback(
     """OP-RTY-23, OP-RTY-14, BP-26"""
     (record,) = records_of(world, reconciler, caplog, logging.INFO)
     assert (record.levelno, bool(record.exc_info)) == (logging.ERROR, True)
+
+
+def test_a_clean_up_that_fails_is_told_as_one(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-RTY-23: it says why the object does not go."""
+
+    class Holding(Recording):
+        def cleanup(self, _ctx: Context[Any], _obj: Gadget) -> None:
+            raise OSError("no bucket")
+
+    holding = Holding()
+    world.create(gadget())
+    world.register(holding)
+    with world.running():
+        holding.wait_for_runs(1)
+        world.delete(gadget())
+        world.clock.wait_for(lambda: "the clean-up failed" in caplog.text)
+    assert "default/a: the clean-up failed, trying again in 2 s: OSError: no bucket" in caplog.text
 
 
 def test_an_object_that_is_deleted_during_a_run_is_no_warning(
@@ -232,3 +258,21 @@ def test_a_status_of_an_object_that_is_gone_is_not_found(world: World) -> None:
     there.status = GadgetStatus(ready=1)
     with world.running(), pytest.raises(NotFoundError, match='"a" not found'):
         world.manager.client.status.update(there)
+
+
+def test_a_note_that_meets_a_newer_version_is_no_warning(
+    make_world: Callable[..., World], caplog: pytest.LogCaptureFixture
+) -> None:
+    """OP-RTY-13: as after a run that has written the object itself; it runs again."""
+    world = make_world(Watcher(metadata=ObjectMeta(name="a", namespace="default")))
+    writes = iter([True])
+
+    def write(ctx: Context[Any], obj: Watcher) -> None:
+        if next(writes, False):
+            obj.spec.size = 7
+            ctx.client.update(obj)
+
+    world.manager.controller(Watcher).build(Recording(write))
+    with caplog.at_level(logging.INFO, LOGGER), world.running():
+        world.clock.wait_for(lambda: "the status of the success was not written" in caplog.text)
+    assert {record.levelno for record in caplog.records if record.name == LOGGER} == {logging.INFO}

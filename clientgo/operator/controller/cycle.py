@@ -21,7 +21,14 @@ import logging
 from functools import partial
 from typing import Any, Final
 
-from clientgo.meta import NotFoundError, ObjectName, StatusError, deep_copy, metadata_of
+from clientgo.meta import (
+    NotFoundError,
+    ObjectName,
+    StatusError,
+    deep_copy,
+    is_conflict,
+    metadata_of,
+)
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.client.object_writes import (
     add_finalizers_now,
@@ -260,7 +267,8 @@ class Cycle:
         except NotFoundError:
             _log.debug("%s: is gone, and its status with it", run.key)
         except (StatusError, TransportError) as error:
-            _log.warning("%s: the status of the success was not written: %s", run.key, error)
+            level = logging.INFO if is_conflict(error) else logging.WARNING
+            _log.log(level, "%s: the status of the success was not written: %s", run.key, error)
             run.again_after(STATUS_RETRY)
 
     def _base(self, shared: Any, result: Result) -> Any:

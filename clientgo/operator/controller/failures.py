@@ -89,7 +89,8 @@ class Failures:
         parts.metrics.retry(run.key, ctx.retry.attempt + 1, delay)
         if ctx.deleted and retry is None:
             run.gone()
-        self._log(run, error, delay, before=ctx.retry.last_error)
+        what = "the clean-up failed" if deleting else "failed"
+        self._log(run, what, error, delay, before=ctx.retry.last_error)
 
     def _is_gone(self, run: Run, error: Exception) -> bool:
         """Return True if the primary itself was deleted during the run; its event will follow."""
@@ -190,7 +191,13 @@ class Failures:
         return retry
 
     def _log(
-        self, run: Run, error: Exception, delay: float | None, *, before: Exception | None
+        self,
+        run: Run,
+        what: str,
+        error: Exception,
+        delay: float | None,
+        *,
+        before: Exception | None,
     ) -> None:
         """One line for each failure; the first has a traceback, and all have one at DEBUG.
 
@@ -202,15 +209,16 @@ class Failures:
             _log.info("%s: deleted during the run: %s", run.key, error)
         elif delay is None:
             text = str(error) or type(error).__name__
-            _log.error("%s: failed, not trying again: %s", run.key, text, exc_info=error)
+            _log.error("%s: %s, not trying again: %s", run.key, what, text, exc_info=error)
         else:
             asked = isinstance(error, Retry)
             repeats = asked and isinstance(before, Retry) and str(error) == str(before)
             detailed = not asked and (before is None or _log.isEnabledFor(logging.DEBUG))
             _log.log(
                 logging.DEBUG if repeats else logging.WARNING,
-                "%s: failed, trying again in %.3g s: %s",
+                "%s: %s, trying again in %.3g s: %s",
                 run.key,
+                what,
                 delay,
                 error if asked else f"{type(error).__name__}: {error}",
                 exc_info=error if detailed else None,

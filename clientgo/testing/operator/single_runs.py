@@ -28,6 +28,7 @@ from clientgo.operator.client import CachedClient
 from clientgo.operator.controller import Controller, Cycle, Declaration, Services, declaration_of
 from clientgo.operator.dependents import with_dependents
 from clientgo.operator.errors import DeclarationError
+from clientgo.operator.manager import Manager
 from clientgo.operator.reconciler import Shape, shape_of
 from clientgo.operator.result import Result
 from clientgo.operator.runs import ObjectState, Run, Timer
@@ -133,6 +134,10 @@ class _Bench:
         shape = shape_of(reconciler, config.name)
         shape = self._noting(with_dependents(shape, declaration, config.name, clock))
         self._controller: Controller[Any] = Controller(services, declaration, shape, config)
+        if shape.setup is not None:
+            manager = Manager(client, metrics="0", close_client_on_stop=False)
+            manager.cache = cache
+            shape.setup(manager)
         cache.start()
         for source in self._controller.sources():
             if not isinstance(source, KindSource):

@@ -9,7 +9,7 @@ import pytest
 
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.meta import InvalidError, ObjectMeta, StatusError
-from clientgo.operator import Context, Result, TerminalError, controller
+from clientgo.operator import Context, Manager, Result, TerminalError, controller
 from clientgo.operator.dependents import Dependent
 from clientgo.operator.errors import DeclarationError, KindNotCachedError
 from clientgo.testing import FakeClock
@@ -87,6 +87,24 @@ def test_the_world_is_read_through_the_caches_that_were_declared() -> None:
     assert isinstance(run_once(Reading(), gadget(), world=world).error, KindNotCachedError)
     declared = controller(Gadget, reads=[Part])(Reading)()
     assert run_once(declared, gadget(), world=world).error is None
+
+
+def test_what_a_reconciler_sets_up_is_there() -> None:
+    """OP-TST-01: it declares its indexes so."""
+    found: list[list[str]] = []
+
+    @controller(Gadget, owns=[ConfigMap])
+    class Indexed:
+        def setup(self, manager: Manager) -> None:
+            manager.index(ConfigMap, "size", lambda text: [(text.data or {}).get("size", "")])
+
+        def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None:
+            listed = ctx.client.list(ConfigMap, fields={"size": str(obj.spec.size)})
+            found.append([text.metadata.name for text in listed])
+
+    world = [config_map("same", size="1"), config_map("other", size="2")]
+    assert run_once(Indexed(), gadget(), world=world).error is None
+    assert found == [["same"]]
 
 
 def test_the_framework_does_its_part() -> None:
