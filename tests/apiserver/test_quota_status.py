@@ -32,8 +32,14 @@ class Quota:
 
     def wait_for(self, used: dict[str, str]) -> dict[str, Any]:
         """Return the first status with these amounts."""
-        statuses = (event["object"].get("status", {}) for event in self._watch)
-        return next(status for status in statuses if status.get("used") == used)
+        while (status := self.next_status()).get("used") != used:
+            pass
+        return status
+
+    def next_status(self) -> dict[str, Any]:
+        """Return the status after the next change."""
+        found: dict[str, Any] = self._watch.next()["object"].get("status", {})
+        return found
 
 
 def pod(name: str) -> dict[str, Any]:
@@ -146,3 +152,16 @@ def test_a_quota_counts_once_after_a_restart(tmp_path: Path) -> None:
         api.create(CONFIGMAPS, configmap("b"))
         assert watch.next()["object"]["status"]["used"] == {"configmaps": "2"}
         watch.close()
+
+
+def test_an_object_without_a_namespace_is_not_counted_in_the_one_of_its_name(api: Api) -> None:
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    count = "count/clusterroles.rbac.authorization.k8s.io"
+    quota = Quota(api, {count: "5", "count/configmaps": "5"})
+    quota.wait_for({count: "0", "count/configmaps": "0"})
+    api.create(roles, {"metadata": {"name": "default"}, "rules": []})
+    api.create(CONFIGMAPS, configmap("a"))
+    statuses = [quota.next_status()["used"]]
+    while statuses[-1]["count/configmaps"] == "0":
+        statuses.append(quota.next_status()["used"])
+    assert [used[count] for used in statuses] == ["0"] * len(statuses)

@@ -235,7 +235,7 @@ def _check_write(
         body = write.body(before.body)
         answer = target.api.call(write.method, path, body, write.content_type, None, **write.query)
         after = target.api.call("GET", path)
-        if _is_refused(write, answer) or (answer.status == 422 and not _is_stored(target, kind)):
+        if _is_refused(write, answer) or (answer.status < 500 and not _is_stored(target, kind)):
             return
         if answer.status < 300 and _seen(after.body, write) == _seen(before.body, write):
             return
@@ -277,8 +277,8 @@ def _is_refused(write: _Write, answer: Answer) -> bool:
 def _is_stored(target: Target, kind: Kind) -> bool:
     """Return False if objects are stored in another version of the kind.
 
-    They are read without the defaults of this version. A write sets them, and what they are set in
-    counts as changed and has to be valid.
+    They are read without the defaults of this version. A write sets them: what they are set in
+    counts as changed, each time if the other version does not keep it, and has to be valid.
     """
     return not any(
         f"{crd['spec']['group']}/{version['name']}" == kind.api_version and not version["storage"]

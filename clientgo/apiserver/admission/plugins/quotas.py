@@ -71,7 +71,9 @@ class ResourceQuotas:
     def _observe(self, collection: Collection, change: Change) -> None:
         if not self._by_namespace and collection is not self._quotas:
             return
-        namespace = change.current.key.partition("/")[0]
+        namespace, slash, _ = change.current.key.partition("/")
+        if not slash:  # cluster-scoped: its name may be that of a namespace
+            return
         changed = set()
         if collection is self._quotas:
             if change.type is EventType.DELETED:
