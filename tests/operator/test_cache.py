@@ -52,6 +52,19 @@ def of_parts(action: Action) -> bool:
 # One cache for each kind
 
 
+def test_a_cache_notices_that_the_versions_of_its_server_begin_again(world: World) -> None:
+    """OP-CLI-06: own writes to the server before are no writes to this one."""
+    world.create(gadget("a"))
+    world.register(Recording())
+    with world.running():
+        (cache,) = world.manager.cache.caches()
+        (informer,) = cache.informers().values()
+        assert cache.as_of("default") > 1
+        assert cache.restarts == 0
+        informer.indexer.replace([], "1")
+        assert (cache.as_of("default"), cache.restarts) == (1, 1)
+
+
 def test_two_projections_of_a_kind_are_refused(world: World) -> None:
     """OP-CCH-01: they might disagree."""
     builder = world.manager.controller(Gadget).owns(Part, project="metadata")

@@ -21,6 +21,7 @@ class LaggingStore:
 
     def __init__(self) -> None:
         self.version = 1
+        self.restarts = 0
         self.objects: dict[ObjectName, Any] = {}
 
     def as_of(self, _namespace: str) -> int:
@@ -65,6 +66,19 @@ def test_an_update_hides_what_the_store_had_before(kit: Kit) -> None:
     kit.store.reach(4, stored(4))
     kit.writes.wrote(stored(5))
     assert kit.version() == "5"
+
+
+def test_a_server_whose_versions_begin_again_has_lost_the_writes(kit: Kit) -> None:
+    """Or an object that it has got since counts as deleted, and its run as done."""
+    kit.store.reach(50, stored(50))
+    kit.writes.deleted(stored(50))
+    assert kit.version() is None
+    kit.store.restarts += 1
+    kit.store.reach(3, stored(3, uid="two"))
+    assert kit.version() == "3"
+    kit.writes.wrote(stored(4, uid="two"))
+    assert kit.version() == "4"
+    assert kit.writes.statistics().entries == 1
 
 
 def test_the_store_answers_once_it_has_come_as_far(kit: Kit) -> None:

@@ -21,6 +21,8 @@ class OwnWritesModel(RuleBasedStateMachine):
     """Two writers change two objects: this process, whose answers may come late, and others. The
     store follows the history of the cluster, one version at a time or by a list."""
 
+    restarts = 0
+
     def __init__(self) -> None:
         super().__init__()
         self.clock = FakeClock(start=1.0)

@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Hashable
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from clientgo.cache import ListerWatcher, ResourceEventHandler, SharedIndexInformer
 from clientgo.clock import REAL_CLOCK, Clock
@@ -77,6 +78,11 @@ class KindCache:
         self._project = project
         self._clock = clock
         self._lock = threading.Lock()
+        self._versions = threading.Lock()
+        """Held while a version is read and compared with the one before; calls no other lock."""
+        self._reached: WeakKeyDictionary[SharedIndexInformer[Any], int] = WeakKeyDictionary()
+        self.restarts = 0
+        """How often an informer has gone back to an older version: the server did."""
         self._readers = Readers(name)
         self._watches = Watches(
             kind=name,
@@ -274,8 +280,13 @@ class KindCache:
     def as_of(self, namespace: str) -> int:
         """Return the version that a namespace is known as of; 0 if nothing is."""
         for informer in self._informers_for(namespace):
-            version = informer.indexer.last_store_sync_resource_version()
-            return parse_resource_version(version) or 0
+            with self._versions:
+                text = informer.indexer.last_store_sync_resource_version()
+                version = parse_resource_version(text) or 0
+                if version:
+                    self.restarts += version < self._reached.get(informer, 0)
+                    self._reached[informer] = version
+            return version
         return 0
 
     # What this process does itself

@@ -3,7 +3,8 @@
 Promises that a read is never older than a write acknowledged before it. An entry goes when the
 store has come as far as the write, or after a minute with a warning. Whether an event is the echo
 of a write is decided when the write has been answered: a watch may be faster. Nothing is promised
-where resource versions are no numbers.
+where resource versions are no numbers, nor for writes to a server that was restored or replaced
+since.
 
 Differs from client-go's MutationCache: it knows which version the store is as of, covers deletions,
 forgets by time and not by number, and knows echoes.
@@ -33,6 +34,10 @@ _log = logging.getLogger("clientgo.operator.cache")
 class Stored(Protocol):
     """The store that lags behind the writes."""
 
+    @property
+    def restarts(self) -> int:
+        """How often its versions have begun again, as those of a restored or replaced server."""
+
     def as_of(self, namespace: str) -> int:
         """Return the version that it is as of in a namespace; 0 if it has nothing yet."""
 
@@ -47,6 +52,8 @@ class _Entry:
     version: int
     deleted: bool
     expires: float
+    restarts: int
+    """Those of the store at the time of the write."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +184,7 @@ class OwnWrites:
         stored = self._store.stored(key)
         with self._lock:
             entry = self._entries.get(key)
-            if entry is not None and _is_history(entry, stored, as_of):
+            if entry is not None and self._is_over_locked(entry, stored, as_of):
                 del self._entries[key]
 
     def statistics(self) -> OwnWritesStatistics:
@@ -192,16 +199,17 @@ class OwnWrites:
         version = parse_resource_version(metadata.resource_version)
         if version is None:
             return
+        as_of, stored = self._store.as_of(key.namespace), self._store.stored(key)
+        restarts = self._store.restarts
         known = self._entries.get(key)
-        if known is not None:
+        if known is not None and known.restarts == restarts:
             same = metadata_of(known.obj).uid == metadata.uid
             if deleted and same:
                 version = max(version, known.version)
             elif known.version > version or (same and known.deleted):
                 return  # acknowledged late; what came after it is known
-        entry = _Entry(obj, version, deleted, now + TIME_TO_LIVE)
-        as_of = self._store.as_of(key.namespace)
-        if _is_history(entry, self._store.stored(key), as_of):
+        entry = _Entry(obj, version, deleted, now + TIME_TO_LIVE, restarts)
+        if _is_history(entry, stored, as_of):
             self._entries.pop(key, None)
         else:
             self._entries[key] = entry
@@ -211,7 +219,7 @@ class OwnWrites:
         self, key: ObjectName, entry: _Entry, stored: Any | None, as_of: int
     ) -> Any | None:
         entry = self._entries.get(key, entry)
-        if _is_history(entry, stored, as_of):
+        if self._is_over_locked(entry, stored, as_of):
             if self._entries.get(key) is entry:
                 del self._entries[key]
             return stored
@@ -221,6 +229,10 @@ class OwnWrites:
             return stored
         self._metrics.stale_reads.inc()
         return None if entry.deleted else entry.obj
+
+    def _is_over_locked(self, entry: _Entry, stored: Any | None, as_of: int) -> bool:
+        """Return True if the store has come as far as an entry, or will never come there."""
+        return entry.restarts != self._store.restarts or _is_history(entry, stored, as_of)
 
     def _tidy_locked(self, now: float) -> None:
         while self._entries:
