@@ -35,7 +35,11 @@ from clientgo.scaffold.installing import (
     resource_of_manifest,
 )
 from clientgo.scaffold.project import Project, read_project
-from clientgo.scaffold.project_code import manager_function, project_kinds
+from clientgo.scaffold.project_code import (
+    manager_function,
+    project_kinds,
+    require_converters,
+)
 
 _OFF = "0"
 
@@ -84,6 +88,7 @@ def _run(args: argparse.Namespace) -> int:
             local = stack.enter_context(LocalWebhooks(project, client))
             webhook = local.options
         manager = new_manager(config, metrics=args.metrics, health=args.health, webhook=webhook)
+        require_converters(manager, project_kinds(project))
         if local is not None:
             local.attach(manager)
         elif not (manager.webhooks.is_empty() or webhook.enabled):

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from clientgo.codegen.own_types import import_project_module, kinds_in
-from clientgo.meta import Resource
+from clientgo.meta import Resource, resource_of
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager import Manager
 from clientgo.operator.permissions import PolicyRule, rules_on
@@ -66,7 +66,19 @@ def declared_operator(project: Project) -> DeclaredOperator:
     kinds = project_kinds(project)
     new_manager = manager_function(project)
     manager = new_manager(_NOWHERE, metrics="0", health="0")
+    require_converters(manager, kinds)
     return DeclaredOperator(project, kinds, manager, rules_on(new_manager))
+
+
+def require_converters(manager: Manager, kinds: Iterable[type[Resource]]) -> None:
+    """Check that a manager that converts a kind converts all its versions.
+
+    Raises :class:`~clientgo.operator.errors.DeclarationError`.
+    """
+    webhooks = manager.webhooks
+    converted = {conversions.resource.group_resource for conversions in webhooks.conversions()}
+    webhooks.convertible(*(kind for kind in kinds if resource_of(kind).group_resource in converted))
+    webhooks.conversions()
 
 
 def project_kinds(project: Project) -> list[type[Resource]]:

@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 import yaml
 
+from clientgo.meta import Resource, resource
+from clientgo.operator.errors import DeclarationError
 from clientgo.operator.permissions import PolicyRule
 from clientgo.operator.webhooks import conversion, validate
 from clientgo.scaffold.manifests.project_manifests import generate
+from clientgo.scaffold.project_code import require_converters
 from tests.scaffold.declared import (
+    Note,
     OldShop,
     Shop,
     ShopReconciler,
+    ShopSpec,
     manager,
     of_kind,
     operator,
@@ -118,3 +124,22 @@ def test_the_same_code_makes_the_same_bytes() -> None:
         generate(operator(manager(ShopReconciler()))).files
         == generate(operator(manager(ShopReconciler()))).files
     )
+
+
+@resource(group="example.com", version="v1alpha1", plural="shops", kind="Shop")
+class OldestShop(Resource):
+    """A version that was forgotten."""
+
+    spec: ShopSpec = ShopSpec()
+
+
+def test_a_version_of_a_converted_kind_without_a_converter_is_refused() -> None:
+    """OP-CNV-02: the API server would ask for it, and every read of it would fail."""
+    made = manager()
+    made.webhook(OldShopConverter)
+    require_converters(made, [Note, Shop, OldShop])
+
+    with pytest.raises(
+        DeclarationError, match=r"no converter for example\.com/v1alpha1, Kind=Shop"
+    ):
+        require_converters(made, [Note, Shop, OldShop, OldestShop])
