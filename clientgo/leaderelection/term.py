@@ -177,7 +177,7 @@ class Term:
         """Wait while the lease lasts, which is still renewed, and not longer than we may.
 
         If the lease is over already, as it may be for a process that was suspended, the work gets
-        its margin all the same.
+        its margin anyway.
         """
         told = self._clock.monotonic()
         with self._changed:
@@ -190,7 +190,7 @@ class Term:
         return True
 
     def _wait_for_renewal(self) -> bool:
-        """Wait for an attempt that was cut off; one that hangs all the same is left behind."""
+        """Wait for an attempt that was cut off; one that hangs anyway is left behind."""
         deadline = self._clock.monotonic() + self._timing.request_timeout
         with self._changed:
             while not self._renewal_ended and not self._has_come(deadline):

@@ -56,7 +56,7 @@ class Registration:
         except KeyboardInterrupt:
             raise
         except BaseException:  # noqa: BLE001 - one component's bug must not keep others from stopping
-            _log.exception("A stop callback failed; the remaining ones run all the same")
+            _log.exception("A stop callback failed; the remaining ones run anyway")
 
 
 class StopEvent(threading.Event):

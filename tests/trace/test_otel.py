@@ -101,9 +101,12 @@ def test_a_sync_that_goes_on_when_the_trace_ends_has_an_end() -> None:
     assert [span.ended for span in provider.spans] == [[None]]
 
 
-def test_the_program_s_own_provider_is_used_by_default() -> None:
-    """Without a provider the spans of opentelemetry-api do nothing."""
+def test_the_program_s_own_provider_is_used_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    provider = _Provider()
+    monkeypatch.setattr(api, "get_tracer_provider", lambda: provider)
     with tracing(otel.OpenTelemetryTracer()):
         queue = RateLimitingQueue[str](name="foos")
         with queue.syncing("ns/x"):
             pass
+
+    assert [span.name for span in provider.spans] == ["sync foos"]

@@ -111,7 +111,7 @@ class GarbageCollector:
         self._work.start(self._collect(node))
 
     def _can_be_asked_for(self, reference: Mapping[str, Any]) -> bool:
-        """Return False for an owner of a kind that is not served, which may exist all the same."""
+        """Return False for an owner of a kind that is not served, which may exist anyway."""
         group, _, version = reference["apiVersion"].rpartition("/")
         served = self._registry.of_version(group, version) or {}
         is_served = any(resource.kind == reference["kind"] for resource in served.values())

@@ -70,7 +70,7 @@ class FIFO(GatedQueue, Generic[T]):
         """Block until there is an object, process it and return it.
 
         The second argument of ``process`` is True for objects of the first content. Raises what
-        ``process`` raises; the object is gone all the same. Raises
+        ``process`` raises; the object is gone anyway. Raises
         :class:`~clientgo.cache.QueueClosedError` when the queue is closed and empty,
         ``RuntimeError`` when called from a process function.
         """

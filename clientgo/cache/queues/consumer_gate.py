@@ -125,7 +125,7 @@ class ConsumerGate(Generic[Entry]):
     def consume(self, process: Callable[[Sequence[Entry], bool], None], limit: int) -> None:
         """Wait for entries and process a batch of at most ``limit`` of them.
 
-        An empty first list leaves nothing to process. The consumer is woken once all the same,
+        An empty first list leaves nothing to process. The consumer is woken once anyway,
         because it learns here that the queue is in sync.
         """
         trace = self.trace

@@ -150,7 +150,7 @@ class Queue(Protocol):
     def pop(self, process: ProcessFunc) -> Deltas:
         """Block until there is an entry, process it and return it.
 
-        Raises what ``process`` raises; the entry is gone all the same. Raises
+        Raises what ``process`` raises; the entry is gone anyway. Raises
         :class:`QueueClosedError` when the queue is closed and empty.
         """
 

@@ -119,7 +119,7 @@ class Run:
         try:
             delay = self._state.policy.delay(state, error)
             return None if delay is None else float(delay)
-        except Exception:  # noqa: BLE001 - the object must be retried all the same
+        except Exception:  # noqa: BLE001 - the object must be retried anyway
             _log.exception("%s: the retry policy failed; the default policy decides", self.key)
             return exponential().delay(state, error)
 

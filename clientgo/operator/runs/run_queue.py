@@ -61,7 +61,7 @@ class RunQueue:
     """Runs ``work(run)`` for triggered objects, ``workers`` at a time. Thread-safe.
 
     ``work`` ends by calling one of the run's methods. It handles its own failures: if it raises
-    all the same, the queue stops, and ``on_crash`` is called with the error. Work that goes on
+    anyway, the queue stops, and ``on_crash`` is called with the error. Work that goes on
     without the thread returns ``LATER``, and calls ``run.over()`` when it has ended.
     """
 

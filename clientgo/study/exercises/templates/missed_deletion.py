@@ -3,7 +3,7 @@
 The Foo is deleted while the watch is down. The next list does not have it, so the informer knows
 that it is gone, but not its last state: ``on_delete`` is called with a tombstone.
 
-Change the file so that the key is enqueued all the same.
+Change the file so that the key is enqueued anyway.
 
 Run: clientgo study check 5
 """
