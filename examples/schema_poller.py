@@ -142,7 +142,7 @@ def demo() -> None:
                 database.drop("default_shop")
                 print("another client drops it")
                 # The database has no watch, so the demonstration has to ask as well.
-                poll_until(lambda: database.schemas("default_shop"), interval=0.05, timeout=20.0)
+                poll_until(lambda: database.schemas("default_shop"), interval=0.05, timeout=60.0)
                 print("and it is there again")
             with operator(Database(Path(directory) / "database")):
                 print("another operator takes over where the first one ended")

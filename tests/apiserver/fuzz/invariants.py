@@ -226,7 +226,7 @@ _WRITES = (
 def _check_write(
     target: Target, kind: Kind, path: str, write: _Write, subresource: str = ""
 ) -> Iterator[Failure]:
-    until = time.monotonic() + 5
+    until = time.monotonic() + 30
     path += subresource
     while True:
         before = target.api.call("GET", path)

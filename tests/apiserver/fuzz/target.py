@@ -214,7 +214,7 @@ class Target:
         Raises:
             Failure: it is not answered.
         """
-        until = time.monotonic() + 5
+        until = time.monotonic() + 30
         while (answer := self.api.call("GET", kind.everywhere)).status >= 500:
             if time.monotonic() > until:
                 break
