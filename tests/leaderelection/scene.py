@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
@@ -188,9 +189,9 @@ class Scene:
             candidate.lock.unstick.set()
             candidate.request_stop()
         for candidate in self.candidates:
-            for _ in range(100):
-                if candidate.finished.wait(0.02):
-                    break
+            give_up = time.monotonic() + 60
+            while not candidate.finished.wait(0.02):
+                assert time.monotonic() < give_up
                 self.clock.step(1)
 
     def is_at_rest(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -20,6 +21,7 @@ from clientgo.meta.status import Status, StatusDetails
 from clientgo.operator import Context, Result, TerminalError, retry
 from clientgo.rest import ServerRefusedError
 from tests.operator.world import (
+    PATIENCE,
     Gadget,
     GadgetStatus,
     Part,
@@ -46,15 +48,13 @@ def recover(world: World) -> None:
     world.asked.before = None
 
 
-def advance_until(world: World, condition: Callable[[], object], most: int = 120) -> None:
+def advance_until(world: World, condition: Callable[[], object]) -> None:
     """Let time go on, a second at a time, until a condition holds."""
-    pause = threading.Event()
-    for _ in range(most):
-        if condition():
-            return
+    pause, give_up = threading.Event(), time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < give_up
         world.clock.step(1)
         pause.wait(0.02)
-    assert condition()
 
 
 def throttled(seconds: int) -> StatusError:
