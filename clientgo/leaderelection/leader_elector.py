@@ -168,7 +168,10 @@ class LeaderElector:
         try:
             self._lock.record_event("became leader")
             _log.info("%s: %s became leader (transition %d)", self._name, me, transitions)
-            return term.run(stop)
+            ending = term.run(stop)
+            if ending is Ending.LOST:
+                self._log_loss()
+            return ending
         finally:
             self._master.set(0)
             if term.is_over:
@@ -176,6 +179,15 @@ class LeaderElector:
             if term.work_has_ended:  # else WorkStillRunningError says that it goes on
                 self._lock.record_event("stopped leading")
                 _log.info("%s: %s stopped leading", self._name, me)
+
+    def _log_loss(self) -> None:
+        me, leader = self._lock.identity, self.get_leader()
+        if leader in ("", me):
+            age = self._clock.monotonic() - self._claim.renewed_at
+            why = f"it was last renewed {age:.0f} s ago"
+        else:
+            why = f"it is held by {leader}"
+        _log.warning("%s: %s has lost the lease: %s", self._name, me, why)
 
     def _release(self) -> None:
         if self._config.release_on_stop:

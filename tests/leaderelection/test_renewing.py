@@ -20,7 +20,9 @@ def test_a_leader_renews_at_once_and_then_every_retry_period(scene: Scene) -> No
     assert updates == [0, 2, 4, 6]
 
 
-def test_failed_renewals_keep_to_their_beat_until_the_deadline(scene: Scene) -> None:
+def test_failed_renewals_keep_to_their_beat_until_the_deadline(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     """LE-12, LE-13: told to stop 12 s after the last renewal; 3 s of the lease are left."""
     a = scene.candidate("a", release_on_stop=False)
     scene.advance(1)
@@ -37,6 +39,7 @@ def test_failed_renewals_keep_to_their_beat_until_the_deadline(scene: Scene) -> 
     ]
     assert _ended_at(a) == 12
     assert a.ending is Ending.LOST
+    assert "a has lost the lease: it was last renewed 12 s ago" in caplog.text
 
 
 def test_a_request_that_hangs_leaves_time_for_others(scene: Scene) -> None:
@@ -95,7 +98,9 @@ def test_durations_that_leave_no_time_are_warned_of_and_cut_short(
     assert _ended_at(a) == 11
 
 
-def test_a_leader_whose_lease_was_taken_stops_when_it_sees_that(scene: Scene) -> None:
+def test_a_leader_whose_lease_was_taken_stops_when_it_sees_that(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
     """LE-16: somebody edited the lease."""
     a = scene.candidate("a")
     scene.advance(3)
@@ -106,6 +111,7 @@ def test_a_leader_whose_lease_was_taken_stops_when_it_sees_that(scene: Scene) ->
     assert (a.ending, _ended_at(a)) == (Ending.LOST, 4)
     assert a.called("new_leader") == ["a", "other"]
     assert scene.lease.record == OTHERS
+    assert "a has lost the lease: it is held by other" in caplog.text
 
 
 def test_a_deleted_lease_is_put_back_by_its_leader(scene: Scene) -> None:
