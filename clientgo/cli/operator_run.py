@@ -52,6 +52,11 @@ def configure(parts: Any, project_part: Callable[..., argparse.ArgumentParser]) 
     where.add_argument("--kubeconfig", metavar="PATH", help="of the cluster (default: as kubectl)")
     part.add_argument("--context", metavar="NAME", help="a context of the kubeconfig")
     part.add_argument(
+        "--workloads",
+        action="store_true",
+        help="with --embedded: simulate controllers, scheduler and kubelets, so that pods start",
+    )
+    part.add_argument(
         "--once",
         action="store_true",
         help="apply config/samples, exit when they are reconciled, or fail",
@@ -64,6 +69,8 @@ def configure(parts: Any, project_part: Callable[..., argparse.ArgumentParser]) 
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.workloads and not args.embedded:
+        raise ConfigError("--workloads needs --embedded: a cluster has controllers of its own")
     project = read_project(args.project)
     setup_logging(logging.DEBUG if args.verbose else logging.INFO)
     new_manager = manager_function(project)
@@ -73,6 +80,10 @@ def _run(args: argparse.Namespace) -> int:
 
             server = stack.enter_context(EmbeddedAPIServer(secure=True))
             config = load_config(server.kubeconfig)
+            if args.workloads:
+                from clientgo.workloads import simulate
+
+                stack.enter_context(simulate(server))
             print(
                 f"An API server in memory; to use it:\n  export KUBECONFIG={server.kubeconfig}",
                 flush=True,

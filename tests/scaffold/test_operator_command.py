@@ -165,3 +165,25 @@ def test_a_kind_a_version_and_webhooks_are_added_generated_and_tested(demo: Path
     ]
     roles = (demo / "config/rbac/operator.yaml").read_text()
     assert "backups/status" in roles
+
+
+def test_a_server_in_memory_has_pods_that_start_if_asked_for(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """OP-GEN-21: the sample is reconciled when there are nodes, as for an operator of pods."""
+    file = demo / "demo" / "controllers" / "demo.py"
+    text = file.read_text()
+    text = text.replace('"Ready", True,', '"Ready", bool(ctx.client.live.list(Node)),')
+    text = text.replace("return Result.status(obj)", "return Result.status(obj).after(1)")
+    file.write_text(text.replace("import ConfigMap", "import ConfigMap, Node"))
+    run = ["operator", "run", "--embedded", "--once", "--timeout", "60"]
+
+    assert main([*run, "--workloads"]) == 0
+    assert "reconciled." in capsys.readouterr().out
+
+
+def test_workloads_are_simulated_only_beside_the_server_in_memory(
+    demo: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["operator", "run", "--workloads"]) == 1
+    assert "--workloads needs --embedded" in capsys.readouterr().err
