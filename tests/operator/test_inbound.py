@@ -262,13 +262,15 @@ def test_a_function_may_enqueue_as_it_likes(world: World) -> None:
     def run(own: SourceContext, sink: Sink) -> None:
         sink.enqueue(A)
         sink.enqueue(B, after=5.0, priority=-3)
-        own.stop.wait(30)
+        stopped.append(own.stop.wait(60))
 
+    stopped: list[bool] = []
     source, sink = func(run), Noting()
     source.start(context(world), sink)
     assert sink.keys.get(timeout=30) == (A, 0.0, 0)
     assert sink.keys.get(timeout=30) == (B, 5.0, -3)
     source.stop()
+    assert stopped == [True]
 
 
 def test_a_function_that_raises_is_started_again_and_so_is_its_source(world: World) -> None:

@@ -68,7 +68,7 @@ class Followed(Base):
     def follow(self, ctx: Context[Gadget], obj: Gadget) -> None:
         assert "gadgets.example.com/finalizer" in obj.metadata.finalizers
         self.note(f"begins {obj.spec.size}")
-        ctx.cancelled.wait(30)
+        assert ctx.cancelled.wait(60)
         self.note("ends")
 
     def cleanup(self, ctx: Context[Gadget], obj: Gadget) -> None:
@@ -376,7 +376,7 @@ def test_a_failure_at_the_stop_is_no_failure_of_the_task(
         @daemon()
         def follow(self, ctx: Context[Gadget], obj: Gadget) -> None:
             self.note("begins")
-            ctx.cancelled.wait(30)
+            assert ctx.cancelled.wait(60)
             ctx.check()
 
     failing = Failing()
