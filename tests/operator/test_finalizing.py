@@ -11,14 +11,24 @@ from typing import Any
 import pytest
 
 from clientgo.api.events_v1 import Event
-from clientgo.meta import ForbiddenError, NotFoundError, ObjectName, Status
+from clientgo.meta import (
+    APIResource,
+    ConflictError,
+    ForbiddenError,
+    InvalidError,
+    NotFoundError,
+    ObjectName,
+    Status,
+)
 from clientgo.meta.status import StatusCause, StatusDetails
 from clientgo.operator import Context, Result, retry
+from clientgo.operator.client.object_writes import add_finalizers_now, remove_finalizers_now
 from clientgo.operator.errors import DeclarationError, NamespaceTerminatingError
 from clientgo.operator.finalizers import Finalizers, add_finalizer, has_finalizer, remove_finalizer
 from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget, part
 
 A = ObjectName("default", "a")
+UNSTRUCTURED = APIResource(group="example.com", version="v1", kind="Gadget", plural="gadgets")
 OURS = "gadgets.example.com/finalizer"
 
 
@@ -223,6 +233,22 @@ def test_an_object_that_changed_meanwhile_is_read_anew(world: World) -> None:
         world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
     assert gone(world)
     assert len(cleaning.cleaned) == 1
+
+
+@pytest.mark.parametrize("kind", [Gadget, UNSTRUCTURED])
+def test_finalizers_of_an_object_that_changed_since_it_was_read(world: World, kind: Any) -> None:
+    """OP-FIN-03, OP-FIN-07: adding one is a conflict, removing one is tried again."""
+    world.create(gadget(finalizers=("example.com/other",)))
+    with world.running():
+        client = world.manager.client
+        read = client.live.get(kind, "a", "default")
+        world.patch(gadget(), {"metadata": {"labels": {"changed": "yes"}}})
+        with pytest.raises(ConflictError, match="a has changed since it was read"):
+            add_finalizers_now(client, read, [OURS])
+        with pytest.raises(InvalidError):
+            add_finalizers_now(client, client.live.get(kind, "a", "default"), ["no name"])
+        remove_finalizers_now(client, read, ["example.com/other"])
+        assert world.get(Gadget, "a").metadata.finalizers == ()
 
 
 @pytest.mark.parametrize(
