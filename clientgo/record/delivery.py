@@ -31,6 +31,9 @@ class Outcome(enum.Enum):
     LOST = "lost"
     """It was refused, or cannot be sent: another try would end in the same way."""
 
+    EXISTS = "exists"
+    """It has been created before: by an earlier try, if there was one that got no answer."""
+
     UNANSWERED = "unanswered"
 
 
@@ -38,6 +41,9 @@ def attempt(send: Callable[[], object], what: str) -> Outcome:
     """Call ``send`` once. ``what`` says in the log which event it is about."""
     try:
         send()
+    except AlreadyExistsError as error:
+        _log_refusal(what, error)
+        return Outcome.EXISTS
     except StatusError as error:
         _log_refusal(what, error)
         return Outcome.LOST
@@ -65,11 +71,13 @@ def deliver(
     """
     for tries in range(1, MAX_TRIES + 1):
         outcome = attempt(send, what)
+        if outcome is Outcome.EXISTS:
+            return tries > 1
         if outcome is not Outcome.UNANSWERED:
             return outcome is Outcome.WRITTEN
         if tries < MAX_TRIES and clock.sleep(pause(tries), stopping):
             break
-    _log.error("Event is lost, no answer came in %d tries: %s", tries, what)
+    _log.error("Event is lost, tries without an answer: %d: %s", tries, what)
     return False
 
 

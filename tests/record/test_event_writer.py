@@ -108,6 +108,19 @@ def test_no_answer_is_tried_again(error: Exception) -> None:
     assert scene.outcome == (1, 0)
 
 
+def test_an_event_whose_answer_was_lost_counts_as_written() -> None:
+    """The next try is told that the event exists."""
+    errors: list[Exception] = [AlreadyExistsError.of("there"), ConnectionResetError()]
+
+    def fail() -> None:
+        if errors:
+            raise errors.pop()
+
+    scene = _Scene(fail)
+    scene.writer.write(event())
+    assert scene.outcome == (1, 0)
+
+
 def test_it_is_tried_twelve_times_with_ten_seconds_between() -> None:
     """REC-09"""
     scene = _Scene(_raise(ConnectionResetError()))
