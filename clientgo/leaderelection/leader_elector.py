@@ -57,7 +57,7 @@ class LeaderElector:
         self._clock = clock
         self._random = random
         self._running = threading.Lock()
-        self._reporter = LeaderReporter(config.on_new_leader, self._name)
+        self._reporter = LeaderReporter(config.on_new_leader, self._name, self._lock.identity)
         self._master = provider.gauge(LEADER_ELECTION_MASTER_STATUS, name=self._name)
         self._master.set(0)
         claim_type = CoordinatedClaim if config.coordinated else LeaseClaim

@@ -21,11 +21,12 @@ _CLOSE_TIMEOUT: Final = 5.0
 
 
 class LeaderReporter:
-    """Passes changes of the leader on; for one thread at a time."""
+    """Passes changes of the leader on, and logs another one; for one thread at a time."""
 
-    def __init__(self, callback: Callable[[str], object] | None, name: str) -> None:
+    def __init__(self, callback: Callable[[str], object] | None, name: str, me: str) -> None:
         self._callback = callback
         self._name = name
+        self._me = me
         self._reported = ""
         self._queue: SimpleQueue[str | None]
         self._thread: threading.Thread | None = None
@@ -35,6 +36,8 @@ class LeaderReporter:
         if identity == self._reported:
             return
         self._reported = identity
+        if identity not in ("", self._me):
+            _log.info("%s: %s leads; %s stands by", self._name, identity, self._me)
         if self._callback is None:
             return
         if self._thread is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 
 import pytest
@@ -22,6 +23,21 @@ def test_a_callback_about_leaders_that_fails_or_hangs_disturbs_nothing(
     assert scene.leaders() == ["a"]
     a.stop()
     assert "on_new_leader('a') failed" in caplog.text
+
+
+def test_a_candidate_that_waits_says_once_for_whom(
+    scene: Scene, caplog: pytest.LogCaptureFixture
+) -> None:
+    """LE-16: two programs that share a lease by mistake would wait without a word."""
+    caplog.set_level(logging.INFO, "clientgo.leaderelection")
+    scene.candidate("a")
+    scene.advance(4)
+    scene.candidate("b")
+    scene.advance(20)
+
+    said = [record.message for record in caplog.records if "stands by" in record.message]
+    assert len(said) == 1
+    assert said[0].endswith(": a leads; b stands by")
 
 
 def test_everyone_learns_of_each_leader_once_and_in_order(scene: Scene) -> None:

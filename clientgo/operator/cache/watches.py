@@ -192,8 +192,10 @@ class Watches:
         is_numerous = (self.resource.group, self.resource.kind) in NUMEROUS
         if is_numerous and not is_limited and self.scope.own == CacheScope():
             _log.warning(
-                "every %s of the cluster will be cached; if that is too much memory, limit it with "
-                "namespaces, labels or fields in a CacheScope, or watch it with project='metadata'",
+                "every %s of the cluster will be cached; if that is too much memory, watch those "
+                "with labels only, as owns=[watch(%s, labels={...})], limit namespaces, labels or "
+                "fields in a CacheScope, or watch with project='metadata'",
+                self.resource.kind,
                 self.resource.kind,
             )
         return Watch(informer, lister, size)
