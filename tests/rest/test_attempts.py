@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -194,10 +193,9 @@ def test_a_watch_that_keeps_losing_its_server_is_an_ended_watch(
 
 
 @pytest.mark.parametrize("kind", ["do", "stream", "watch"])
-def test_a_refused_connection_is_never_retried(clock, kind):
+def test_a_refused_connection_is_never_retried(clock, kind, closed_port):
     """REST-08."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    url = f"http://127.0.0.1:{closed_port}"
     request = RestClient(RestConfig(server=url, clock=clock)).get().absolute_path("/x")
 
     with pytest.raises(ServerRefusedError):

@@ -277,14 +277,11 @@ def test_silence_within_a_request_is_detected(server):
         get(client_of(server, read_timeout=0.05))
 
 
-def test_a_refused_connection_is_named_and_says_what_to_do():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-
+def test_a_refused_connection_is_named_and_says_what_to_do(closed_port):
     with pytest.raises(
-        ServerRefusedError, match=f"127.0.0.1:{port}.*is the API server up"
+        ServerRefusedError, match=f"127.0.0.1:{closed_port}.*is the API server up"
     ) as caught:
-        get(RestClient(RestConfig(server=f"127.0.0.1:{port}")))
+        get(RestClient(RestConfig(server=f"127.0.0.1:{closed_port}")))
     assert isinstance(caught.value, ConnectionRefusedError)
 
 
@@ -414,10 +411,8 @@ def test_as_many_connections_as_there_are_threads_are_kept_for_them(
     assert server.connections == connections
 
 
-def test_a_proxy_that_is_down_is_named():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        proxy = f"http://127.0.0.1:{listener.getsockname()[1]}"
-
+def test_a_proxy_that_is_down_is_named(closed_port):
+    proxy = f"http://127.0.0.1:{closed_port}"
     with pytest.raises(UnreachableError, match="proxy"):
         get(RestClient(RestConfig(server="http://cluster.example", proxy=proxy)))
 
