@@ -174,6 +174,21 @@ def test_what_cannot_be_meant_is_refused_with_its_place(
         load_settings(written(tmp_path, text), {})
 
 
+def test_a_refusal_names_the_file_and_the_variables_that_it_may_come_from(tmp_path: Path) -> None:
+    """OP-CFG-04, OP-CFG-06"""
+    file = tmp_path / "operator.toml"
+    file.write_text("workers = 'x'")
+    said = "workers: Expected `int`, got `str`; it is 'x'"
+    variable = {"CLIENTGO_OPERATOR_METRICS": "0"}
+    for environment, place in (
+        (variable, f"{file} and the variables CLIENTGO_OPERATOR_*"),
+        ({}, f"{file}"),
+    ):
+        with pytest.raises(ConfigError) as refused:
+            load_settings(str(file), environment)
+        assert str(refused.value) == f"{place}: {said}"
+
+
 def test_a_file_that_is_not_there_is_named() -> None:
     """OP-CFG-06"""
     with pytest.raises(ConfigError, match=r"nowhere\.toml"):

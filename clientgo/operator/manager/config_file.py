@@ -57,7 +57,18 @@ def load_settings(
     ``environment`` is that of the process unless given. Raises ``ConfigError``.
     """
     written = {} if path is None else _underscored(_parsed(Path(path)))
-    _lay_over(written, _from_environment(os.environ if environment is None else environment))
+    variables = _from_environment(os.environ if environment is None else environment)
+    _lay_over(written, variables)
+    try:
+        return _read(written)
+    except ConfigError as error:
+        places = [] if path is None else [path]
+        if variables:
+            places.append(f"the variables {PREFIX}*")
+        raise ConfigError(f"{' and '.join(places)}: {error}") from error
+
+
+def _read(written: dict[str, Any]) -> dict[str, Any]:
     controllers = written.pop("controller", {})
     found = read_settings(ManagerSettings, written, owner="a manager", hidden=_CODE_ONLY)
     if controllers:
@@ -141,7 +152,7 @@ def read_settings(
     """
     table = as_table(where, table)
     types = {name: hint for name, hint in _types_of(declared).items() if name not in hidden}
-    check_names(table, sorted(types), f"{where or 'the configuration'}: {owner}")
+    check_names(table, sorted(types), f"{where}: {owner}" if where else owner)
     prefix = f"{where}." if where else ""
     return {name: _value(prefix + name, value, types[name]) for name, value in table.items()}
 
