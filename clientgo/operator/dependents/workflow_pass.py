@@ -266,7 +266,13 @@ class ObjectsOfPrimary:
 
     def _prepared(self, obj: Any) -> Any:
         node = self._node
-        kind = kind_of(obj)
+        try:
+            kind = kind_of(obj)
+        except TypeError as error:
+            raise TerminalError(
+                f"{node.name} desires {obj!r:.100}, which is no {node.resource.kind}: return an "
+                "object, a mapping of names to objects for several, or None"
+            ) from error
         resource = kind if node.resource is kind else api_resource(kind)
         if resource.gvk != node.resource.gvk:
             raise TerminalError(
@@ -278,7 +284,12 @@ class ObjectsOfPrimary:
             metadata.namespace = self._ctx.key.namespace
         metadata.labels = {**(metadata.labels or {}), **node.dependent.labels}
         if node.owned:
-            return self._ctx.own(obj)
+            try:
+                return self._ctx.own(obj)
+            except OwnershipError as error:
+                raise TerminalError(
+                    f"{error}; or, as this is a dependent, say owned = False in {node.name}"
+                ) from error
         metadata.annotations = {**(metadata.annotations or {}), **self._marks()}
         return obj
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import Secret
 from clientgo.meta import ObjectMeta
-from clientgo.operator import Context, TerminalError
+from clientgo.operator import Context, TerminalError, controller
 from clientgo.operator.dependents import Dependent
 from clientgo.operator.errors import CancelledError, DependentErrors
+from clientgo.testing.operator import run_once
 from tests.operator.dependents.running import Piece, Settings, Telling, resized, settle
 from tests.operator.world import Gadget, Part, World, gadget
 
@@ -102,3 +105,29 @@ def test_a_failure_that_no_retry_can_cure_is_not_tried_again(world: World) -> No
     (error,) = failing(world, Hopeless)
     assert isinstance(error, TerminalError)
     assert error.__class__.__name__ == "TerminalDependentErrors"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ([Part(metadata=ObjectMeta(name="a"))], "return an object, a mapping of names to objects"),
+        ("a", "Wrong desires 'a', which is no Part"),
+        (Part(metadata=ObjectMeta(name="a", namespace="other")), "say owned = False in Wrong"),
+    ],
+)
+def test_an_answer_that_cannot_be_written_says_what_to_return(answer: Any, said: str) -> None:
+    """OP-DEP-07: only another answer helps, so it is not asked for again."""
+
+    class Wrong(Dependent[Part, Gadget]):
+        kind = Part
+
+        def desired(self, ctx: Context[Gadget], primary: Gadget) -> Any:
+            return answer
+
+    @controller(Gadget, dependents=[Wrong])
+    class Describing:
+        def reconcile(self, ctx: Context[Gadget], obj: Gadget) -> None: ...
+
+    error = run_once(Describing(), gadget()).error
+    assert isinstance(error, TerminalError)
+    assert said in str(error)
