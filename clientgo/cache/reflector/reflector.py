@@ -331,7 +331,7 @@ class Reflector:
         a version that it does not have yet, and sends no event up to that version
         (kubernetes/kubernetes#107457). Raises :class:`ServerWentBackError`, or what a list raises.
         """
-        sent = state.memory.version
+        sent = state.memory.highest
         if self._clock.monotonic() - self._news_at < LONGEST_SILENCE:
             return
         newest = self._lister_watcher.list(ListOptions(limit=1), stop).metadata.resource_version

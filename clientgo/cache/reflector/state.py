@@ -94,7 +94,7 @@ class Memory(Struct, frozen=True):
     first list. ``unavailable`` is True if the server no longer, or not yet, has that version, so
     that the next list must ask for the newest state. ``always_page`` is set once a list from the
     watch cache came in pages: there is no watch cache. ``streams`` is cleared for good if streamed
-    lists do not end on this server.
+    lists do not end on this server. ``passed`` is the highest version, if events have older ones.
     """
 
     version: str = ""
@@ -104,6 +104,12 @@ class Memory(Struct, frozen=True):
     cut_streams: int = 0
     expiries: int = 0
     internal_errors: InternalErrors | None = None
+    passed: str = ""
+
+    @property
+    def highest(self) -> str:
+        """The highest version that the server has sent since the last list."""
+        return self.passed or self.version
 
 
 # States

@@ -176,6 +176,7 @@ def _page_came(_settings: Settings, state: ListPage, event: Page) -> Step[ListPa
     memory = replace(
         state.memory,
         version=version,
+        passed="",
         unavailable=False,
         always_page=state.memory.always_page or (asked_cache and _was_paged(state)),
     )
@@ -239,15 +240,16 @@ def _events_came(
 ) -> Step[Watching | OpenWatch | Backoff | Relist]:
     reading = read_events(settings.expected, event.events)
     memory, messages = state.memory, reading.messages
-    earlier = _earlier_bookmark(messages, memory.version)
+    earlier = _earlier_bookmark(messages, memory.highest)
     if earlier is not None:
-        error = ServerWentBackError(earlier, memory.version)
+        error = ServerWentBackError(earlier, memory.highest)
         return Step(Relist(replace(memory, unavailable=True), error))
     initial_adds = state.initial_adds and reading.only_adds
     if reading.accepted and not initial_adds:
         memory = replace(memory, expiries=0)
         if _can_resume_from(reading.version, memory.version):
-            memory = replace(memory, version=reading.version)
+            passed = memory.highest if is_older(reading.version, memory.highest) else ""
+            memory = replace(memory, version=reading.version, passed=passed)
             messages.append(Reached(reading.version))
     watching = Watching(memory, state.since, state.accepted + reading.accepted, initial_adds)
     if reading.error is None:
@@ -366,7 +368,7 @@ def _initial_events_came(
     if end is None:
         return Step(replace(state, accepted=state.accepted + reading.accepted), reports)
     version = metadata_of(event.events[end].object).resource_version
-    memory = replace(state.memory, version=version, unavailable=False, cut_streams=0)
+    memory = replace(state.memory, version=version, passed="", unavailable=False, cut_streams=0)
     watching = Watching(memory, event.at)
     rest = event.events[end + 1 :]
     then = _events_came(settings, watching, Received(rest, event.at))

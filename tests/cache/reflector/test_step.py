@@ -255,6 +255,15 @@ class TestAWatch:
         assert isinstance(resumed, OpenWatch)
         assert watch_options(resumed).resource_version == reached
 
+    def test_events_of_a_server_that_went_back_do_not_hide_it(self) -> None:
+        """RFL-27: their versions are followed, and a bookmark is compared with those before."""
+        watching = after(WATCHING, received(WatchEvent("ADDED", foo("a", rv="3"))))
+        watching = after(watching, received(WatchEvent("ADDED", foo("b", rv="4"))))
+        assert watching.memory.version == "4"
+        relist = after(watching, received(bookmark_event("5", foo("a"))))
+        assert isinstance(relist, Relist)
+        assert isinstance(relist.error, ServerWentBackError)
+
     def test_a_bookmark_that_is_older_shows_that_the_server_went_back(self) -> None:
         """kubernetes/kubernetes#107457: what was deleted meanwhile shows in a list only."""
         events = [WatchEvent("ADDED", foo("a", rv="12")), bookmark_event("9", foo("a"))]
