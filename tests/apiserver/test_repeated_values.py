@@ -103,10 +103,10 @@ def test_a_reference_to_a_volume_with_an_error_is_refused_in_a_pod_that_was_vali
 
 
 def test_a_pod_is_warned_of_each_time_at_its_own_place() -> None:
-    spec = {"containers": [], "terminationGracePeriodSeconds": -1}
-    for path in ("spec", "template.spec", "spec"):
-        [text] = pod_warnings(spec, path)
-        assert text.startswith(f"{path}.terminationGracePeriodSeconds")
+    pod = {"spec": {"containers": [], "terminationGracePeriodSeconds": -1}}
+    for prefix in ("", "template.", ""):
+        [text] = pod_warnings(pod, prefix)
+        assert text.startswith(f"{prefix}spec.terminationGracePeriodSeconds")
 
 
 def test_an_invalid_label_is_refused_each_time() -> None:

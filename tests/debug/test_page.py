@@ -53,7 +53,8 @@ def test_an_informer_says_which_version_it_has() -> None:
     page = DebugPage()
     page.add_informers(lambda: [informer])
     assert shown(page, "default/a") == (
-        "informer ConfigMap: not synced: waiting for the first list\n"
+        "informer ConfigMap: not synced: it was not started; "
+        "call its run, or start of its factory\n"
     )
     informer.indexer.add(
         ConfigMap(metadata=ObjectMeta(name="a", namespace="default", resource_version="7"))
