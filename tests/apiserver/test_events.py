@@ -8,10 +8,12 @@ import pytest
 
 from clientgo.apiserver.kinds.conversions.events import CoreEventStrategy, EventStrategy
 from clientgo.schema.field_errors import FieldError
+from tests.apiserver.http_api import Api
 
 CORE = CoreEventStrategy("v1", "Event")
 NEW = EventStrategy("events.k8s.io/v1", "Event")
 TIME = "2024-01-02T03:04:05.000000Z"
+EVENTS = "/apis/events.k8s.io/v1"
 
 
 def event(**fields: Any) -> dict[str, Any]:
@@ -83,3 +85,14 @@ def test_an_old_event_is_in_the_namespace_of_its_object(
 ) -> None:
     obj = {"metadata": {"namespace": namespace}, "involvedObject": {"namespace": involved}}
     assert bool(CORE.validate(obj)) is not valid
+
+
+@pytest.mark.parametrize("series", [{"lastObservedTime": TIME}, {"count": 1}])
+def test_an_event_of_the_other_group_may_keep_its_series(api: Api, series: dict[str, Any]) -> None:
+    core, new = (f"{group}/namespaces/default/events" for group in ("/api/v1", EVENTS))
+    body = {"metadata": {"name": "e"}, "involvedObject": {"kind": "Pod"}, "series": series}
+    created = api.create(core, body)
+    read = api.get(f"{new}/e")
+    assert read["series"]["count"] == series.get("count", 0)
+    assert api.call("PUT", f"{new}/e", read).status == 200
+    assert api.get(f"{core}/e")["series"] == created["series"]

@@ -52,16 +52,23 @@ class Work:
                 time.sleep(0.002)
             if rng.random() < 0.1:
                 raise DeliberateError("the sync fails")
-            self.seen[key] = seen
+            with self._lock:
+                self.seen[key] = seen
             self._findings.count("syncs")
         finally:
             with self._lock:
                 if self._running.get(key) == worker:
                     del self._running[key]
 
+    def done(self) -> list[ObjectName]:
+        """Return the keys of all syncs."""
+        with self._lock:
+            return list(self.seen)
+
     def problem(self, there: dict[str, Any], *, deletions: bool) -> str:
         expected = {key: version_of(obj) for key, obj in there.items()}
-        seen = {str(key): version for key, version in self.seen.items() if version is not None}
+        with self._lock:
+            seen = {str(key): version for key, version in self.seen.items() if version is not None}
         if not deletions:
             seen = {key: version for key, version in seen.items() if key in expected}
         if seen != expected:
@@ -123,7 +130,7 @@ class QueueController(SoakClient):
         statistics = self._queue.statistics()
         if statistics.ready or statistics.processing or statistics.delayed:
             return f"the queue has work left: {statistics}"
-        kept = [key for key in self._work.seen if self._queue.num_requeues(key)]
+        kept = [key for key in self._work.done() if self._queue.num_requeues(key)]
         return f"failures that were not forgotten: {kept}" if kept else ""
 
     def stop(self) -> None:

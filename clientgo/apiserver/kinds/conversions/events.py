@@ -27,11 +27,13 @@ _CORE_NAMES = {new: core for core, new in _NEW_NAMES.items()}
 
 
 def from_core(obj: Object) -> Object:
-    """Convert a core event to events.k8s.io."""
+    """Convert a core event to events.k8s.io, where a series always has a count."""
     converted = {_NEW_NAMES.get(key, key): value for key, value in obj.items()}
     for name in ("reportingController", "reportingInstance"):
         if not converted.get(name):
             converted.pop(name, None)
+    if series := converted.get("series"):
+        converted["series"] = {"count": 0, **series}
     return converted | {"apiVersion": "events.k8s.io/v1"}
 
 
@@ -40,6 +42,9 @@ def to_core(obj: Object) -> Object:
     converted = {_CORE_NAMES.get(key, key): value for key, value in obj.items()}
     converted.setdefault("reportingComponent", "")
     converted.setdefault("reportingInstance", "")
+    series = converted.get("series")
+    if series and not series.get("count"):
+        converted["series"] = {key: series[key] for key in series if key != "count"}
     return converted | {"apiVersion": "v1"}
 
 
