@@ -8,7 +8,8 @@ import time
 from clientgo.leaderelection import Timing
 from tests.soak.findings import Findings
 
-TIMING = Timing(lease_duration=4, renew_deadline=2.5, retry_period=0.5)
+TIMING = Timing(lease_duration=10, renew_deadline=5, retry_period=0.5)
+"""A process that is held up for the five seconds between the two may work beside its successor."""
 STOP_BOUND = 40.0
 """Seconds in which any client has to stop, also while the server fails."""
 

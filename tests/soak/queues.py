@@ -29,7 +29,9 @@ from tests.soak.world import World
 class Work:
     """What workers have seen of each key, and that no key is worked on twice at a time."""
 
-    def __init__(self, findings: Findings, name: str) -> None:
+    def __init__(self, findings: Findings, name: str, failing: float = 0.1) -> None:
+        """``failing`` is the share of syncs that raise."""
+        self._failing = failing
         self._findings = findings
         self._name = name
         self._lock = threading.Lock()
@@ -50,7 +52,7 @@ class Work:
                 seen = None
             if rng.random() < 0.05:
                 time.sleep(0.002)
-            if rng.random() < 0.1:
+            if rng.random() < self._failing:
                 raise DeliberateError("the sync fails")
             with self._lock:
                 self.seen[key] = seen
@@ -143,7 +145,8 @@ class Replicas(SoakClient):
     def __init__(self, world: World) -> None:
         self._world = world
         self._rng = random.Random(world.rng.random())
-        self._work = Work(world.findings, "shards")
+        # A control loop tries ten times a second again: 1,000 failures would take 100 s.
+        self._work = Work(world.findings, "shards", failing=0.01)
         self._running: list[tuple[threading.Event, threading.Thread, ControlLoop]] = []
         self._number = 0
         self._start()
