@@ -226,7 +226,7 @@ def test_the_server_starts_without_what_it_does_not_need() -> None:
     code = (
         "import sys\n"
         "from clientgo.__main__ import main\n"
-        "tables = 'clientgo.apiserver.kinds.tables.checks'\n"
+        "tables = 'clientgo.apiserver.kinds.tables.validation.checks'\n"
         "unneeded = {'clientgo.codegen', tables, 'csv', 'yaml', 'zoneinfo'}\n"
         "try: main(['apiserver', '--help'])\n"
         "except SystemExit: sys.exit(', '.join(unneeded.intersection(sys.modules)) or 0)"

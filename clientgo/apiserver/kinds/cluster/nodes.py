@@ -6,7 +6,7 @@ Upstream: ``pkg/registry/core/node`` and ``pkg/apis/core/v1/conversion.go``.
 from __future__ import annotations
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
-from clientgo.apiserver.kinds.tables.cluster_functions import node_errors
+from clientgo.apiserver.kinds.tables.validation.cluster_functions import node_errors
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema.field_errors import FieldError
 

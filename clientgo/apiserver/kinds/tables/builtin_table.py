@@ -8,11 +8,11 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from clientgo.apiserver.kinds.tables.causes import Check, Run
-from clientgo.apiserver.kinds.tables.checks import compile_checks
 from clientgo.apiserver.kinds.tables.defaulting import Defaulter, compile_defaults
 from clientgo.apiserver.kinds.tables.nodes import Node, kind_node
-from clientgo.apiserver.kinds.tables.rules import compile_rule
+from clientgo.apiserver.kinds.tables.validation.causes import Check, Run
+from clientgo.apiserver.kinds.tables.validation.checks import compile_checks
+from clientgo.apiserver.kinds.tables.validation.rules import compile_rule
 from clientgo.schema.field_errors import FieldError
 
 _STATUS = "status"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from clientgo.apiserver.kinds.tables.causes import Check, Run, error_of, join
 from clientgo.apiserver.kinds.tables.kind_table import ITEMS, VALUES, split_path
+from clientgo.apiserver.kinds.tables.validation.causes import Check, Run, error_of, join
 
 
 def reference_check(entry: Mapping[str, Any]) -> Check:

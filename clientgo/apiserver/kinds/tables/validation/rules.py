@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from clientgo.apiserver.kinds.tables.causes import Check, Run, error_of, join
 from clientgo.apiserver.kinds.tables.expressions import Expression
-from clientgo.apiserver.kinds.tables.places import Reader
+from clientgo.apiserver.kinds.tables.validation.causes import Check, Run, error_of, join
+from clientgo.apiserver.kinds.tables.validation.places import Reader
 
 
 def compile_rule(rule: Mapping[str, Any]) -> Check:

@@ -15,13 +15,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clientgo.apiserver.kinds.tables.causes import Check, Run, error_of, join, reason_of
-from clientgo.apiserver.kinds.tables.constraints import value_checks
 from clientgo.apiserver.kinds.tables.kind_table import ITEMS, VALUES, Place, split_path
 from clientgo.apiserver.kinds.tables.nodes import Node
-from clientgo.apiserver.kinds.tables.places import reference_check
-from clientgo.apiserver.kinds.tables.rules import compile_rule
 from clientgo.apiserver.kinds.tables.type_names import REPEATED_TYPES, short_name
+from clientgo.apiserver.kinds.tables.validation.causes import Check, Run, error_of, join, reason_of
+from clientgo.apiserver.kinds.tables.validation.constraints import value_checks
+from clientgo.apiserver.kinds.tables.validation.places import reference_check
+from clientgo.apiserver.kinds.tables.validation.rules import compile_rule
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clientgo.apiserver.kinds.tables.causes import Check, Run, error_of, reason_of
 from clientgo.apiserver.kinds.tables.formats import FORMATS
-from clientgo.apiserver.kinds.tables.functions import FUNCTIONS
 from clientgo.apiserver.kinds.tables.kind_table import TableError
 from clientgo.apiserver.kinds.tables.nodes import Node
-from clientgo.apiserver.kinds.tables.places import distinct_check
+from clientgo.apiserver.kinds.tables.validation.causes import Check, Run, error_of, reason_of
+from clientgo.apiserver.kinds.tables.validation.functions import FUNCTIONS
+from clientgo.apiserver.kinds.tables.validation.places import distinct_check
 from clientgo.schema.field_errors import FieldError
 from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from clientgo.apiserver.kinds.tables.cluster_functions import CLUSTER_FUNCTIONS
+from clientgo.apiserver.kinds.tables.validation.cluster_functions import CLUSTER_FUNCTIONS
 from clientgo.meta.selectors import (
     Selector,
     SelectorError,

@@ -1,0 +1,1 @@
+"""Validation by the tables: which places of an object are checked, how, and what is then said."""
