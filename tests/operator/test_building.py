@@ -12,7 +12,7 @@ import pytest
 from clientgo.api.core_v1 import ConfigMap
 from clientgo.meta import ObjectMeta, ObjectName
 from clientgo.operator import Context, Manager, Predicate, controller, watch
-from clientgo.operator.builder import ControllerBuilder
+from clientgo.operator.controller.builder import ControllerBuilder
 from clientgo.operator.controller.declaration import declaration_of
 from clientgo.operator.errors import ConfigError, DeclarationError, KindNotCachedError
 from clientgo.operator.mappers import by_name

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import MetricsProvider
-from clientgo.operator.builder import ControllerBuilder
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import namespace_set
@@ -24,6 +23,7 @@ from clientgo.operator.client.configured_client import ClientOptions, client_of
 from clientgo.operator.client.events import EventPublisher
 from clientgo.operator.client.live_client import CachedClient, LiveClient
 from clientgo.operator.controller import Controller, ControllerHealth
+from clientgo.operator.controller.builder import ControllerBuilder
 from clientgo.operator.controller.declaration import ControllerSettings, Declaration, declaration_of
 from clientgo.operator.controller.parts import Services
 from clientgo.operator.dependents.workflow import with_dependents

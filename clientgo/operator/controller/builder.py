@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection
-from clientgo.operator.controller import Controller
+from clientgo.operator.controller.controller import Controller
 from clientgo.operator.controller.declaration import ControllerSettings, Declaration
 from clientgo.operator.errors import DeclarationError
 from clientgo.operator.mappers import Mapper
