@@ -29,12 +29,7 @@ from clientgo.meta.selectors import Selector
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.kind_cache import KindCache
-from clientgo.operator.cache.scope import (
-    EVERYWHERE,
-    CacheScope,
-    Reader,
-    kind_scope,
-)
+from clientgo.operator.cache.scope import EVERYWHERE, CacheScope, Reader, kind_scope
 from clientgo.operator.errors import (
     CacheNotStartedError,
     CacheSyncTimeoutError,
@@ -180,7 +175,7 @@ class ObjectCache:
         for name, value in wanted:
             if name in _METADATA_FIELDS:
                 found = [obj for obj in found if _METADATA_FIELDS[name](obj) == value]
-        selector = _selector(labels)
+        selector = None if labels is None else selector_of(labels)
         if selector is not None:
             found = [obj for obj in found if selector.matches(metadata_of(obj).labels or {})]
         if limit is not None:
@@ -358,7 +353,3 @@ def api_resource(kind: Kind) -> APIResource:
 
 def _name(kind: Kind) -> str:
     return kind.kind if isinstance(kind, APIResource) else kind.__name__
-
-
-def _selector(labels: str | Mapping[str, str] | Selector | None) -> Selector | None:
-    return labels if labels is None or isinstance(labels, Selector) else selector_of(labels)

@@ -102,10 +102,8 @@ def _check_declared(kind: Any, parts: Iterable[str], where: str) -> None:
 
 def _struct_in(hint: Any) -> type[msgspec.Struct] | None:
     """Return the Struct that a field holds, perhaps instead of None."""
-    origin = get_origin(hint)
-    if origin is Annotated or origin in (Union, UnionType):
-        held = get_args(hint)[:1] if origin is Annotated else get_args(hint)
-        return next(filter(None, map(_struct_in, held)), None)
+    if get_origin(hint) in (Annotated, Union, UnionType):
+        return next(filter(None, map(_struct_in, get_args(hint))), None)
     return hint if isinstance(hint, type) and issubclass(hint, msgspec.Struct) else None
 
 

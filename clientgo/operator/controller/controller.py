@@ -17,12 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
-from clientgo.operator.cache.scope import (
-    EVERYWHERE,
-    Namespaces,
-    NamespaceSet,
-    namespace_set,
-)
+from clientgo.operator.cache.scope import EVERYWHERE, Namespaces, NamespaceSet, namespace_set
 from clientgo.operator.controller.cycle import Cycle
 from clientgo.operator.controller.declaration import AUTOMATIC, ControllerConfig, Declaration
 from clientgo.operator.controller.namespace_changes import NamespaceChanges

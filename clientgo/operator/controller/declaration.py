@@ -7,10 +7,9 @@ Source: controller-runtime pkg/controller Options; Java Operator SDK ControllerC
 
 from __future__ import annotations
 
-import difflib
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar, Unpack
 
 from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
@@ -21,7 +20,7 @@ from clientgo.operator.retry import RetryPolicy, exponential, policy_of
 from clientgo.operator.runs.rate_limit import RateLimit
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
 from clientgo.operator.settings.labels import selector_of
-from clientgo.operator.settings.types import check_types, several
+from clientgo.operator.settings.types import check_names, check_settings, several
 from clientgo.operator.sources.kind_source import KindSource, owned
 from clientgo.operator.sources.source import Source
 from clientgo.operator.status_report import BestPracticeReporter, StatusReporter
@@ -80,7 +79,7 @@ def controller(
     are the settings of :class:`ControllerConfig`. Raises ``ConfigError``, and ``TypeError`` for a
     kind that is not declared.
     """
-    check_names(options, [*_ARGUMENTS, *_SETTINGS], "a controller")
+    check_names(options, [*_ARGUMENTS, *ControllerSettings.__annotations__], "a controller")
     owning = (
         kind.as_owned() if isinstance(kind, KindSource) else owned(kind)
         for kind in several(owns, "owns")
@@ -216,24 +215,13 @@ class ControllerSettings(TypedDict, total=False):
     extra: Mapping[str, Any]
 
 
-_SETTINGS: Final = tuple(setting.name for setting in fields(ControllerConfig))
 _ARGUMENTS: Final = ("owns", "sources", "reads", "predicate", "dependents", "changes")
 """What :func:`controller` takes beside settings: one that is misspelled arrives with these."""
 
 
-def check_names(names: Iterable[str], known: Collection[str], owner: str) -> None:
-    """Raise ``ConfigError`` for a setting that ``owner`` does not have, with what is near."""
-    for name in names:
-        if name not in known:
-            near = difflib.get_close_matches(name, known, 3)
-            hint = f"; did you mean {' or '.join(near)}?" if near else ""
-            raise ConfigError(f"{owner} has no setting {name!r}{hint}")
-
-
 def changed_config(config: ControllerConfig, changes: Mapping[str, Any]) -> ControllerConfig:
     """Return the settings with some replaced. Raises ``ConfigError`` for one that there is not."""
-    check_names(changes, _SETTINGS, "a controller")
-    check_types(changes, ControllerSettings, "a controller")
+    check_settings(changes, ControllerSettings, "a controller")
     return replace(config, **changes)
 
 

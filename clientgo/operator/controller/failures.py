@@ -144,9 +144,10 @@ class Failures:
         except Exception:  # noqa: BLE001 - the first error is the one that matters
             _log.exception("%s: on_error itself failed", ctx.key)
             return ErrorResult.default()
-        if returned is None or isinstance(returned, ErrorResult):
-            return returned or ErrorResult.default()
-        _log.error("%s: on_error returns an ErrorResult or None, not %r", ctx.key, returned)
+        if isinstance(returned, ErrorResult):
+            return returned
+        if returned is not None:
+            _log.error("%s: on_error returns an ErrorResult or None, not %r", ctx.key, returned)
         return ErrorResult.default()
 
     def _tell(

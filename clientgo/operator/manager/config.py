@@ -6,7 +6,7 @@ Source: controller-runtime pkg/manager Options; Java Operator SDK ConfigurationS
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypedDict
 
 from clientgo.leaderelection import Timing
@@ -17,10 +17,10 @@ from clientgo.operator.cache.scope import (
     namespace_set,
     own_namespace,
 )
-from clientgo.operator.controller.declaration import ControllerConfig, changed_config, check_names
+from clientgo.operator.controller.declaration import ControllerConfig, changed_config
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import Duration, positive_seconds, seconds
-from clientgo.operator.settings.types import check_types
+from clientgo.operator.settings.types import check_settings
 from clientgo.operator.webhooks import WebhookOptions
 
 OFF = "0"
@@ -177,6 +177,5 @@ class ManagerSettings(TypedDict, total=False):
 
 def changed_settings(config: ManagerConfig, changes: Mapping[str, Any]) -> ManagerConfig:
     """Return the settings with some replaced. Raises ``ConfigError`` for one that there is not."""
-    check_names(changes, [setting.name for setting in fields(ManagerConfig)], "a manager")
-    check_types(changes, ManagerSettings, "a manager")
+    check_settings(changes, ManagerSettings, "a manager")
     return replace(config, **changes)

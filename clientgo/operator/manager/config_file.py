@@ -36,10 +36,11 @@ import yaml
 
 from clientgo.operator import retry
 from clientgo.operator.cache.scope import ALL, OWN, Scope
-from clientgo.operator.controller.declaration import ControllerSettings, check_names
+from clientgo.operator.controller.declaration import ControllerSettings
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.manager.config import ManagerSettings
 from clientgo.operator.settings.durations import parse_duration, seconds
+from clientgo.operator.settings.types import check_names
 
 PREFIX: Final = "CLIENTGO_OPERATOR_"
 

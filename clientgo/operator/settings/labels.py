@@ -16,11 +16,13 @@ from clientgo.meta.selectors import (
 from clientgo.operator.errors import ConfigError
 
 
-def selector_of(labels: str | Mapping[str, str], where: str = "labels") -> Selector:
-    """Return the selector that text in kubectl's form, or a mapping, describes.
+def selector_of(labels: str | Mapping[str, str] | Selector, where: str = "labels") -> Selector:
+    """Return the selector that text in kubectl's form, or a mapping, describes; or the selector.
 
     Raises ``ConfigError``, which begins with ``where``, for what the API server would refuse.
     """
+    if isinstance(labels, Selector):
+        return labels
     try:
         if isinstance(labels, str):
             return parse_label_selector(labels)

@@ -1,14 +1,15 @@
-"""Checking the types of settings, which a type checker does and Python leaves to their first use.
+"""Checking the names and types of settings, which Python leaves to their first use.
 
 Errors name the setting. Does not look into collections, and leaves protocols to their own checks.
 """
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 from types import NoneType, UnionType
-from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 from clientgo.operator.errors import ConfigError
 
@@ -16,12 +17,22 @@ _OWN_CHECK: Final = (timedelta, Iterable)
 """Lengths and namespaces: the functions that read these say how to write one."""
 
 
-def check_types(settings: Mapping[str, Any], declared: type[Any], owner: str) -> None:
+def check_settings(settings: Mapping[str, Any], declared: type[Any], owner: str) -> None:
     """Raise ``ConfigError`` for a setting that is not what the ``TypedDict`` declares."""
     hints = get_type_hints(declared)
+    check_names(settings, hints, owner)
     for name, value in settings.items():
-        if name in hints and not _fits(value, hints[name]):
+        if not _fits(value, hints[name]):
             raise ConfigError(f"{owner}: {name} must be {_words(hints[name])}, not {value!r}")
+
+
+def check_names(names: Iterable[str], known: Collection[str], owner: str) -> None:
+    """Raise ``ConfigError`` for a setting that ``owner`` does not have, with what is near."""
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 3)
+            hint = f"; did you mean {' or '.join(near)}?" if near else ""
+            raise ConfigError(f"{owner} has no setting {name!r}{hint}")
 
 
 def several(items: Any, name: str) -> tuple[Any, ...]:
@@ -34,16 +45,12 @@ def several(items: Any, name: str) -> tuple[Any, ...]:
 def _fits(value: Any, hint: Any) -> bool:
     origin = get_origin(hint)
     if origin in (Union, UnionType):
-        return any(_fits(value, each) for each in get_args(hint)) or any(
-            (get_origin(each) or each) in _OWN_CHECK for each in get_args(hint)
-        )
-    if origin is Literal:
-        return value in get_args(hint)
+        return any(_fits(value, each) for each in get_args(hint))
     kind = origin or hint
-    if not isinstance(kind, type) or getattr(kind, "_is_protocol", False):
+    if kind in _OWN_CHECK or getattr(kind, "_is_protocol", False):
         return True
-    if isinstance(value, bool) or kind is bool:
-        return isinstance(value, bool) and kind in (bool, object)
+    if isinstance(value, bool):
+        return kind is bool  # which is an int too, for Python
     if kind is Collection and isinstance(value, str):
         return False
     return isinstance(value, kind)
