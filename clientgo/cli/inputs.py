@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from clientgo.codegen.own_types import ProjectImportError, import_project_module
 
 
 class UsageError(ValueError):
@@ -22,13 +23,13 @@ def load_function(place: str) -> Callable[..., Any]:
         raise UsageError(f"{place!r} names no function; write it as my_project.testing:function")
     sys.path.insert(0, "")  # as with python -m: modules of this directory
     try:
-        function = getattr(importlib.import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise UsageError(f"{place} can't be loaded: {error}") from error
+        function: Any = getattr(import_project_module(module), name, None)
+    except ProjectImportError as error:
+        raise UsageError(str(error)) from error
     finally:
         sys.path.remove("")
     if not callable(function):
-        raise UsageError(f"{place} is no function")
+        raise UsageError(f"{module} has no function {name!r}")
     loaded: Callable[..., Any] = function
     return loaded
 

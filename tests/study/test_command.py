@@ -82,8 +82,8 @@ def test_a_recording_is_written_as_one_page(tmp_path: Path) -> None:
         (["--replay", "gone.jsonl"], "gone.jsonl can't be read: No such file"),
         (["--export", "a.html"], "--export needs --replay"),
         (["--manifest", "a.yaml"], "--manifest needs --target"),
-        (["--target", "no.such:thing", "--manifest", "a.yaml"], "no.such:thing can't be loaded"),
-        (["--target", "sample_controller.controller:NAME"], "is no function"),
+        (["--target", "no.such:thing", "--manifest", "a.yaml"], "no.such cannot be imported"),
+        (["--target", "sample_controller.controller:NAME"], "has no function 'NAME'"),
         (["--target", "sample_controller.demo:main"], "hold no object"),
     ],
 )

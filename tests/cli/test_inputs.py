@@ -1,0 +1,19 @@
+"""What a command line names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from clientgo.cli.inputs import UsageError, load_function
+
+
+def test_an_error_in_the_module_of_a_function_is_one_line_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "module_with_a_mistake.py").write_text("import os\nos.nothing\n")
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(UsageError, match=r"AttributeError: .*module_with_a_mistake\.py, line 2"):
+        load_function("module_with_a_mistake:run")
