@@ -4,36 +4,27 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from datetime import UTC, datetime
 from math import inf
 
 import pytest
 
-from clientgo.leaderelection import Ending, LeaderElectionRecord, Timing
+from clientgo.leaderelection import Ending, LeaderElectionRecord
 from clientgo.leaderelection.coordinated_claim import CoordinatedClaim
 from clientgo.leaderelection.lease_claim import Renewal
 from clientgo.testing import AutoClock
 from tests.leaderelection.instruments import Tally
-from tests.leaderelection.scene import Scene
+from tests.leaderelection.scene import OTHERS, USUAL, Scene
 from tests.leaderelection.shared_lease import ScriptedLock, SharedLease
 
-_TIMING = Timing(lease_duration=15, renew_deadline=10, retry_period=2)
 _STOP = threading.Event()
-_OURS = LeaderElectionRecord(
-    holder_identity="a",
-    lease_duration_seconds=15,
-    acquire_time=datetime(1999, 1, 1, tzinfo=UTC),
-    renew_time=datetime(1999, 1, 1, tzinfo=UTC),
-    leader_transitions=3,
-    strategy="OldestEmulationVersion",
-)
+_OURS = replace(OTHERS, holder_identity="a", strategy="OldestEmulationVersion")
 
 
 def _claim(record: LeaderElectionRecord | None) -> tuple[CoordinatedClaim, SharedLease, AutoClock]:
     clock, lease = AutoClock(), SharedLease()
     lease.record = record
     lock = ScriptedLock(lease, "a", clock)
-    return CoordinatedClaim(lock, _TIMING, clock=clock, slow_path=Tally()), lease, clock
+    return CoordinatedClaim(lock, USUAL, clock=clock, slow_path=Tally()), lease, clock
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from clientgo.api.core_v1 import ConfigMap
@@ -11,7 +12,7 @@ from clientgo.meta import NotFoundError, ObjectMeta
 from clientgo.operator import Context
 from clientgo.operator.dependents import Dependent
 from clientgo.testing.observer import Observer
-from tests.operator.world import PATIENCE, Gadget, GadgetSpec, Part, Recording, World
+from tests.operator.world import PATIENCE, Gadget, GadgetSpec, Part, Recording, World, gadget
 
 
 def config_map(name: str = "a", **data: str) -> ConfigMap:
@@ -72,6 +73,18 @@ def settle(world: World, recording: Recording, runs: int = 1) -> None:
     """Wait for so many runs, and until nothing more happens."""
     recording.wait_for_runs(runs)
     world.wait_for_timer()
+
+
+@contextmanager
+def settled(
+    world: World, *dependents: Any, answer: Any = None, **options: Any
+) -> Iterator[Recording]:
+    """Run a manager for a new gadget, whose first run is over."""
+    recording = start(world, *dependents, answer=answer, **options)
+    world.create(gadget())
+    with world.running():
+        settle(world, recording)
+        yield recording
 
 
 def seen(world: World, kind: Any, condition: Callable[[Any], object]) -> bool:

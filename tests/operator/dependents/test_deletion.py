@@ -8,7 +8,15 @@ from clientgo.api.core_v1 import ConfigMap, Namespace
 from clientgo.meta import ObjectMeta
 from clientgo.operator import Context, Result
 from clientgo.operator.dependents import Dependent
-from tests.operator.dependents.running import Notes, Settings, config_map, seen, settle, start
+from tests.operator.dependents.running import (
+    Notes,
+    Settings,
+    config_map,
+    seen,
+    settle,
+    settled,
+    start,
+)
 from tests.operator.world import Gadget, Planet, Recording, World, gadget
 
 # Deleting
@@ -25,10 +33,7 @@ class Star(Dependent[Planet, Gadget]):
 
 def test_an_object_that_can_be_owned_needs_no_finalizer(world: World) -> None:
     """OP-DEP-03, OP-FIN-01: the garbage collector deletes it."""
-    recording = start(world, Settings)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Settings):
         assert not world.get(Gadget).metadata.finalizers
         world.delete(gadget())
         assert seen(world, ConfigMap, lambda found: not found)
@@ -36,10 +41,7 @@ def test_an_object_that_can_be_owned_needs_no_finalizer(world: World) -> None:
 
 def test_an_object_that_cannot_be_owned_is_deleted_before_the_primary_goes(world: World) -> None:
     """OP-DEP-03, OP-FIN-01: for which the finalizer is managed, without any cleanup."""
-    recording = start(world, Star)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Star) as recording:
         star = world.client.resource(Planet).get("star")
         assert not star.metadata.owner_references
         world.client.resource(Planet).delete("star")

@@ -33,6 +33,7 @@ from tests.operator.dependents.running import (
     is_gone,
     resized,
     settle,
+    settled,
     start,
 )
 from tests.operator.world import Gadget, Part, Recording, World, gadget
@@ -54,12 +55,9 @@ def test_a_described_object_is_made_and_owned_before_reconcile(
 ) -> None:
     """OP-DEP-01: it is watched too: when somebody deletes it, it comes again."""
     found: list[Any] = []
-    recording = start(
+    with settled(
         world, dependent, answer=lambda ctx, obj: found.append(ctx.secondary(dependent.kind))
-    )
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    ) as recording:
         made = world.get(dependent.kind)
         owner = get_controller_of(made)
         assert owner is not None
@@ -88,10 +86,7 @@ def test_what_is_declared_at_the_class_is_looked_after(world: World) -> None:
 @pytest.mark.parametrize("dependent", [Settings, Piece])
 def test_what_is_as_desired_costs_no_request(world: World, dependent: Any) -> None:
     """OP-DEP-02: however often the reconciler runs, and not in a new process either."""
-    recording = start(world, dependent)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, dependent) as recording:
         asked = len(world.asked.actions())
         for runs in range(2, 5):
             world.manager.controllers()[0].trigger(recording.runs[0])
@@ -119,10 +114,7 @@ def test_a_change_of_the_primary_and_a_change_by_somebody_else_are_brought_in_li
     world: World, dependent: Any
 ) -> None:
     """OP-DEP-02"""
-    recording = start(world, dependent)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, dependent) as recording:
         world.patch(gadget(), resized(2))
         settle(world, recording, 2)
         before = world.get(dependent.kind)
@@ -138,10 +130,7 @@ def test_a_change_of_the_primary_and_a_change_by_somebody_else_are_brought_in_li
 
 def test_what_a_config_map_has_besides_is_removed(world: World) -> None:
     """OP-DEP-02: ConfigMaps and Secrets are compared by their data; others' labels stay."""
-    recording = start(world, Settings)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Settings) as recording:
         world.patch(
             world.get(ConfigMap), {"data": {"more": "x"}, "metadata": {"labels": {"its": "own"}}}
         )
@@ -162,10 +151,7 @@ def test_a_secret_may_be_given_as_text(world: World) -> None:
                 metadata=ObjectMeta(name="a"), string_data={"password": str(primary.spec.size)}
             )
 
-    recording = start(world, Password)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Password) as recording:
         world.manager.controllers()[0].trigger(recording.runs[0])
         settle(world, recording, 2)
         assert len(world.writes()) == 1
@@ -184,10 +170,7 @@ def test_a_field_that_is_not_desired_any_more_goes_and_that_of_another_stays(
             labels = {"ours": "1"} if primary.spec.size == 1 else {}
             return Part(metadata=ObjectMeta(name="a", labels=labels))
 
-    recording = start(world, Labelled)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Labelled) as recording:
         world.patch(world.get(Part), {"metadata": {"labels": {"theirs": "1"}}})
         settle(world, recording, 2)
         world.patch(gadget(), resized(2))
@@ -220,10 +203,7 @@ class Pods(Dependent[Deployment, Gadget]):
 
 def test_defaults_and_statuses_of_others_are_no_difference(world: World) -> None:
     """OP-DEP-02, BP-29: a Deployment gets many fields from the server, and a status."""
-    recording = start(world, Pods)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Pods) as recording:
         world.patch(
             world.get(Deployment),
             {"status": {"replicas": 1, "readyReplicas": 1}},
@@ -243,10 +223,7 @@ def test_a_custom_comparison_decides(world: World) -> None:
         def matches(self, actual: Part, desired: Part) -> bool:
             return True
 
-    recording = start(world, OnlyTheFirst)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, OnlyTheFirst) as recording:
         world.patch(gadget(), resized(2))
         settle(world, recording, 2)
         assert world.get(Part).spec.size == 1

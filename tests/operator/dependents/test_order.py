@@ -17,7 +17,7 @@ from tests.operator.dependents.running import (
     resized,
     seen,
     settle,
-    start,
+    settled,
 )
 from tests.operator.world import PATIENCE, Gadget, Part, World, gadget
 
@@ -36,12 +36,9 @@ def test_what_depends_on_another_waits_until_that_is_ready(world: World) -> None
         depends_on = (ReadyPiece,)
 
     outcomes: list[Any] = []
-    recording = start(
+    with settled(
         world, After, ReadyPiece, answer=lambda ctx, obj: outcomes.append(ctx.dependents)
-    )
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    ) as recording:
         assert is_gone(world, ConfigMap)
         assert outcomes[0].waiting == ("ReadyPiece", "After")
         world.patch(world.get(Part), {"metadata": {"labels": {"colour": "green"}}})
@@ -54,20 +51,14 @@ def test_what_does_not_depend_on_each_other_is_written_at_the_same_time(world: W
     """OP-DEP-04: neither request is answered before both have been sent."""
     both = threading.Barrier(2, timeout=PATIENCE)
     world.asked.before = lambda action: both.wait() if action.verb in ("create", "patch") else None
-    recording = start(world, Settings, Piece)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Settings, Piece):
         assert world.get(ConfigMap)
         assert world.get(Part)
 
 
 def test_the_events_of_writes_at_the_same_time_wake_nobody(world: World) -> None:
     """OP-DEP-04, OP-SRC-22: they are known as this controller's own."""
-    recording = start(world, Settings, Piece)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Settings, Piece) as recording:
         assert seen(world, Part, len)
         settle(world, recording)
     assert len(recording.runs) == 1
@@ -84,10 +75,7 @@ class AfterThat(Settings):
 
 def test_what_is_not_wanted_is_deleted_after_what_depends_on_it(world: World) -> None:
     """OP-DEP-05, OP-DEP-06"""
-    recording = start(world, OnlyOfSmallOnes, AfterThat)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, OnlyOfSmallOnes, AfterThat):
         world.patch(gadget(), resized(2))
         assert seen(world, Part, lambda found: not found)
     deletions = [str(a) for a in world.asked.writes() if a.verb == "delete"]
@@ -96,10 +84,7 @@ def test_what_is_not_wanted_is_deleted_after_what_depends_on_it(world: World) ->
 
 def test_nothing_is_deleted_before_what_depends_on_it_is_really_gone(world: World) -> None:
     """OP-DEP-06: a finalizer may hold it for long."""
-    recording = start(world, OnlyOfSmallOnes, AfterThat)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, OnlyOfSmallOnes, AfterThat) as recording:
         world.patch(world.get(ConfigMap), {"metadata": {"finalizers": ["example.com/held"]}})
         settle(world, recording, 2)
         world.patch(gadget(), resized(2))
@@ -127,10 +112,7 @@ def test_a_kind_that_is_not_there_is_not_watched_until_it_is_active(world: World
         def active(self, ctx: Context[Gadget], primary: Gadget) -> bool:
             return primary.spec.size == 2
 
-    recording = start(world, Elsewhere, Perhaps)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Elsewhere, Perhaps) as recording:
         assert is_gone(world, ConfigMap)
         world.patch(gadget(), resized(2))
         settle(world, recording, 2)
@@ -149,10 +131,7 @@ def test_the_primary_stays_until_what_an_object_stands_for_is_gone(world: World)
             asked.append(ctx.key)
             return world.clock.monotonic() > begun
 
-    recording = start(world, Slow)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Slow):
         world.delete(gadget())
         asked.wait_for(1)
         world.wait_for_timer()

@@ -7,7 +7,7 @@ from typing import Any
 from clientgo.meta import ObjectMeta
 from clientgo.operator import Context
 from clientgo.operator.dependents import Dependent
-from tests.operator.dependents.running import Piece, resized, settle, start
+from tests.operator.dependents.running import Piece, resized, settle, settled
 from tests.operator.world import Gadget, Part, World, gadget
 
 # Several
@@ -23,10 +23,7 @@ class Many(Dependent[Part, Gadget]):
 
 def test_several_objects_are_kept_and_those_too_many_removed(world: World) -> None:
     """OP-DEP-08"""
-    recording = start(world, Many)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Many) as recording:
         world.patch(gadget(), resized(3))
         settle(world, recording, 2)
         parts = world.client.resource(Part).namespace("default")
@@ -51,10 +48,7 @@ def test_two_dependents_of_a_kind_keep_to_their_labels(world: World) -> None:
         def desired(self, ctx: Context[Gadget], primary: Gadget) -> Any:
             return Part(metadata=ObjectMeta(name="right"))
 
-    recording = start(world, Left, Right)
-    world.create(gadget())
-    with world.running():
-        settle(world, recording)
+    with settled(world, Left, Right) as recording:
         world.patch(gadget(), resized(2))
         settle(world, recording, 2)
         parts = world.client.resource(Part).namespace("default").list().items
