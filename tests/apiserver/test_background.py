@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -35,27 +35,39 @@ class _Timers:
                 call(*args)
 
 
-def _run(monkeypatch: pytest.MonkeyPatch, test: Callable[[BackgroundWork, _Timers], None]) -> None:
+class _Calls(list[str]):
+    """The arguments that work was called with."""
+
+    async def note(self, argument: str) -> None:
+        self.append(argument)
+
+
+_Test = Callable[[BackgroundWork, _Timers], Awaitable[None]]
+
+
+def _run(monkeypatch: pytest.MonkeyPatch, test: _Test) -> None:
     async def in_loop() -> None:
         loop = asyncio.get_running_loop()
         timers = _Timers(loop)
         with monkeypatch.context() as patched:
             patched.setattr(loop, "call_later", timers.call_later)
-            test(BackgroundWork(Storage()), timers)
+            work = BackgroundWork(Storage())
+            await test(work, timers)
+            await work.settle()
 
     asyncio.run(in_loop())
 
 
 def test_each_argument_has_its_own_delays(monkeypatch: pytest.MonkeyPatch) -> None:
     """A namespace that was refused for the first time did wait as long as an older one."""
-    called: list[str] = []
+    called = _Calls()
 
-    def test(work: BackgroundWork, timers: _Timers) -> None:
+    async def test(work: BackgroundWork, timers: _Timers) -> None:
         for _ in range(3):
-            work.retry(called.append, "old")
-            work.retry(called.append, "old")
+            work.retry(called.note, "old")
+            work.retry(called.note, "old")
             timers.expire()
-        work.retry(called.append, "new")
+        work.retry(called.note, "new")
         timers.expire()
         assert timers.delays == [0.1, 0.2, 0.4, 0.1]
 
@@ -65,31 +77,32 @@ def test_each_argument_has_its_own_delays(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_was_forgotten_is_not_called_and_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
+    called = _Calls()
 
-    def test(work: BackgroundWork, timers: _Timers) -> None:
-        work.retry(called.append, "gone")
+    async def test(work: BackgroundWork, timers: _Timers) -> None:
+        work.retry(called.note, "gone")
         timers.expire()
-        work.retry(called.append, "gone")
-        work.forget(called.append, "gone")
+        work.retry(called.note, "gone")
+        work.forget(called.note, "gone")
         timers.expire()
+        await work.settle()
         assert called == ["gone"]
-        work.retry(called.append, "gone")
+        work.retry(called.note, "gone")
         assert timers.delays == [0.1, 0.2, 0.1]
 
     _run(monkeypatch, test)
 
 
 def test_what_is_asked_twice_is_called_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    called: list[str] = []
+    called = _Calls()
 
-    def test(work: BackgroundWork, timers: _Timers) -> None:
-        work.later(1.0, called.append, "a")
-        work.later(2.0, called.append, "a")
-        work.later(2.0, called.append, "b")
-        work.forget(called.append, "b")
+    async def test(work: BackgroundWork, timers: _Timers) -> None:
+        work.later(1.0, called.note, "a")
+        work.later(2.0, called.note, "a")
+        work.later(2.0, called.note, "b")
+        work.forget(called.note, "b")
         timers.expire()
-        work.later(3.0, called.append, "a")
+        work.later(3.0, called.note, "a")
         assert timers.delays == [1.0, 2.0, 3.0]
         work.close()
         timers.expire()

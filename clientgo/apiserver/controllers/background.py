@@ -13,8 +13,10 @@ LOG = logging.getLogger("clientgo.apiserver")
 
 Args = TypeVarTuple("Args")
 
-_Call: TypeAlias = tuple[Callable[..., None], tuple[Any, ...]]
-"""A function and its arguments."""
+_Work: TypeAlias = Coroutine[Any, Any, None]
+
+_Call: TypeAlias = tuple[Callable[..., _Work], tuple[Any, ...]]
+"""A function that returns work, and its arguments."""
 
 _RETRY_SECONDS = 0.1
 _MOST_RETRY_SECONDS = 60.0
@@ -30,23 +32,23 @@ class BackgroundWork:
         self._waiting: dict[_Call, asyncio.TimerHandle] = {}
         self._delays: dict[_Call, float] = {}
 
-    def start(self, work: Coroutine[Any, Any, None], after: float = 0) -> None:
+    def start(self, work: _Work, after: float = 0) -> None:
         """Run ``work`` soon, or some seconds later; an error is logged."""
         task = asyncio.get_running_loop().create_task(self._run(work, after))
         self._tasks.add(task)
         task.add_done_callback(self._done)
 
-    def later(self, delay: float, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Call a function in ``delay`` seconds, once if this is asked before.
+    def later(self, delay: float, function: Callable[[*Args], _Work], *args: *Args) -> None:
+        """Start the work of a function in ``delay`` seconds, once if this is asked before.
 
-        Unlike work that was started, the end of the server does not wait for it.
+        The end of the server does not wait for the delay.
         """
         if (function, args) not in self._waiting:
             loop = asyncio.get_running_loop()
             self._waiting[function, args] = loop.call_later(delay, self._call, function, args)
 
-    def retry(self, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Call a function later, after longer and longer delays; once if this is asked before.
+    def retry(self, function: Callable[[*Args], _Work], *args: *Args) -> None:
+        """Start work later, after longer and longer delays; once if this is asked before.
 
         A function has its own delays for each of its arguments.
         """
@@ -56,22 +58,22 @@ class BackgroundWork:
             self._delays[call] = min(2 * delay, _MOST_RETRY_SECONDS)
             self.later(delay, function, *args)
 
-    def forget(self, function: Callable[[*Args], None], *args: *Args) -> None:
-        """Don't call a function again, and let its next retry come after the first delay."""
+    def forget(self, function: Callable[[*Args], _Work], *args: *Args) -> None:
+        """Don't start what waits for a delay, and let its next retry come after the first one."""
         self._delays.pop((function, args), None)
         if (waiting := self._waiting.pop((function, args), None)) is not None:
             waiting.cancel()
 
-    def _call(self, function: Callable[[*Args], None], args: tuple[*Args]) -> None:
+    def _call(self, function: Callable[[*Args], _Work], args: tuple[*Args]) -> None:
         del self._waiting[function, args]
-        function(*args)
+        self.start(function(*args))
 
     def close(self) -> None:
-        """Call nothing that waits to be called."""
+        """Don't start what waits for a delay."""
         while self._waiting:
             self._waiting.popitem()[1].cancel()
 
-    async def _run(self, work: Coroutine[Any, Any, None], after: float) -> None:
+    async def _run(self, work: _Work, after: float) -> None:
         if after:
             await asyncio.sleep(after)
         await work

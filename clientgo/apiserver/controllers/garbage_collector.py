@@ -96,9 +96,9 @@ class GarbageCollector:
         references = [] if stored is None else _references(stored)
         present = [item for item in references if item["uid"] in self._by_uid]
         if not all(item in present or self._can_be_asked_for(item) for item in references):
-            self._work.retry(self._collect_again, node)
+            self._work.retry(self._collect, node)
             return
-        self._work.forget(self._collect_again, node)
+        self._work.forget(self._collect, node)
         if stored is None or len(present) == len(references):
             return
         if not present:
@@ -106,9 +106,6 @@ class GarbageCollector:
             return
         deleted = {item["uid"] for item in references} - {item["uid"] for item in present}
         await self._forget_owners(node, deleted)
-
-    def _collect_again(self, node: Node) -> None:
-        self._work.start(self._collect(node))
 
     def _can_be_asked_for(self, reference: Mapping[str, Any]) -> bool:
         """Return False for an owner of a kind that is not served, which may exist anyway."""

@@ -62,16 +62,13 @@ class NamespaceController:
         if change.type is EventType.DELETED:
             self._terminating.discard(name)
             self._refusals.pop(name, None)
-            self._work.forget(self._empty_again, name)
+            self._work.forget(self._empty, name)
         elif (
             name not in self._terminating
             and "deletionTimestamp" in change.current.decode()["metadata"]
         ):
             self._terminating.add(name)
             self._work.start(self._empty(name))
-
-    def _empty_again(self, namespace: str) -> None:
-        self._work.start(self._empty(namespace))
 
     async def _empty(self, namespace: str) -> None:
         """Delete every object in a namespace; objects with finalizers stay for now."""
@@ -95,9 +92,9 @@ class NamespaceController:
             return
         self._refusals[namespace] = refusals
         if refusals:
-            self._work.retry(self._empty_again, namespace)
+            self._work.retry(self._empty, namespace)
         else:
-            self._work.forget(self._empty_again, namespace)
+            self._work.forget(self._empty, namespace)
         await self._finish_if_empty(namespace)
 
     async def _unprotect(self, target: Target) -> None:
@@ -120,7 +117,7 @@ class NamespaceController:
             return
         for collection in storage.collections():
             if next(collection.scan(namespace), None) is not None:
-                self._work.later(_REPORT_DELAY, self._start_report, namespace)
+                self._work.later(_REPORT_DELAY, self._report, namespace)
                 return
         obj = stored.decode()
         finalizers = [item for item in obj["spec"].get("finalizers", ()) if item != "kubernetes"]
@@ -130,9 +127,6 @@ class NamespaceController:
                 storage.put(self._collection, namespace, obj, stored.fields)
             return
         storage.delete(self._collection, namespace)
-
-    def _start_report(self, namespace: str) -> None:
-        self._work.start(self._report(namespace))
 
     async def _report(self, namespace: str) -> None:
         """Show in the conditions of a namespace what it waits for."""

@@ -34,10 +34,7 @@ class QuotaController:
         stored = self._collection.get(key)
         if stored is not None:
             has_status = bool(stored.decode().get("status"))
-            self._work.later(0 if has_status else _FIRST_DELAY, self._start, key)
-
-    def _start(self, key: str) -> None:
-        self._work.start(self._write(key))
+            self._work.later(0 if has_status else _FIRST_DELAY, self._write, key)
 
     async def _write(self, key: str) -> None:
         stored = self._collection.get(key)

@@ -79,13 +79,16 @@ class RoleAggregationController:
         self._rounds = self._rounds + 1 if has_written else 0
         if was_refused or self._rounds > len(self._aggregated):
             # Roles that select each other may never agree on the order of their rules, or pass
-            # them round for ever.
-            self._work.retry(self._start)
+            # them round without end.
+            self._work.retry(self._look_again)
         else:
-            self._work.forget(self._start)
+            self._work.forget(self._look_again)
             self._is_due = self._is_due or has_written
         if self._is_due:
             self._start()
+
+    async def _look_again(self) -> None:
+        self._start()
 
     async def _write(self) -> tuple[bool, bool]:
         """Write rules; return whether a role was written, and whether a write was refused."""
