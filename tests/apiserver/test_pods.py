@@ -188,11 +188,13 @@ def test_files_of_a_volume_that_replace_each_other_are_warned_of() -> None:
         {"name": "w", "projected": {"sources": [token, token, {}]}},
         {"name": "x", "gitRepo": {}},
         {"name": "y", "ephemeral": {"volumeClaimTemplate": request}},
+        {"name": "z", "storageos": {}},
     ]
     assert pod_warnings({"spec": {"containers": [], "volumes": volumes}}) == [
         "spec.volumes[2].gitRepo: deprecated in v1.11",
         "spec.volumes[3].ephemeral.volumeClaimTemplate.spec.resources.requests[storage]: "
         'fractional byte value "200m" is invalid, must be an integer',
+        "spec.volumes[4].storageOS: deprecated in v1.22, non-functional in v1.25+",
         'volume "v" (ConfigMap "m"): overlapping paths: "a/b" with "a"',
         'volume "w" (Projected): overlapping paths: "t" (ServiceAccountToken) '
         'with "t" (ServiceAccountToken)',

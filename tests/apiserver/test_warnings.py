@@ -54,8 +54,9 @@ def on_os(operator: str = "Exists") -> Object:
 
 
 def volume(**spec: Any) -> Object:
+    source = {} if spec.keys() & {"rbd", "storageos"} else {"hostPath": {"path": "/x"}}
     usual = {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce"]}
-    return {"spec": usual | ({"hostPath": {"path": "/x"}} if "rbd" not in spec else {}) | spec}
+    return {"spec": usual | source | spec}
 
 
 def claim(amount: str = "1Gi") -> Object:
@@ -85,6 +86,9 @@ RULE = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"serv
         ("/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
          {"addressType": "IPv6", "endpoints": [{"addresses": [LONG]}], "metadata": {"labels": {
              "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"}}}, []),
+        ("/api/v1/nodes", {"spec": {"externalID": "x"}, "metadata": {"labels": {
+            "endpoints.kubernetes.io/managed-by": "endpoint-controller"}}},
+         ["spec.externalID: this field is deprecated, and is unused by Kubernetes"]),
         (f"{NETWORKS}/networkpolicies",
          {"spec": {"podSelector": {}, "egress": [{"to": [{"ipBlock": {"cidr": LONG_RANGE}}]}]}},
          [f"spec.egress[0].to[0].ipBlock.cidr: {RANGE}"]),
@@ -105,6 +109,8 @@ RULE = {"http": {"paths": [{"path": "/", "pathType": "Prefix", "backend": {"serv
           f"beta.kubernetes.io/os is {OLD_OS}"]),
         ("/api/v1/persistentvolumes", volume(rbd={"monitors": ["m"], "image": "i"}),
          ["spec.rbd: deprecated in v1.28, non-functional in v1.31+"]),
+        ("/api/v1/persistentvolumes", volume(storageos={"volumeName": "v"}),
+         ["spec.storageOS: deprecated in v1.22, non-functional in v1.25+"]),
         (f"{DEFAULT}/persistentvolumeclaims", {"spec": claim("100m"), "metadata": CLASS},
          [OLD_CLASS, f"spec.resources.requests[storage]: {FRACTION}"]),
         (f"{STORAGE}/storageclasses", {"provisioner": "p", "allowedTopologies": [
@@ -333,3 +339,12 @@ def test_an_applied_object_is_warned_of(api: Api) -> None:
         "annotations": {"kubernetes.io/enforce-mountable-secrets": "true"}}}  # fmt: skip
     path = f"{DEFAULT}/serviceaccounts/a"
     assert len(texts(api.call("PATCH", path, config, APPLY_PATCH, fieldManager="m"))) == 1
+
+
+def test_a_negative_time_to_end_is_warned_of() -> None:
+    spec = {"containers": [], "terminationGracePeriodSeconds": -1}
+    assert pod_warnings({"spec": spec}) == [
+        "spec.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be "
+        "treated as 1"
+    ]
+    assert pod_warnings({"spec": spec | {"terminationGracePeriodSeconds": 0}}) == []

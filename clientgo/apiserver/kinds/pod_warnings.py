@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from clientgo.apiserver.kinds.warnings import (
-    CLAIM_ROWS,
+    VOLUME_ROWS,
     Row,
     bytes_fraction,
     old_label,
     row_warnings,
+    warn,
 )
 from clientgo.apiserver.resources.addresses import ip_warnings
 from clientgo.apiserver.resources.names import DNS_LABEL
@@ -56,8 +57,12 @@ def _find_warnings(spec: Object, annotations: Mapping[str, str], prefix: str) ->
     path, annotated = f"{prefix}spec", f"{prefix}metadata.annotations"
     return [
         *row_warnings(_SELECTION_ROWS, spec, f"{path}."),
-        *_old_annotations(annotations, annotated),
-        *_old_volumes(spec, path),
+        *row_warnings(_ANNOTATION_ROWS, annotations, annotated),
+        *(
+            text
+            for index, volume in enumerate(spec.get("volumes") or ())
+            for text in row_warnings(VOLUME_ROWS, volume, f"{path}.volumes[{index}].")
+        ),
         *_overlapping_paths(spec),
         *_duplicate_aliases(spec, path),
         *_pull_secrets(spec, path),
@@ -74,7 +79,6 @@ def _find_warnings(spec: Object, annotations: Mapping[str, str], prefix: str) ->
         ),
         *_ports(spec, path),
         *_duplicate_port_names(spec, path),
-        *_grace_period(spec, path),
         *row_warnings(_LAST_ROWS, spec, f"{path}."),
     ]
 
@@ -90,6 +94,12 @@ def _null_selector(selecting: Object, path: str) -> list[str]:
     if "labelSelector" in selecting:
         return []
     return [f"{path}.labelSelector: a null labelSelector results in matching no pod"]
+
+
+def _grace_period(seconds: int, path: str) -> list[str]:
+    if seconds >= 0:
+        return []
+    return [f"{path}: must be >= 0; negative values are invalid and will be treated as 1"]
 
 
 def _spread(constraint: Object, path: str) -> list[str]:
@@ -130,6 +140,7 @@ _CONTAINER_ROWS: tuple[Row, ...] = tuple(
     for part in ("limits", "requests")
 )
 _LAST_ROWS: tuple[Row, ...] = (
+    ("terminationGracePeriodSeconds", _grace_period),
     *(
         (f"affinity.{kind}.{terms}", _null_selector)
         for kind in ("podAffinity", "podAntiAffinity")
@@ -142,25 +153,17 @@ _LAST_ROWS: tuple[Row, ...] = (
 
 # -- annotations that were fields to be
 
-_OLD_ANNOTATIONS: Mapping[str, str] = {
-    "scheduler.alpha.kubernetes.io/critical-pod": (
-        'non-functional in v1.16+; use the "priorityClassName" field instead'
+_SYSCTLS = warn('non-functional in v1.11+; use the "sysctls" field instead')
+_ANNOTATION_ROWS: tuple[Row, ...] = (
+    (
+        "[scheduler.alpha.kubernetes.io/critical-pod]",
+        warn('non-functional in v1.16+; use the "priorityClassName" field instead'),
     ),
-    "security.alpha.kubernetes.io/sysctls": (
-        'non-functional in v1.11+; use the "sysctls" field instead'
-    ),
-    "security.alpha.kubernetes.io/unsafe-sysctls": (
-        'non-functional in v1.11+; use the "sysctls" field instead'
-    ),
-}
+    ("[security.alpha.kubernetes.io/sysctls]", _SYSCTLS),
+    ("[security.alpha.kubernetes.io/unsafe-sysctls]", _SYSCTLS),
+)
 _SECCOMP = 'non-functional in v1.27+; use the "seccompProfile" field instead'
 _APP_ARMOR = 'deprecated since v1.30; use the "appArmorProfile" field instead'
-
-
-def _old_annotations(annotations: Mapping[str, str], path: str) -> Iterator[str]:
-    for name, what in _OLD_ANNOTATIONS.items():
-        if name in annotations:
-            yield f"{path}[{name}]: {what}"
 
 
 def _old_profile(spec: Object, annotations: Mapping[str, str], path: str) -> Iterator[str]:
@@ -185,29 +188,6 @@ def _has_profile(field: str, *owners: Object) -> bool:
 
 
 # -- volumes
-
-_OLD_VOLUMES = {
-    "photonPersistentDisk": "deprecated in v1.11, non-functional in v1.16+",
-    "gitRepo": "deprecated in v1.11",
-    "scaleIO": "deprecated in v1.16, non-functional in v1.22+",
-    "flocker": "deprecated in v1.22, non-functional in v1.25+",
-    "storageOS": "deprecated in v1.22, non-functional in v1.25+",
-    "quobyte": "deprecated in v1.22, non-functional in v1.25+",
-    "glusterfs": "deprecated in v1.25, non-functional in v1.26+",
-    "cephfs": "deprecated in v1.28, non-functional in v1.31+",
-    "rbd": "deprecated in v1.28, non-functional in v1.31+",
-}
-
-
-def _old_volumes(spec: Object, path: str) -> Iterator[str]:
-    for index, volume in enumerate(spec.get("volumes") or ()):
-        where = f"{path}.volumes[{index}]"
-        for source, what in _OLD_VOLUMES.items():
-            if source in volume or (source == "storageOS" and "storageos" in volume):
-                yield f"{where}.{source}: {what}"
-        template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}
-        of_claim = f"{where}.ephemeral.volumeClaimTemplate.spec"
-        yield from row_warnings(CLAIM_ROWS, template.get("spec") or {}, f"{of_claim}.")
 
 
 def _overlapping_paths(spec: Object) -> Iterator[str]:
@@ -286,12 +266,6 @@ def _pull_secrets(spec: Object, path: str) -> Iterator[str]:
     for index, name in enumerate(names):
         if not name:
             yield f'{path}.imagePullSecrets[{index}].name: invalid empty name ""'
-
-
-def _grace_period(spec: Object, path: str) -> Iterator[str]:
-    if spec.get("terminationGracePeriodSeconds", 0) < 0:
-        where = f"{path}.terminationGracePeriodSeconds"
-        yield f"{where}: must be >= 0; negative values are invalid and will be treated as 1"
 
 
 def _hidden_variables(container: Object, path: str) -> Iterator[str]:

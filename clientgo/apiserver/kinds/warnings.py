@@ -47,9 +47,17 @@ _OLD_LABELS: Mapping[str, str] = {
 """Labels of nodes that have other names now."""
 
 
-def said(text: str, *, at: str = "", of: str | None = None) -> Check:
-    """Return a check that says a text of each value, or of one; ``at`` is another path."""
-    return lambda value, path: [f"{at or path}: {text}"] if of in (None, value) else []
+def warn(text: str, *, of: str | None = None, shown: str = "") -> Check:
+    """Return a check that says a text of each value, or only of the value ``of``.
+
+    ``shown`` is the name of the field in the warning, if that is another one.
+    """
+
+    def check(value: Any, path: str) -> list[str]:
+        where = f"{path.rpartition('.')[0]}.{shown}" if shown else path
+        return [f"{where}: {text}"] if of in (None, value) else []
+
+    return check
 
 
 def old_label(form: str = "{path}: {label} is {what}") -> Check:
@@ -71,13 +79,35 @@ def bytes_fraction(amount: str, path: str) -> list[str]:
 
 _SELECTED = "matchExpressions[].key"
 _CLASS = "metadata.annotations[volume.beta.kubernetes.io/storage-class]"
-_NO_CLASS = said('deprecated since v1.8; use "storageClassName" attribute instead')
+_NO_CLASS = warn('deprecated since v1.8; use "storageClassName" attribute instead')
+
+_OLD_VOLUMES: Mapping[str, Check] = {
+    "photonPersistentDisk": warn("deprecated in v1.11, non-functional in v1.16+"),
+    "gitRepo": warn("deprecated in v1.11"),
+    "scaleIO": warn("deprecated in v1.16, non-functional in v1.22+"),
+    "flocker": warn("deprecated in v1.22, non-functional in v1.25+"),
+    "storageos": warn("deprecated in v1.22, non-functional in v1.25+", shown="storageOS"),
+    "quobyte": warn("deprecated in v1.22, non-functional in v1.25+"),
+    "glusterfs": warn("deprecated in v1.25, non-functional in v1.26+"),
+    "cephfs": warn("deprecated in v1.28, non-functional in v1.31+"),
+    "rbd": warn("deprecated in v1.28, non-functional in v1.31+"),
+}
+"""Sources of volumes that no longer work."""
 
 CLAIM_ROWS: Sequence[Row] = (
     ("resources.requests[storage]", bytes_fraction),
     ("resources.limits[storage]", bytes_fraction),
 )
 """What is said of the spec of a claim."""
+
+VOLUME_ROWS: Sequence[Row] = (
+    *_OLD_VOLUMES.items(),
+    *((f"ephemeral.volumeClaimTemplate.spec.{path}", check) for path, check in CLAIM_ROWS),
+)
+"""What is said of a volume of a pod."""
+
+_PERSISTENT = ("cephfs", "glusterfs", "photonPersistentDisk", "rbd", "scaleIO", "storageos")
+"""Sources that persistent volumes are warned of."""
 
 _ROWS: Mapping[str, Sequence[Row]] = {
     "CSIStorageCapacity": (
@@ -95,34 +125,26 @@ _ROWS: Mapping[str, Sequence[Row]] = {
         for field in ("cidr", "except[]")
     ),
     "Node": (
-        ("spec.configSource", said("the feature is removed")),
-        ("spec.externalID", said("this field is deprecated, and is unused by Kubernetes")),
+        ("spec.configSource", warn("the feature is removed")),
+        ("spec.externalID", warn("this field is deprecated, and is unused by Kubernetes")),
         ("spec.podCIDRs[]", cidr_warnings),
     ),
     "PersistentVolume": (
         (_CLASS, _NO_CLASS),
         (
             "metadata.annotations[volume.beta.kubernetes.io/mount-options]",
-            said('deprecated since v1.31; use "mountOptions" attribute instead'),
+            warn('deprecated since v1.31; use "mountOptions" attribute instead'),
         ),
         (
             "spec.persistentVolumeReclaimPolicy",
-            said(
+            warn(
                 "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to "
                 "use dynamic provisioning.",
                 of="Recycle",
             ),
         ),
         (f"spec.nodeAffinity.required.nodeSelectorTerms[].{_SELECTED}", old_label()),
-        ("spec.cephfs", said("deprecated in v1.28, non-functional in v1.31+")),
-        ("spec.photonPersistentDisk", said("deprecated in v1.11, non-functional in v1.16+")),
-        ("spec.scaleIO", said("deprecated in v1.16, non-functional in v1.22+")),
-        (
-            "spec.storageos",
-            said("deprecated in v1.22, non-functional in v1.25+", at="spec.storageOS"),
-        ),
-        ("spec.glusterfs", said("deprecated in v1.25, non-functional in v1.26+")),
-        ("spec.rbd", said("deprecated in v1.28, non-functional in v1.31+")),
+        *((f"spec.{name}", _OLD_VOLUMES[name]) for name in _PERSISTENT),
     ),
     "PersistentVolumeClaim": (
         (_CLASS, _NO_CLASS),
@@ -156,23 +178,22 @@ _STATUS_ROWS: Mapping[str, Sequence[Row]] = {
 """What is said in a write to the status."""
 
 
-_CONTROLLED: Mapping[str, tuple[str, ...]] = {
-    "endpoints.kubernetes.io/managed-by": ("endpoint-controller",),
-    "endpointslice.kubernetes.io/managed-by": (
-        "endpointslice-controller.k8s.io",
-        "endpointslicemirroring-controller.k8s.io",
+_CONTROLLED: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "Endpoints": ("endpoints.kubernetes.io/managed-by", ("endpoint-controller",)),
+    "EndpointSlice": (
+        "endpointslice.kubernetes.io/managed-by",
+        ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"),
     ),
 }
-"""Labels of objects of controllers, which write addresses in the form that is recommended."""
+"""The label and its values of objects of controllers, which write addresses as recommended."""
 
 
 def field_warnings(kind: str, obj: Object) -> list[str]:
     """Return the warnings about the fields of an object of a kind."""
-    rows = _ROWS.get(kind)
-    labels = obj["metadata"].get("labels", {})
-    if rows is None or any(labels.get(name) in values for name, values in _CONTROLLED.items()):
+    label, values = _CONTROLLED.get(kind, ("", ()))
+    if obj["metadata"].get("labels", {}).get(label) in values:
         return []
-    return row_warnings(rows, obj)
+    return row_warnings(_ROWS.get(kind, ()), obj)
 
 
 def status_field_warnings(kind: str, obj: Object) -> list[str]:
@@ -180,7 +201,7 @@ def status_field_warnings(kind: str, obj: Object) -> list[str]:
     return row_warnings(_STATUS_ROWS.get(kind, ()), obj)
 
 
-def row_warnings(rows: Iterable[Row], obj: Object, prefix: str = "") -> list[str]:
+def row_warnings(rows: Iterable[Row], obj: Mapping[str, Any], prefix: str = "") -> list[str]:
     """Return what rows say of an object; ``prefix`` is the path of the object, with a dot."""
     return [
         text
