@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import datetime
 import functools
-import ipaddress
 import re
 import unicodedata
 from collections.abc import Callable
 from typing import Final
 
 from clientgo.text.durations import parse_duration
+from clientgo.text.ip_addresses import read_address, read_network
 from clientgo.text.request_uri import RequestURIError, parse_request_uri
 
 FormatCheck = Callable[[str], bool]
@@ -82,25 +82,12 @@ def _is_duration(text: str) -> bool:
     return True
 
 
-def without_leading_zeros(text: str) -> str:
-    """Return an IPv4 address or network as the API server reads it: 010 is 10."""
-    return re.sub(r"(?<![0-9a-fA-F:.])0+(?=\d+\.)|(?<=\.)0+(?=\d)", "", text)
-
-
 def _is_ip(text: str) -> bool:
-    try:
-        ipaddress.ip_address(without_leading_zeros(text))
-    except ValueError:
-        return False
-    return "%" not in text
+    return read_address(text) is not None
 
 
 def _is_cidr(text: str) -> bool:
-    try:
-        ipaddress.ip_network(without_leading_zeros(text), strict=False)
-    except ValueError:
-        return False
-    return re.search(r"/[0-9]{1,3}\Z", text) is not None
+    return read_network(text) is not None
 
 
 def _is_hostname(text: str) -> bool:

@@ -1,10 +1,13 @@
 """IP addresses and networks as Go reads them, with the errors of Go.
 
-Follows ``ParseAddr`` and ``ParsePrefix`` of Go's ``net/netip``.
+Promises: `parse_address` and `parse_network` follow ``ParseAddr`` and ``ParsePrefix`` of Go's
+``net/netip``; `read_address` and `read_network` follow ``ParseIPSloppy`` and ``ParseCIDRSloppy`` of
+``k8s.io/utils/net``, which ignore leading zeros as Go did before 1.17.
 """
 
 from __future__ import annotations
 
+import functools
 import ipaddress
 import re
 
@@ -16,6 +19,12 @@ Interface = ipaddress.IPv4Interface | ipaddress.IPv6Interface
 _IPV6_BYTES = 16
 _HEX = re.compile(r"[0-9a-fA-F]*")
 _NUMBER = re.compile(r"0|[1-9][0-9]*", re.ASCII)
+
+_REMEMBERED = 1024
+"""Addresses that are remembered: the same ones are written again and again."""
+
+_LONGEST = 64
+"""Characters of a text that is remembered; an address has 45, and other texts have no limit."""
 
 
 class AddressError(ValueError):
@@ -57,6 +66,47 @@ def parse_network(text: str) -> Interface:
     if int(length) > address.max_prefixlen:
         raise AddressError(f"{refused}prefix length out of range")
     return ipaddress.ip_interface((address, int(length)))
+
+
+def read_address(text: str) -> tuple[Address, bool] | None:
+    """Return an address, and False if it has leading zeros; None if a text is no address."""
+    return _known_address(text) if len(text) <= _LONGEST else _read_address(text)
+
+
+def read_network(text: str) -> tuple[Interface, bool] | None:
+    """Return an address with the length of its prefix, and False if it has leading zeros.
+
+    None if a text is no such address.
+    """
+    start, _, length = text.partition("/")
+    read = read_address(start)
+    if read is None or not (length.isascii() and length.isdigit()):
+        return None
+    address, is_strict = read
+    size = length.lstrip("0") or "0"
+    if len(size) > 3 or int(size) > address.max_prefixlen:
+        return None
+    return ipaddress.ip_interface((address, int(size))), is_strict and size == length
+
+
+def _read_address(text: str) -> tuple[Address, bool] | None:
+    if "%" in text:
+        return None
+    for form in dict.fromkeys((text, _without_zeros(text))):
+        try:
+            return ipaddress.ip_address(form), form == text
+        except ValueError:
+            continue
+    return None
+
+
+_known_address = functools.lru_cache(_REMEMBERED)(_read_address)
+
+
+def _without_zeros(text: str) -> str:
+    """Return an address without the leading zeros of its numbers."""
+    groups = (group.split(".") for group in text.split(":"))
+    return ":".join(".".join(part.lstrip("0") or part[:1] for part in group) for group in groups)
 
 
 def _ipv4(text: str, whole: str) -> bytes:

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from clientgo.text.ip_addresses import AddressError, parse_address, parse_network
+from clientgo.text import ip_addresses
+from clientgo.text.ip_addresses import (
+    AddressError,
+    parse_address,
+    parse_network,
+    read_address,
+    read_network,
+)
 
 
 @pytest.mark.parametrize(
@@ -85,3 +92,41 @@ def test_what_is_no_network_is_refused(text: str, problem: str) -> None:
 def test_a_network_keeps_its_address() -> None:
     assert str(parse_network("10.1.2.3/8")) == "10.1.2.3/8"
     assert str(parse_network("::1/128")) == "::1/128"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("10.0.0.1", ("10.0.0.1", True)),
+        ("2001:DB8:0::1", ("2001:db8::1", True)),
+        ("010.0.0.1", ("10.0.0.1", False)),
+        ("00001::1", ("1::1", False)),
+        ("0" * 100 + "10.0.0.1", ("10.0.0.1", False)),
+    ],
+)
+def test_leading_zeros_are_ignored_and_told(text: str, expected: tuple[str, bool]) -> None:
+    read = read_address(text)
+    assert read is not None
+    assert (str(read[0]), read[1]) == expected
+
+
+def test_leading_zeros_of_a_prefix_are_ignored_and_told() -> None:
+    read = [read_network(text) for text in ("10.1.2.3/8", "10.1.2.3/008", "010.1.2.3/8")]
+    assert [(str(found[0]), found[1]) for found in read if found] == [
+        ("10.1.2.3/8", True),
+        ("10.1.2.3/8", False),
+        ("10.1.2.3/8", False),
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "1.2.3", "1..2.3", "fe80::1%eth0", "x" * 100_000])
+def test_other_texts_are_no_address(text: str) -> None:
+    assert read_address(text) is None
+    assert read_network(f"{text}/8") is None
+
+
+def test_long_texts_are_not_remembered() -> None:
+    before = ip_addresses._known_address.cache_info().misses
+    read_address("0" * 100 + "10.0.0.1")
+    read_address("x" * 100_000)
+    assert ip_addresses._known_address.cache_info().misses == before

@@ -7,19 +7,10 @@ Upstream: apimachinery ``util/validation/ip.go``, with the feature gate StrictIP
 
 from __future__ import annotations
 
-import functools
-from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from ipaddress import IPv4Address, IPv6Address, ip_network
 
 from clientgo.text.go_format import quote
-
-_Address = IPv4Address | IPv6Address
-_Network = IPv4Network | IPv6Network
-
-_REMEMBERED = 1024
-"""Addresses whose form is remembered: the same ones are written again and again."""
-
-_LONGEST = 64
-"""Characters of a text that is remembered; an address has 45, and other texts have no limit."""
+from clientgo.text.ip_addresses import Address, read_address, read_network
 
 _MAPPED_BITS = 96
 """Bits before the IPv4 address in an IPv4-mapped one."""
@@ -27,12 +18,12 @@ _MAPPED_BITS = 96
 
 def is_ip(text: str) -> bool:
     """Return True if a text is an address in any form."""
-    return _address(text) is not None
+    return read_address(text) is not None
 
 
 def ip_problems(text: str) -> list[str]:
     """Return why a text is refused as an address."""
-    parsed = _address(text)
+    parsed = read_address(text)
     if parsed is None:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
     address, is_strict = parsed
@@ -43,10 +34,11 @@ def ip_problems(text: str) -> list[str]:
 
 def cidr_problems(text: str) -> list[str]:
     """Return why a text is refused as a CIDR value."""
-    parsed = _network(text)
+    parsed = read_network(text)
     if parsed is None:
         return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
-    address, network, is_strict = parsed
+    interface, is_strict = parsed
+    address, network = interface.ip, interface.network
     if not is_strict:
         return ["must not have leading 0s in IP or prefix length"]
     if _mapped(address):
@@ -58,7 +50,7 @@ def cidr_problems(text: str) -> list[str]:
 
 def ip_warnings(text: str, path: str) -> list[str]:
     """Return the warning about the form of an address that is stored; none if it is no address."""
-    parsed = _address(text)
+    parsed = read_address(text)
     if parsed is None:
         return []
     address, is_strict = parsed
@@ -70,10 +62,11 @@ def ip_warnings(text: str, path: str) -> list[str]:
 
 def cidr_warnings(text: str, path: str) -> list[str]:
     """Return the warnings about the form of a CIDR value that is stored; none if it is none."""
-    parsed = _network(text)
+    parsed = read_network(text)
     if parsed is None:
         return []
-    address, network, is_strict = parsed
+    interface, is_strict = parsed
+    address, network = interface.ip, interface.network
     canonical, mapped = str(network), _mapped(address)
     if mapped and network.prefixlen >= _MAPPED_BITS:
         canonical = str(ip_network((mapped, network.prefixlen - _MAPPED_BITS), strict=False))
@@ -104,44 +97,5 @@ def _not_canonical(path: str, what: str, text: str, canonical: str) -> str:
     )
 
 
-def _mapped(address: _Address) -> IPv4Address | None:
+def _mapped(address: Address) -> IPv4Address | None:
     return address.ipv4_mapped if isinstance(address, IPv6Address) else None
-
-
-def _address(text: str) -> tuple[_Address, bool] | None:
-    """Return an address, and whether it has no leading zeros that older clients ignore."""
-    return _known_address(text) if len(text) <= _LONGEST else _parse_address(text)
-
-
-def _parse_address(text: str) -> tuple[_Address, bool] | None:
-    if "%" in text:
-        return None
-    for form in dict.fromkeys((text, _without_zeros(text))):
-        try:
-            return ip_address(form), form == text
-        except ValueError:
-            continue
-    return None
-
-
-_known_address = functools.lru_cache(_REMEMBERED)(_parse_address)
-
-
-def _without_zeros(text: str) -> str:
-    """Return an address without the leading zeros of its numbers."""
-    groups = (group.split(".") for group in text.split(":"))
-    return ":".join(".".join(part.lstrip("0") or part[:1] for part in group) for group in groups)
-
-
-def _network(text: str) -> tuple[_Address, _Network, bool] | None:
-    """Return address and network of a CIDR value, and whether it has no leading zeros."""
-    before, _, bits = text.partition("/")
-    parsed = _address(before)
-    if parsed is None or not (bits.isascii() and bits.isdigit()):
-        return None
-    address, is_strict = parsed
-    size = bits.lstrip("0") or "0"
-    if len(size) > 3 or int(size) > address.max_prefixlen:
-        return None
-    network = ip_network((address, int(size)), strict=False)
-    return address, network, is_strict and size == bits
