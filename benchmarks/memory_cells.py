@@ -16,7 +16,7 @@ import msgspec
 from benchmarks.grid import Figure, Grid
 from benchmarks.store_cells import INDEXES
 from clientgo.api.core_v1 import Pod
-from clientgo.cache import DeltaType, Indexer, SharedIndexInformer
+from clientgo.cache import Delta, DeltaType, Indexer, SharedIndexInformer
 from clientgo.client import Client, ResourceListWatch
 from clientgo.meta import Codec, Unstructured
 from clientgo.rest import RestConfig
@@ -59,7 +59,7 @@ def cached(lines: list[bytes], kind: Any) -> Indexer[Any]:
     store: Indexer[Any] = Indexer(indexers=indexes)
     # bytes() of a bytearray is a copy: each event has its own line, as a stream's reader cuts it.
     for each in lines:
-        store.apply([(DeltaType.ADDED, codec.decode_event(bytes(bytearray(each))).object)])
+        store.apply([Delta(DeltaType.ADDED, codec.decode_event(bytes(bytearray(each))).object)])
     return store
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.grid import Figure, Grid
 from clientgo.cache import (
+    Delta,
     DeltaFIFO,
     DeltaType,
     Indexer,
@@ -22,7 +23,7 @@ from clientgo.meta import Codec, resource_of
 from clientgo.testing.bench import Foo
 
 BATCH = 64
-Batch = list[tuple[DeltaType, Foo]]
+Batch = list[Delta]
 INDEXES = {
     "namespace": meta_namespace_index,
     "app": lambda obj: [obj.metadata.labels["app"]],
@@ -35,7 +36,7 @@ def measure(grid: Grid) -> None:
     for size in grid.pick(tiny=[50], quick=[20_000], full=[1_000, 10_000, 100_000, 1_000_000]):
         foos = decoded(size)
         batches = [
-            [(DeltaType.UPDATED, obj) for obj in foos[start : start + BATCH]]
+            [Delta(DeltaType.UPDATED, obj) for obj in foos[start : start + BATCH]]
             for start in range(0, size, BATCH)
         ]
         writes: dict[str, Callable[[], float]] = {
@@ -143,7 +144,7 @@ def _contended(grid: Grid) -> None:
     size = grid.pick(tiny=50, quick=10_000, full=10_000)
     foos = decoded(size)
     batches = [
-        [(DeltaType.UPDATED, obj) for obj in foos[start : start + BATCH]]
+        [Delta(DeltaType.UPDATED, obj) for obj in foos[start : start + BATCH]]
         for start in range(0, min(size, 20 * BATCH), BATCH)
     ]
     for readers in grid.pick(tiny=[1], quick=[0, 4], full=[0, 1, 4, 16]):

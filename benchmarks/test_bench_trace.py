@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from benchmarks.rounds import rounds
-from clientgo.cache import DeltaFIFO, DeltaType
+from clientgo.cache import Delta, DeltaFIFO, DeltaType
 from clientgo.meta import ObjectMeta, PartialObjectMetadata
 from clientgo.trace import Recorder, tracing
 from clientgo.workqueue import RateLimitingQueue
@@ -24,7 +24,7 @@ ROUNDS = 15
 ITEMS = 10_000
 KEYS = [f"namespace-{number % 10}/object-{number}" for number in range(ITEMS)]
 CHANGES = [
-    (
+    Delta(
         DeltaType.ADDED,
         PartialObjectMetadata(metadata=ObjectMeta(name=f"object-{number}", resource_version="1")),
     )

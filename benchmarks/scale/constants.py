@@ -17,7 +17,7 @@ from typing import Any
 from benchmarks.memory_cells import heap
 from benchmarks.scale.model import Constants
 from benchmarks.scale.run import INDEXES, Measured, Setup, run_apart
-from clientgo.cache import DeltaType, Indexer, meta_namespace_key
+from clientgo.cache import Delta, DeltaType, Indexer, meta_namespace_key
 from clientgo.cache.informer.handlers import HandlerFuncs
 from clientgo.cache.informer.listener import Listener
 from clientgo.cache.informer.notifications import Chunk, Kind
@@ -133,7 +133,7 @@ def _write(foos: list[Any], indexes: int) -> float:
     store: Indexer[Any] = Indexer(indexers=dict(list(INDEXES.items())[:indexes]))
     began = time.process_time()
     for start in range(0, len(foos), BATCH):
-        store.apply([(DeltaType.ADDED, obj) for obj in foos[start : start + BATCH]])
+        store.apply([Delta(DeltaType.ADDED, obj) for obj in foos[start : start + BATCH]])
     return time.process_time() - began
 
 
@@ -149,7 +149,7 @@ def _rewrite(sizes: Sizes, count: int, indexes: int) -> float:
         spent, foos = 0.0, _decoded(count, SMALL)
         for start in range(0, count, BATCH):
             places = range(start, min(start + BATCH, count))
-            changes = [(DeltaType.UPDATED, foos[place * 7919 % count]) for place in places]
+            changes = [Delta(DeltaType.UPDATED, foos[place * 7919 % count]) for place in places]
             began = time.process_time()
             store.apply(changes)
             spent += time.process_time() - began
@@ -217,7 +217,7 @@ def _kept(count: int, note: int, indexes: int, *, read: bool = False) -> float:
         for number in range(count):
             line = event_line("ADDED", foo(number, number + 1, note))
             obj = codec.decode_event(line).object
-            store.apply([(DeltaType.ADDED, obj)])
+            store.apply([Delta(DeltaType.ADDED, obj)])
             if read:
                 _ = obj.spec.replicas
         return store

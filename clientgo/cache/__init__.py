@@ -48,7 +48,6 @@ from clientgo.cache.queues.delta_fifo import DeltaFIFO
 from clientgo.cache.queues.done_checker import DoneChecker, Latch
 from clientgo.cache.queues.queue import (
     ChangeError,
-    Delta,
     Deltas,
     Queue,
     QueueClosedError,
@@ -63,7 +62,7 @@ from clientgo.cache.queues.real_fifo import RealFIFO
 from clientgo.cache.reflector.health import ReflectorStatistics
 from clientgo.cache.reflector.list_watch import ListerWatcher, ListWatch, WatchStream
 from clientgo.cache.reflector.reflector import Reflector
-from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import (
     NAMESPACE_INDEX,

@@ -302,7 +302,7 @@ def consumer(kind: str) -> tuple[Queue, Indexer[Foo], Callable[[list[Deltas], bo
                 if delta.type is DeltaType.REPLACED_ALL:
                     store.replace(delta.object.objects, delta.object.resource_version)
                 elif delta.type is not DeltaType.SYNC_ALL:
-                    store.apply([(delta.type, delta.object)])
+                    store.apply([delta])
 
     return queue, store, process
 
@@ -416,7 +416,7 @@ def test_the_changes_of_each_producer_keep_their_order(make: Any) -> None:
         for start in range(0, 1000, 10):
             queue.apply(
                 [
-                    (DeltaType.UPDATED, foo(f"{own}-{number}", rv=number))
+                    Delta(DeltaType.UPDATED, foo(f"{own}-{number}", rv=number))
                     for number in range(start, start + 10)
                 ]
             )

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clientgo.cache import DeltaType, Indexer, ThreadSafeStore
+from clientgo.cache import Delta, DeltaType, Indexer, ThreadSafeStore
 from tests.cache.builders import Foo, foo
 
 names = st.sampled_from("abcde")
@@ -49,16 +49,19 @@ class StoreMachine(RuleBasedStateMachine):
         self.model.pop(f"ns/{name}", None)
 
     @rule(
-        changes=st.lists(st.tuples(st.sampled_from([DeltaType.SYNC, DeltaType.DELETED]), objects))
+        changes=st.lists(
+            st.builds(Delta, st.sampled_from([DeltaType.SYNC, DeltaType.DELETED]), objects)
+        )
     )
-    def apply(self, changes: list[tuple[DeltaType, Foo]]) -> None:
+    def apply(self, changes: list[Delta]) -> None:
         expected = []
-        for kind, obj in changes:
-            expected.append(self.model.get(key(obj)))
-            if kind is DeltaType.DELETED:
-                self.model.pop(key(obj), None)
+        for change in changes:
+            obj_key = key(change.object)
+            expected.append(self.model.get(obj_key))
+            if change.type is DeltaType.DELETED:
+                self.model.pop(obj_key, None)
             else:
-                self.model[key(obj)] = obj
+                self.model[obj_key] = change.object
         found = self.store.apply(changes)
         assert all(one is other for one, other in zip(found, expected, strict=True))
 

@@ -10,6 +10,7 @@ from clientgo.cache import (
     DELTA_FIFO,
     REAL_FIFO,
     REAL_FIFO_SINGLE,
+    Delta,
     DeltaFIFO,
     DeltaType,
     Indexer,
@@ -125,7 +126,7 @@ def test_what_a_queue_drops_is_no_hop() -> None:
     delta, real = Recorder(), Recorder()
     with tracing(delta):
         fifo = DeltaFIFO(name="foos", known_objects=Indexer())
-        fifo.apply([(ADDED, foo("a")), (DELETED, foo("b")), (DELETED, foo("a"))])
+        fifo.apply([Delta(ADDED, foo("a")), Delta(DELETED, foo("b")), Delta(DELETED, foo("a"))])
     with tracing(real):
         RealFIFO(name="foos").delete(foo("b"))
 

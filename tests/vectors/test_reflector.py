@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache import DeltaType, Reflector
+from clientgo.cache import Delta, DeltaType, Reflector
 from clientgo.clock import nanoseconds
 from clientgo.meta import GroupVersionKind, object_key
 from clientgo.wait import Backoff, BackoffManager, Reset
@@ -71,14 +71,14 @@ class RecordingStore:
 class BatchStore(RecordingStore):
     """Takes what one read brings in at once, as a queue does."""
 
-    def apply(self, changes: Sequence[tuple[DeltaType, Any]]) -> None:
+    def apply(self, changes: Sequence[Delta]) -> None:
         methods = {
             DeltaType.ADDED: self.add,
             DeltaType.UPDATED: self.update,
             DeltaType.DELETED: self.delete,
         }
-        for kind, obj in changes:
-            methods[kind](obj)
+        for change in changes:
+            methods[change.type](change.object)
 
 
 class ReflectorReplay:

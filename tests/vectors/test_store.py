@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache import DeltaType, Indexer
+from clientgo.cache import Delta, DeltaType, Indexer
 from clientgo.meta import Unstructured, annotations_of, deep_copy, labels_of, metadata_of
 from tests.vectors.loader import params
 from tests.vectors.objects import decode, reference
@@ -69,7 +69,11 @@ _CALLS = {
     "resync": lambda store, _args, _: store.resync(),
     "transaction": lambda store, args, _: store.transaction(
         # An operation of unknown type, which upstream ignores, can't be expressed here.
-        [(_TYPES[t["type"]], decode(t["obj"])) for t in args["transactions"] if t["type"] in _TYPES]
+        [
+            Delta(_TYPES[t["type"]], decode(t["obj"]))
+            for t in args["transactions"]
+            if t["type"] in _TYPES
+        ]
     ),
     "add_indexers": lambda store, args, _: store.add_indexers(
         {name: INDEX_FUNCS[name] for name in args["indexers"]}

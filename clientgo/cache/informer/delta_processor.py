@@ -10,7 +10,7 @@ refused object does not keep the rest of its list out.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -18,10 +18,10 @@ from clientgo.cache.informer.hops import updated
 from clientgo.cache.informer.notifications import Chunk, Kind, Notification
 from clientgo.cache.queues.queue import Deltas, Replacement
 from clientgo.cache.reflector.quarantine import QuarantineLog
-from clientgo.cache.store.changes import Change, Changes, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import KeyFuncError, deletion_handling_meta_namespace_key
-from clientgo.cache.store.parts import PART, in_parts
+from clientgo.cache.store.parts import in_parts
 from clientgo.cache.store.store import IndexFuncError
 from clientgo.meta import NoMetadataError, metadata_of
 from clientgo.trace import active_trace
@@ -56,14 +56,16 @@ class DeltaProcessor:
         """Process the changes of several objects; see :meth:`~clientgo.cache.Queue.pop_batch`."""
         whole = batch[0][0]
         if whole.type is DeltaType.REPLACED_ALL:
-            changes, befores = self._replace(whole.object)
+            replaced, befores = self._replace(whole.object)
             # In parts, so that a million old objects are not freed in one go, which holds all
             # threads up.
-            for start in range(0, len(changes), PART):
-                part = slice(start, start + PART)
-                chunk = self._compared(changes[part], befores[part], is_in_initial_list)
-                befores[part] = [None] * len(befores[part])
+            done = 0
+            for part in in_parts(replaced):
+                end = done + len(part)
+                chunk = self._compared(part, befores[done:end], is_in_initial_list)
+                befores[done:end] = [None] * len(part)
                 self._notify_of(chunk)
+                done = end
         elif whole.type is DeltaType.SYNC_ALL:
             for objs in in_parts(self._store.list()):
                 syncs: list[Notification] = [(Kind.SYNC, obj, obj) for obj in objs]
@@ -71,10 +73,9 @@ class DeltaProcessor:
         elif whole.type is DeltaType.BOOKMARK:
             self._store.bookmark(whole.object)
         else:
-            deltas = [*chain.from_iterable(batch)]
-            changes = Changes([each.type for each in deltas], [each.object for each in deltas])
-            before = self._store.apply(changes)
-            self._notify_of(self._compared(changes, before, is_in_initial_list))
+            changes = [*chain.from_iterable(batch)]
+            befores = self._store.apply(changes)
+            self._notify_of(self._compared(changes, befores, is_in_initial_list))
 
     def _notify_of(self, chunk: Chunk) -> None:
         if self._split_recreated:
@@ -83,7 +84,7 @@ class DeltaProcessor:
             self._notify(chunk)
 
     def _compared(
-        self, changes: Sequence[Change], befores: Sequence[Before], is_initial: bool
+        self, changes: Sequence[Delta], befores: Sequence[Before], is_initial: bool
     ) -> Chunk:
         """Return the notifications for changes of the store. This loop runs for every event."""
         if self._trace is not None:
@@ -92,10 +93,11 @@ class DeltaProcessor:
         append = notifications.append
         adds = syncs = 0
         add, update, sync, deleted = Kind.ADD, Kind.UPDATE, Kind.SYNC, DeltaType.DELETED
-        for (kind, obj), before in zip(changes, befores, strict=True):
+        for change, before in zip(changes, befores, strict=True):
+            obj = change.object
             if isinstance(before, Exception):
                 self._quarantine.report(obj, str(before))
-            elif kind is deleted:
+            elif change.type is deleted:
                 append((Kind.DELETE, obj, None))
             elif before is None:
                 adds += 1
@@ -109,25 +111,21 @@ class DeltaProcessor:
                 append((sync if same else update, before, obj))
         return Chunk(notifications, adds if is_initial else 0, syncs)
 
-    def _replace(self, replacement: Replacement) -> tuple[Changes, list[Before]]:
+    def _replace(self, replacement: Replacement) -> tuple[Iterator[Delta], list[Before]]:
         """Apply a list; return its changes of the store and what the store held before."""
         store = self._store
         listed = self._keyed(replacement.objects)
         before = {key: store.get_by_key(key) for key in store.list_keys()}
         vanished = {key: obj for key, obj in before.items() if key not in listed}
-        changes = Changes(
-            [DeltaType.DELETED] * len(vanished) + [DeltaType.REPLACED] * len(listed),
-            [*map(DeletedFinalStateUnknown, vanished, vanished.values()), *listed.values()],
-        )
         befores: list[Before]
         try:
             store.replace(list(listed.values()), replacement.resource_version)
             befores = [*vanished.values(), *map(before.get, listed)]
         except (KeyFuncError, IndexFuncError):
             # One by one, to leave out only the objects that are refused.
-            befores = store.apply(changes)
+            befores = store.apply([*_replacing(vanished, listed)])
             store.bookmark(replacement.resource_version)
-        return changes, befores
+        return _replacing(vanished, listed), befores
 
     def _keyed(self, objs: Sequence[Any]) -> dict[str, Any]:
         """Return the objects of a list by key; of two with the same key the later one."""
@@ -138,6 +136,13 @@ class DeltaProcessor:
             except NoMetadataError as error:
                 self._quarantine.report(obj, str(error))
         return keyed
+
+
+def _replacing(vanished: Mapping[str, Any], listed: Mapping[str, Any]) -> Iterator[Delta]:
+    for key, obj in vanished.items():
+        yield Delta(DeltaType.DELETED, DeletedFinalStateUnknown(key, obj))
+    for obj in listed.values():
+        yield Delta(DeltaType.REPLACED, obj)
 
 
 def _recreations_split(notifications: list[Notification]) -> list[Notification]:

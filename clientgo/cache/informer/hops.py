@@ -7,16 +7,17 @@ from typing import Any
 
 from clientgo.cache.informer.handlers import ResourceEventHandler, handler_name
 from clientgo.cache.queues.hops import versioned
-from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
 from clientgo.trace import Described, Trace
 
 
-def updated(changes: Sequence[Change], befores: Sequence[Any]) -> Iterator[Described]:
+def updated(changes: Sequence[Delta], befores: Sequence[Any]) -> Iterator[Described]:
     """The cache was changed; a change that it refused is no hop."""
-    for (kind, obj), before in zip(changes, befores, strict=True):
+    for change, before in zip(changes, befores, strict=True):
         if not isinstance(before, Exception):
-            yield "index.update", _key(obj), versioned(obj), {"action": _action(kind, before)}
+            obj, action = change.object, _action(change.type, before)
+            yield "index.update", _key(obj), versioned(obj), {"action": action}
 
 
 def _action(kind: DeltaType, before: object) -> str:

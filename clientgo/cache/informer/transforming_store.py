@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from clientgo.cache.queues.queue import Queue
 from clientgo.cache.reflector.quarantine import QuarantineLog
-from clientgo.cache.store.changes import Change, Changes, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.parts import Parts, in_parts
 from clientgo.meta import ObjectMeta, drop_managed_fields
 
@@ -63,23 +63,23 @@ class TransformingStore:
         self.resync = queue.resync
 
     def add(self, obj: Any) -> None:
-        self.apply([(DeltaType.ADDED, obj)])
+        self.apply([Delta(DeltaType.ADDED, obj)])
 
     def update(self, obj: Any) -> None:
-        self.apply([(DeltaType.UPDATED, obj)])
+        self.apply([Delta(DeltaType.UPDATED, obj)])
 
     def delete(self, obj: Any) -> None:
-        self.apply([(DeltaType.DELETED, obj)])
+        self.apply([Delta(DeltaType.DELETED, obj)])
 
-    def apply(self, changes: Sequence[Change]) -> None:
-        transformed = Changes([], [])
-        for kind, obj in changes:
+    def apply(self, changes: Sequence[Delta]) -> None:
+        transformed: list[Delta] = []
+        for change in changes:
             try:
-                transformed.append(kind, self._transformed(obj))
+                transformed.append(Delta(change.type, self._transformed(change.object)))
             except Exception as error:  # noqa: BLE001 - a transform may raise anything
-                self._report(obj, error)
-                if kind is DeltaType.DELETED:
-                    transformed.append(kind, obj)
+                self._report(change.object, error)
+                if change.type is DeltaType.DELETED:
+                    transformed.append(change)
         self._queue.apply(transformed)
 
     def replace(self, objs: Sequence[Any], resource_version: str) -> None:

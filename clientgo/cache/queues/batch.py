@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias, overload
 
-from clientgo.cache.queues.queue import Delta, Deltas
+from clientgo.cache.queues.queue import Deltas
+from clientgo.cache.store.changes import Delta
 
 Waiting: TypeAlias = Delta | Deltas
 """The changes of a key, oldest first: a single one as itself."""
@@ -37,7 +38,7 @@ class Batch(Sequence[Deltas]):
         return len(self._waiting)
 
     def __iter__(self) -> Iterator[Deltas]:
-        return (each if isinstance(each, list) else [each] for each in self._waiting)
+        return map(as_deltas, self._waiting)
 
     @overload
     def __getitem__(self, index: int) -> Deltas: ...
@@ -49,11 +50,6 @@ class Batch(Sequence[Deltas]):
         if isinstance(index, slice):
             return Batch(self._waiting[index])
         return as_deltas(self._waiting[index])
-
-    def __eq__(self, other: object) -> bool:
-        return [*self] == [*other] if isinstance(other, Sequence) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         return repr([*self])

@@ -19,13 +19,12 @@ from clientgo.cache.queues.hops import appended, popped
 from clientgo.cache.queues.queue import (
     DEFAULT_BATCH_SIZE,
     ChangeError,
-    Delta,
     Deltas,
     ProcessBatchFunc,
     ProcessFunc,
     QueueMetrics,
 )
-from clientgo.cache.store.changes import Change, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling
 from clientgo.cache.store.parts import in_parts
 from clientgo.clock import Clock
@@ -110,18 +109,19 @@ class ChangePreparation:
                 raise ChangeError(index, obj, error) from error
         return keys
 
-    def prepared(self, changes: Iterable[Change]) -> tuple[list[KeyedDelta], Exception | None]:
+    def prepared(self, changes: Iterable[Delta]) -> tuple[list[KeyedDelta], Exception | None]:
         """Prepare changes up to the first failure. Tombstones are not transformed."""
         prepared: list[KeyedDelta] = []
         append, key_func, transformer = prepared.append, self._key_func, self.transformer
         obj: Any = None
         try:
-            for kind, obj in changes:
+            for change in changes:
+                obj = change.object
                 key = key_func(obj)
                 if transformer is None or type(obj) is DeletedFinalStateUnknown:
-                    append((key, Delta(kind, obj)))
+                    append((key, change))
                 else:
-                    append((key, Delta(kind, transformer(obj))))
+                    append((key, Delta(change.type, transformer(obj))))
         except Exception as error:  # noqa: BLE001 - user code may raise anything; the caller reports it
             try:
                 self.key_of(obj)
@@ -152,7 +152,7 @@ class ChangePreparation:
         """
         done = 0
         for part in in_parts(objs):
-            changes, cause = self.prepared((kind, obj) for obj in part)
+            changes, cause = self.prepared(Delta(kind, obj) for obj in part)
             yield changes
             if cause is not None:
                 failed = len(changes)
@@ -197,7 +197,7 @@ class ChangeQueue(GatedQueue):
         """Queue a deleted object or tombstone. Raises like :meth:`add`."""
         self._queue_one(DeltaType.DELETED, obj)
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[Delta]) -> None:
         """Queue several changes under one acquisition of the lock.
 
         Raises :class:`ChangeError` for the first that has no key or that the transformer refuses.
@@ -205,7 +205,7 @@ class ChangeQueue(GatedQueue):
         failure = self._queue_many(changes)
         if failure is not None:
             index, error = failure
-            raise ChangeError(index, changes[index][1], error) from error
+            raise ChangeError(index, changes[index].object, error) from error
 
     def replace(self, objs: Sequence[Any], resource_version: str) -> None:
         """Queue the content of a list, and the deletion of everything that is not in it.
@@ -280,11 +280,11 @@ class ChangeQueue(GatedQueue):
         return self._preparation.key_of(obj)
 
     def _queue_one(self, kind: DeltaType, obj: Any) -> None:
-        failure = self._queue_many(((kind, obj),))
+        failure = self._queue_many((Delta(kind, obj),))
         if failure is not None:
             raise failure[1]
 
-    def _queue_many(self, changes: Sequence[Change]) -> tuple[int, Exception] | None:
+    def _queue_many(self, changes: Sequence[Delta]) -> tuple[int, Exception] | None:
         """Queue changes up to the first that fails; return its index and the reason."""
         gate = self._gate
         start = 0
@@ -322,6 +322,5 @@ class ChangeQueue(GatedQueue):
         if self._gate.trace is not None and changes:
             self._gate.trace.note_all(self._gate.synced.name, appended, changes)
 
-    def _drops_locked(self, change: Change) -> bool:
-        kind, obj = change
-        return self._pending.drops(kind, self._preparation.key_of(obj))
+    def _drops_locked(self, change: Delta) -> bool:
+        return self._pending.drops(change.type, self._preparation.key_of(change.object))

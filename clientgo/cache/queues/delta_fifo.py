@@ -24,8 +24,8 @@ from clientgo.cache.queues.change_queue import (
     Transformer,
 )
 from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
-from clientgo.cache.queues.queue import ChangeError, Delta, Deltas, QueueMetrics
-from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.queues.queue import ChangeError, Deltas, QueueMetrics
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.cache.store.parts import in_parts
 from clientgo.clock import REAL_CLOCK, Clock

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from clientgo.cache.queues.queue import Delta, Deltas, Replacement
-from clientgo.cache.store.changes import WHOLE_STORE_TYPES, DeletedFinalStateUnknown
+from clientgo.cache.queues.queue import Deltas, Replacement
+from clientgo.cache.store.changes import WHOLE_STORE_TYPES, DeletedFinalStateUnknown, Delta
 from clientgo.trace import Described
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
 from clientgo.cache.queues.batch import Waiting, newest_of
-from clientgo.cache.queues.queue import Delta
-from clientgo.cache.store.changes import DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 
 _log = logging.getLogger("clientgo.cache")
 

@@ -16,17 +16,9 @@ from typing import Any, Final, Protocol, TypeAlias
 from msgspec import Struct
 
 from clientgo.cache.queues.done_checker import DoneChecker
-from clientgo.cache.store.changes import Change, DeltaType
+from clientgo.cache.store.changes import Delta
 from clientgo.metrics import NO_METRICS, Gauge, Histogram, MetricsProvider
 from clientgo.metrics.names import INFORMER_PROCESSING_LATENCY, INFORMER_QUEUED_ITEMS
-
-
-class Delta(Struct, frozen=True, gc=False):
-    """One change of one object; for a deletion ``object`` may be a tombstone."""
-
-    type: DeltaType
-    object: Any
-
 
 Deltas: TypeAlias = list[Delta]
 """The pending changes of one key, oldest first."""
@@ -132,7 +124,7 @@ class Queue(Protocol):
 
     def delete(self, obj: Any) -> None: ...
 
-    def apply(self, changes: Sequence[Change]) -> None:
+    def apply(self, changes: Sequence[Delta]) -> None:
         """Queue several changes under one acquisition of the lock.
 
         Raises :class:`ChangeError` for the first that has no key or that the transformer refuses.

@@ -25,8 +25,8 @@ from clientgo.cache.queues.change_queue import (
     Transformer,
 )
 from clientgo.cache.queues.known_objects import ConsumerState, KnownObjects, tombstone_of
-from clientgo.cache.queues.queue import ChangeError, Delta, QueueMetrics, Replacement
-from clientgo.cache.store.changes import WHOLE_STORE_TYPES, DeltaType
+from clientgo.cache.queues.queue import ChangeError, QueueMetrics, Replacement
+from clientgo.cache.store.changes import WHOLE_STORE_TYPES, Delta, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
 

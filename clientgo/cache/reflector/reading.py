@@ -22,7 +22,7 @@ from clientgo.cache.reflector.state import (
     Skip,
     UnexpectedObjectError,
 )
-from clientgo.cache.store.changes import Change, Changes, DeletedFinalStateUnknown, DeltaType
+from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.keys import deletion_handling_meta_namespace_key
 from clientgo.cache.store.parts import Parts, PartTuple
 from clientgo.meta import (
@@ -70,8 +70,7 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
     kind, api_version = expected.kind, expected.api_version
     delta_types, added = _DELTA_TYPES, DeltaType.ADDED
     messages: list[Message] = []
-    kinds: list[DeltaType] = []
-    objects: list[Any] = []
+    changes: list[Delta] = []
     accepted, last, only_adds = 0, None, True
     error: Exception | None = None
     event: WatchEvent[Any]
@@ -92,8 +91,8 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
                 messages.append(Quarantine(obj))
                 if delta_type is DeltaType.DELETED and obj.metadata.name:
                     # The name is enough to remove an older state that did decode.
-                    kinds.append(delta_type)
-                    objects.append(DeletedFinalStateUnknown(object_key(obj), None))
+                    gone = DeletedFinalStateUnknown(object_key(obj), None)
+                    changes.append(Delta(delta_type, gone))
                     only_adds = False
                 continue
             reason = expected.misfit(obj)
@@ -103,23 +102,22 @@ def read_events(expected: Expected, events: Sequence[WatchEvent[Any]]) -> Readin
         accepted += 1
         last = obj
         if delta_type is not None:
-            kinds.append(delta_type)
-            objects.append(obj)
+            changes.append(Delta(delta_type, obj))
             if delta_type is not added:
                 only_adds = False
             continue
         only_adds = False
-        if kinds:
-            messages.append(Apply(Changes(kinds, objects)))
-            kinds, objects = [], []
+        if changes:
+            messages.append(Apply(changes))
+            changes = []
         if event.type == _BOOKMARK:
             version = metadata_of(obj).resource_version
             if version:
                 messages.append(Bookmark(version))
         else:
             messages.append(Skip(obj, f"unknown type of event {event.type!r}"))
-    if kinds:
-        messages.append(Apply(Changes(kinds, objects)))
+    if changes:
+        messages.append(Apply(changes))
     version = "" if last is None else metadata_of(last).resource_version or _version_in(messages)
     return Reading(messages, accepted, version, only_adds, error)
 
@@ -130,7 +128,8 @@ def _version_in(messages: Sequence[Message]) -> str:
         if isinstance(message, Bookmark):
             return message.version
         if isinstance(message, Apply):
-            for _, obj in reversed(message.changes):
+            for change in reversed(message.changes):
+                obj = change.object
                 if isinstance(obj, DeletedFinalStateUnknown):
                     continue
                 version: str = metadata_of(obj).resource_version
@@ -157,7 +156,7 @@ def end_of_initial_events(events: Sequence[WatchEvent[Any]]) -> int | None:
     return None
 
 
-def final_objects(added: PartTuple, batches: Sequence[Sequence[Change]]) -> Sequence[Any]:
+def final_objects(added: PartTuple, batches: Sequence[Sequence[Delta]]) -> Sequence[Any]:
     """Return the objects that exist after these were added and then changed.
 
     A server sends most lists as additions only, each of another object: then there is nothing to
@@ -167,12 +166,12 @@ def final_objects(added: PartTuple, batches: Sequence[Sequence[Change]]) -> Sequ
     if not batches and _are_different(added):
         return objects
     by_key = {deletion_handling_meta_namespace_key(obj): obj for obj in objects}
-    for kind, obj in chain.from_iterable(batches):
-        key = deletion_handling_meta_namespace_key(obj)
-        if kind is DeltaType.DELETED:
+    for change in chain.from_iterable(batches):
+        key = deletion_handling_meta_namespace_key(change.object)
+        if change.type is DeltaType.DELETED:
             by_key.pop(key, None)
         else:
-            by_key[key] = obj
+            by_key[key] = change.object
     return list(by_key.values())
 
 

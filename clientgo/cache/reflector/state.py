@@ -17,7 +17,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from clientgo.cache.store.changes import Change
+from clientgo.cache.store.changes import Delta
 from clientgo.cache.store.parts import PartTuple
 from clientgo.meta import (
     GroupVersionKind,
@@ -169,7 +169,7 @@ class StreamingList(StreamState, frozen=True):
     """
 
     added: PartTuple = ()
-    changes: tuple[Sequence[Change], ...] = ()
+    changes: tuple[Sequence[Delta], ...] = ()
 
 
 class Backoff(Struct, frozen=True):
@@ -252,7 +252,7 @@ class Replace(Struct, frozen=True):
 class Apply(Struct, frozen=True):
     """These changes happened, in this order."""
 
-    changes: Sequence[Change]
+    changes: Sequence[Delta]
 
 
 class Bookmark(Struct, frozen=True):

@@ -359,7 +359,9 @@ def _initial_events_came(
     reports = [m for m in reading.messages if isinstance(m, Skip | Quarantine)]
     batches = [m.changes for m in reading.messages if isinstance(m, Apply)]
     if reading.only_adds and not state.changes:
-        added = with_part(state.added, tuple(obj for batch in batches for _, obj in batch))
+        added = with_part(
+            state.added, tuple(change.object for batch in batches for change in batch)
+        )
         state = replace(state, added=added)
     else:
         state = replace(state, changes=(*state.changes, *batches))

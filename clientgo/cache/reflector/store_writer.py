@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from clientgo.cache.reflector.state import Apply, Bookmark, Message, Reached, Replace
-from clientgo.cache.store.changes import Change, DeltaType
+from clientgo.cache.store.changes import Delta, DeltaType
 
 
 class ReflectorStore(Protocol):
@@ -62,6 +62,6 @@ class StoreWriter:
         elif isinstance(message, Reached) and self._reached is not None:
             self._reached(message.version)
 
-    def _apply_singly(self, changes: Sequence[Change]) -> None:
-        for kind, obj in changes:
-            getattr(self._store, _METHODS[kind])(obj)
+    def _apply_singly(self, changes: Sequence[Delta]) -> None:
+        for change in changes:
+            getattr(self._store, _METHODS[change.type])(change.object)

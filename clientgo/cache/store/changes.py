@@ -1,13 +1,12 @@
-"""What can happen to an object in a store: the kinds of change, and the tombstone.
+"""What can happen to an object in a store: a change, its kinds, and the tombstone.
 
-Upstream: ``tools/cache`` DeltaType, DeletedFinalStateUnknown.
+Upstream: ``tools/cache`` Delta, DeltaType, DeletedFinalStateUnknown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Any, Final, TypeAlias, overload
+from typing import Any, Final
 
 from msgspec import Struct
 
@@ -31,52 +30,11 @@ class DeltaType(StrEnum):
     """Everything up to a resource version has been seen; the version is the delta's object."""
 
 
-Change: TypeAlias = tuple[DeltaType, Any]
-"""A kind of change, and the object."""
+class Delta(Struct, frozen=True, gc=False):
+    """One change of one object; for a deletion ``object`` may be a tombstone."""
 
-
-class Changes(Sequence[Change]):
-    """Changes as a list of kinds and one of objects. Not thread-safe.
-
-    The garbage collector visits a tuple that holds a member of an enum as long as it lives, so one
-    is made only when it is read.
-    """
-
-    __slots__ = ("kinds", "objects")
-
-    def __init__(self, kinds: list[DeltaType], objects: list[Any]) -> None:
-        self.kinds = kinds
-        self.objects = objects
-
-    def append(self, kind: DeltaType, obj: Any) -> None:
-        """Add a change at the end."""
-        self.kinds.append(kind)
-        self.objects.append(obj)
-
-    def __len__(self) -> int:
-        return len(self.kinds)
-
-    def __iter__(self) -> Iterator[Change]:
-        return zip(self.kinds, self.objects, strict=True)
-
-    @overload
-    def __getitem__(self, index: int) -> Change: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Changes: ...
-
-    def __getitem__(self, index: int | slice) -> Change | Changes:
-        if isinstance(index, slice):
-            return Changes(self.kinds[index], self.objects[index])
-        return self.kinds[index], self.objects[index]
-
-    def __eq__(self, other: object) -> bool:
-        return [*self] == [*other] if isinstance(other, Sequence) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __repr__(self) -> str:
-        return repr([*self])
+    type: DeltaType
+    object: Any
 
 
 WHOLE_STORE_TYPES: Final = frozenset(

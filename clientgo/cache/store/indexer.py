@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Generic, TypeVar
 
-from clientgo.cache.store.changes import DeltaType
+from clientgo.cache.store.changes import Delta, DeltaType
 from clientgo.cache.store.keys import (
     IndexFunc,
     KeyFunc,
@@ -90,9 +90,7 @@ class Indexer(Generic[T]):
         """
         self._storage.apply([self._key_of(obj)], [None], version_of(obj))
 
-    def apply(
-        self, changes: Sequence[tuple[DeltaType, Any]]
-    ) -> builtins.list[T | Exception | None]:
+    def apply(self, changes: Sequence[Delta]) -> builtins.list[T | Exception | None]:
         """Make several changes under one acquisition of the lock, in order.
 
         Returns for each change the object that was stored before, ``None`` if there was none, or
@@ -116,7 +114,7 @@ class Indexer(Generic[T]):
                     took,
                 )
 
-    def transaction(self, operations: Sequence[tuple[DeltaType, Any]]) -> None:
+    def transaction(self, operations: Sequence[Delta]) -> None:
         """Like :meth:`apply`; raises :class:`~clientgo.cache.TransactionError` if some
         operations failed."""
         results = self.apply(operations)
@@ -222,19 +220,17 @@ class Indexer(Generic[T]):
     def statistics(self) -> StoreStatistics:
         return self._storage.statistics()
 
-    def _apply_all(self, changes: Sequence[tuple[DeltaType, Any]]) -> builtins.list[T | None]:
+    def _apply_all(self, changes: Sequence[Delta]) -> builtins.list[T | None]:
         key_func, deleted = self._key_func, DeltaType.DELETED
         try:
-            keys = [key_func(obj) for _, obj in changes]
+            keys = [key_func(change.object) for change in changes]
         except Exception as error:
             raise KeyFuncError(changes, error) from error
-        objs = [None if kind is deleted else obj for kind, obj in changes]
-        return self._storage.apply(keys, objs, version_of(changes[-1][1]))
+        objs = [None if change.type is deleted else change.object for change in changes]
+        return self._storage.apply(keys, objs, version_of(changes[-1].object))
 
-    def _apply_sound(
-        self, changes: Sequence[tuple[DeltaType, Any]]
-    ) -> builtins.list[T | Exception | None]:
-        failures = [self._failure_of(kind, obj) for kind, obj in changes]
+    def _apply_sound(self, changes: Sequence[Delta]) -> builtins.list[T | Exception | None]:
+        failures = [self._failure_of(change.type, change.object) for change in changes]
         sound = [
             change for change, failure in zip(changes, failures, strict=True) if failure is None
         ]

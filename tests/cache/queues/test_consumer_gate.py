@@ -11,6 +11,7 @@ import pytest
 
 from clientgo.cache import (
     FIFO,
+    Delta,
     DeltaFIFO,
     DeltaType,
     Queue,
@@ -189,8 +190,8 @@ class TestInsight:
         assert (after.pending, after.synced, after.closed) == (0, True, True)
 
 
-def changes(count: int) -> list[tuple[DeltaType, Any]]:
-    return [(DeltaType.ADDED, foo(f"a-{number}")) for number in range(count)]
+def changes(count: int) -> list[Delta]:
+    return [Delta(DeltaType.ADDED, foo(f"a-{number}")) for number in range(count)]
 
 
 def announce_waits(queue: Any) -> threading.Event:

@@ -332,7 +332,7 @@ class TestTransformer:
     def test_the_refused_deletion_of_something_unknown_is_just_dropped(self) -> None:
         """DFI-04, DFI-16: also within a batch, whose rest is queued."""
         queue = DeltaFIFO(transformer=_refuse_bad)
-        queue.apply([(ADDED, foo("a")), (DELETED, foo("bad")), (ADDED, foo("b"))])
+        queue.apply([Delta(ADDED, foo("a")), Delta(DELETED, foo("bad")), Delta(ADDED, foo("b"))])
         assert drain(queue) == [["Added a@1"], ["Added b@1"]]
 
 
@@ -341,7 +341,12 @@ class TestApply:
         """DFI-02, DFI-04."""
         queue = DeltaFIFO(known_objects=Store(foo("k")))
         queue.apply(
-            [(ADDED, foo("a")), (DELETED, foo("k")), (DELETED, foo("x")), (UPDATED, foo("a", rv=2))]
+            [
+                Delta(ADDED, foo("a")),
+                Delta(DELETED, foo("k")),
+                Delta(DELETED, foo("x")),
+                Delta(UPDATED, foo("a", rv=2)),
+            ]
         )
         assert drain(queue) == [["Added a@1", "Updated a@2"], ["Deleted k@1"]]
 
@@ -350,7 +355,7 @@ class TestApply:
         """DFI-16, KEY-05."""
         queue = DeltaFIFO(transformer=_refuse_bad)
         with pytest.raises(ChangeError) as caught:
-            queue.apply([(ADDED, foo("a")), (UPDATED, bad), (ADDED, foo("b"))])
+            queue.apply([Delta(ADDED, foo("a")), Delta(UPDATED, bad), Delta(ADDED, foo("b"))])
 
         assert caught.value.index == 1
         assert isinstance(caught.value.__cause__, KeyFuncError | ZeroDivisionError)

@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache import ChangeError, DeletedFinalStateUnknown, DeltaType, KeyFuncError, RealFIFO
+from clientgo.cache import (
+    ChangeError,
+    DeletedFinalStateUnknown,
+    Delta,
+    DeltaType,
+    KeyFuncError,
+    RealFIFO,
+)
 from tests.cache.builders import foo
 from tests.cache.queue_entries import Store, drain, take, take_batch
 
@@ -88,7 +95,9 @@ class TestKnownObjects:
     def test_what_is_being_processed_counts_as_known(self) -> None:
         """RFI-04, RFI-06, RFI-13."""
         queue = RealFIFO(known_objects=Store(foo("a", rv=1)))
-        queue.apply([(UPDATED, foo("a", rv=2)), (ADDED, foo("b", rv=2)), (DELETED, foo("c"))])
+        queue.apply(
+            [Delta(UPDATED, foo("a", rv=2)), Delta(ADDED, foo("b", rv=2)), Delta(DELETED, foo("c"))]
+        )
 
         def relist(batch: Any, initial: bool) -> None:
             queue.resync()
@@ -181,7 +190,9 @@ class TestTransformer:
         """RFI-15."""
         queue = atomic(transformer=refuse_bad)
         with pytest.raises(ChangeError) as caught:
-            queue.apply([(ADDED, foo("a")), (DELETED, foo("bad")), (ADDED, foo("b"))])
+            queue.apply(
+                [Delta(ADDED, foo("a")), Delta(DELETED, foo("bad")), Delta(ADDED, foo("b"))]
+            )
         assert caught.value.index == 1
         assert drain(queue) == [["Added a@1"]]
 
@@ -264,7 +275,7 @@ class TestPop:
 def test_taking_leaves_the_rest_in_order() -> None:
     """RFI-01, RFI-10."""
     queue = atomic()
-    queue.apply([(ADDED, foo("a")), (ADDED, foo("b"))])
+    queue.apply([Delta(ADDED, foo("a")), Delta(ADDED, foo("b"))])
     assert take(queue) == ["Added a@1"]
     queue.update(foo("a", rv=2))
     assert drain(queue) == [["Added b@1"], ["Updated a@2"]]

@@ -29,7 +29,7 @@ from clientgo.cache.reflector.state import (
     Watching,
 )
 from clientgo.cache.reflector.step import step, watch_options
-from clientgo.cache.store.changes import DeltaType
+from clientgo.cache.store.changes import Delta, DeltaType
 from clientgo.meta import (
     DecodeError,
     GroupVersionKind,
@@ -89,9 +89,9 @@ class TestAWatch:
         apply, reached = taken.messages
         assert isinstance(apply, Apply)
         assert apply.changes == [
-            (DeltaType.ADDED, added.object),
-            (DeltaType.UPDATED, changed.object),
-            (DeltaType.DELETED, gone.object),
+            Delta(DeltaType.ADDED, added.object),
+            Delta(DeltaType.UPDATED, changed.object),
+            Delta(DeltaType.DELETED, gone.object),
         ]
         assert reached == Reached("13")
         assert taken.next == replace(WATCHING, memory=Memory(version="13"), accepted=3)
@@ -220,7 +220,7 @@ class TestAWatch:
         quarantine, apply, reached = taken.messages
         assert isinstance(quarantine, Quarantine)
         assert isinstance(apply, Apply)
-        assert apply.changes[1] == (
+        assert apply.changes[1] == Delta(
             DeltaType.DELETED,
             DeletedFinalStateUnknown("ns/x", None),
         )

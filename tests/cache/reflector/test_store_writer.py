@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from clientgo.cache import DeltaFIFO, DeltaType, Indexer, KeyFuncError
+from clientgo.cache import Delta, DeltaFIFO, DeltaType, Indexer, KeyFuncError
 from clientgo.cache.reflector.state import Apply, Bookmark, Reached, Replace, Skip
 from clientgo.cache.reflector.store_writer import StoreWriter
 from tests.cache.builders import foo, refs
 from tests.cache.running import RecordingStore
 
 CHANGES = [
-    (DeltaType.ADDED, foo("a")),
-    (DeltaType.UPDATED, foo("a", 2)),
-    (DeltaType.DELETED, foo("b")),
+    Delta(DeltaType.ADDED, foo("a")),
+    Delta(DeltaType.UPDATED, foo("a", 2)),
+    Delta(DeltaType.DELETED, foo("b")),
 ]
 
 
@@ -45,7 +45,7 @@ def test_an_indexer_takes_batches_and_what_it_refuses_is_raised() -> None:
     store: Indexer[Any] = Indexer()
     writer = StoreWriter(store)
     with pytest.raises(KeyFuncError):
-        writer.deliver(Apply([(DeltaType.ADDED, foo("a")), (DeltaType.ADDED, 7)]))
+        writer.deliver(Apply([Delta(DeltaType.ADDED, foo("a")), Delta(DeltaType.ADDED, 7)]))
     assert refs(store.list()) == ["a@1"]
 
 

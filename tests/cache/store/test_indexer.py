@@ -10,6 +10,7 @@ import pytest
 
 from clientgo.cache import (
     DeletedFinalStateUnknown,
+    Delta,
     DeltaType,
     ExpirationCache,
     IndexConflictError,
@@ -139,7 +140,7 @@ class TestTransformer:
         store.update(foo("b"))
         store.get(foo("a"))
         store.delete(foo("b"))
-        store.transaction([(ADDED, foo("c"))])
+        store.transaction([Delta(ADDED, foo("c"))])
         store.replace([*store.list(), foo("d")], "1")
 
         assert seen == ["a@1", "b@1", "A@1", "c@1", "d@1"]
@@ -167,7 +168,12 @@ class TestBatches:
         first, second = foo("a", rv=1), foo("a", rv=2)
 
         found = store.apply(
-            [(ADDED, first), (UPDATED, second), (DELETED, second), (DELETED, foo("b"))]
+            [
+                Delta(ADDED, first),
+                Delta(UPDATED, second),
+                Delta(DELETED, second),
+                Delta(DELETED, foo("b")),
+            ]
         )
 
         assert found == [None, first, second, None]
@@ -179,7 +185,11 @@ class TestBatches:
         store.add(grouped("b", "x"))
 
         found = store.apply(
-            [(ADDED, 5), (UPDATED, grouped("b", "broken")), (ADDED, grouped("a", "x"))]
+            [
+                Delta(ADDED, 5),
+                Delta(UPDATED, grouped("b", "broken")),
+                Delta(ADDED, grouped("a", "x")),
+            ]
         )
 
         assert isinstance(found[0], KeyFuncError)
@@ -192,7 +202,7 @@ class TestBatches:
         """STO-07."""
         store = indexer()
         with pytest.raises(TransactionError, match="2 of 3") as caught:
-            store.transaction([(ADDED, 5), (ADDED, foo("a")), (DELETED, 6)])
+            store.transaction([Delta(ADDED, 5), Delta(ADDED, foo("a")), Delta(DELETED, 6)])
 
         assert caught.value.succeeded == (1,)
         assert caught.value.total == 3
@@ -211,7 +221,7 @@ class TestBatches:
             return []
 
         store: Indexer[Foo] = Indexer(indexers={"slow": take_time}, clock=clock)
-        batch = [(ADDED, foo(str(number))) for number in range(changes)]
+        batch = [Delta(ADDED, foo(str(number))) for number in range(changes)]
 
         store.apply(batch)
         assert caplog.messages == []
@@ -254,7 +264,7 @@ class TestResourceVersion:
     def test_a_batch_takes_that_of_its_last_change(self) -> None:
         """STO-08."""
         store = indexer()
-        store.apply([(ADDED, foo("a", rv=9)), (ADDED, foo("b", rv=2))])
+        store.apply([Delta(ADDED, foo("a", rv=9)), Delta(ADDED, foo("b", rv=2))])
         assert store.last_store_sync_resource_version() == "2"
 
     def test_a_gauge_follows_it(self) -> None:
@@ -263,7 +273,7 @@ class TestResourceVersion:
         store: Indexer[Foo] = Indexer(version_gauge=gauge)
         store.replace([], "10")
         store.add(foo("a", rv=11))
-        store.apply([(ADDED, foo("b", rv="odd"))])
+        store.apply([Delta(ADDED, foo("b", rv="odd"))])
         store.bookmark("12")
         assert gauge.values == [10.0, 11.0, 12.0]
 

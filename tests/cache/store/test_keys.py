@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clientgo.cache import (
     NAMESPACE_INDEX,
     DeletedFinalStateUnknown,
+    Delta,
     DeltaFIFO,
     DeltaType,
     Indexer,
@@ -94,7 +95,7 @@ def test_the_error_of_a_key_function_is_the_cause() -> None:
     with pytest.raises(KeyFuncError) as caught:
         store.get(foo("a"))
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
-    assert isinstance(store.apply([(DeltaType.ADDED, foo("a"))])[0], KeyFuncError)
+    assert isinstance(store.apply([Delta(DeltaType.ADDED, foo("a"))])[0], KeyFuncError)
 
 
 def test_the_namespace_index_gives_the_namespace_even_if_it_is_empty() -> None:
