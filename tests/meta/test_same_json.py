@@ -45,6 +45,8 @@ def test_lists_and_events_bring_the_same(type_: Any) -> None:
         {**PLAIN, "data": {"x": "2"}},
         {**PLAIN, "data": {"x": "11"}},
         {**PLAIN, "extra": 1},
+        {"extra": 1, **PLAIN},
+        {"extra": 1, **TYPED, **PLAIN},
         {"data": {"x": "1"}, "metadata": PLAIN["metadata"]},
         {"spec": PLAIN, "metadata": PLAIN["metadata"]},
     ],

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from clientgo.meta.objects.resource import APIObject
 from clientgo.meta.objects.unstructured import Unstructured
+
+_KIND: Final = re.compile(rb'\{(?:"(?:kind|apiVersion)":"[^"]*",)*')
+"""What the JSON of an object begins with, and an item of such a list does not."""
 
 
 def is_same_json(one: Any, other: Any) -> bool:
@@ -26,7 +30,9 @@ def is_same_json(one: Any, other: Any) -> bool:
         return one._raw is not None
     # The items of a list of a built-in kind begin without their kind, which the list says once.
     shorter, longer = sorted((_json(one), _json(other)), key=len)
-    return bool(shorter) and longer.endswith(shorter[1:])
+    if not shorter or not longer.endswith(shorter[1:]):
+        return False
+    return _KIND.fullmatch(longer, 0, len(longer) - len(shorter) + 1) is not None
 
 
 def _json(obj: APIObject) -> bytes:
