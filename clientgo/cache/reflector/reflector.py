@@ -66,7 +66,6 @@ from clientgo.cache.reflector.unchanged import (
     sharing_unchanged,
     sharing_unchanged_events,
 )
-from clientgo.cache.store.resource_versions import is_older
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import (
     EventType,
@@ -331,13 +330,12 @@ class Reflector:
         a version that it does not have yet, and sends no event up to that version
         (kubernetes/kubernetes#107457). Raises :class:`ServerWentBackError`, or what a list raises.
         """
-        sent = state.memory.highest
         if self._clock.monotonic() - self._news_at < LONGEST_SILENCE:
             return
         newest = self._lister_watcher.list(ListOptions(limit=1), stop).metadata.resource_version
         _log.debug("%s: the server is at version %s", self.name, newest)
-        if is_older(newest, sent):
-            raise ServerWentBackError(newest, sent)
+        if went_back := ServerWentBackError.shown_by(newest, state.memory):
+            raise went_back
         self._news_at = self._clock.monotonic()
 
     def _read(self, state: Watching | StreamingList, _stop: threading.Event) -> Event:

@@ -13,12 +13,13 @@ All are small immutable values: :mod:`~clientgo.cache.reflector.step` decides,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, Self, TypeAlias
 
 from msgspec import Struct
 
 from clientgo.cache.store.changes import Delta
 from clientgo.cache.store.parts import PartTuple
+from clientgo.cache.store.resource_versions import is_older
 from clientgo.meta import (
     GroupVersionKind,
     ListOptions,
@@ -306,6 +307,11 @@ class ServerWentBackError(Exception):
             f"the server is at version {newest} and has sent version {sent} before: it was "
             "restored or replaced; listing again"
         )
+
+    @classmethod
+    def shown_by(cls, newest: str, memory: Memory) -> Self | None:
+        """Return an error if the server's newest version is older than one that it has sent."""
+        return cls(newest, memory.highest) if is_older(newest, memory.highest) else None
 
 
 class UnexpectedObjectError(Exception):

@@ -229,9 +229,9 @@ def _watch_opened(_settings: Settings, state: OpenWatch, event: Opened) -> Step[
 def _watch_refused(_settings: Settings, state: OpenWatch, event: Failed) -> Step[Backoff | Relist]:
     if _is_overloaded(event.error):
         return Step(Backoff(state.memory, state, event.error))
-    went_back = isinstance(event.error, ServerWentBackError)
-    memory = replace(state.memory, unavailable=True) if went_back else state.memory
-    return Step(Relist(memory, event.error))
+    if isinstance(event.error, ServerWentBackError):
+        return Step(_list_newest(state.memory, event.error))
+    return Step(Relist(state.memory, event.error))
 
 
 @_on(Watching, Received)
@@ -240,10 +240,8 @@ def _events_came(
 ) -> Step[Watching | OpenWatch | Backoff | Relist]:
     reading = read_events(settings.expected, event.events)
     memory, messages = state.memory, reading.messages
-    earlier = _earlier_bookmark(messages, memory.highest)
-    if earlier is not None:
-        error = ServerWentBackError(earlier, memory.highest)
-        return Step(Relist(replace(memory, unavailable=True), error))
+    if went_back := _older_bookmark(messages, memory):
+        return Step(_list_newest(memory, went_back))
     initial_adds = state.initial_adds and reading.only_adds
     if reading.accepted and not initial_adds:
         memory = replace(memory, expiries=0)
@@ -258,15 +256,19 @@ def _events_came(
     return Step(following, messages)
 
 
-def _earlier_bookmark(messages: Sequence[Message], known: str) -> str | None:
-    """Return the version of a bookmark that is older than the known one, if there is any.
+def _older_bookmark(messages: Sequence[Message], memory: Memory) -> ServerWentBackError | None:
+    """Return an error if a bookmark is older than what was sent before.
 
     A bookmark is about all objects, unlike an event, so the server has no later changes.
     """
-    for message in messages:
-        if isinstance(message, Bookmark) and is_older(message.version, known):
-            return message.version
-    return None
+    bookmarks = (message.version for message in messages if isinstance(message, Bookmark))
+    errors = (ServerWentBackError.shown_by(version, memory) for version in bookmarks)
+    return next(filter(None, errors), None)
+
+
+def _list_newest(memory: Memory, error: ServerWentBackError) -> Relist:
+    """A server that went back does not have the version that a list would ask for."""
+    return Relist(replace(memory, unavailable=True), error)
 
 
 def _can_resume_from(version: str, known: str) -> bool:
