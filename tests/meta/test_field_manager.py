@@ -326,3 +326,28 @@ def test_a_list_with_an_item_twice_is_refused_in_an_apply_after_an_update_had_it
 
     with pytest.raises(TypedValueError):
         manager.apply(EMPTY, {**EMPTY, "spec": ["a", "a"]}, "a")
+
+
+def test_an_object_that_does_not_fit_the_version_of_another_manager_is_refused() -> None:
+    keyed = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {}}
+    types: dict[str, FieldType] = {
+        version: schema_field_type({"x-kubernetes-preserve-unknown-fields": True} | schema)
+        for version, schema in {
+            "example.com/v1": {},
+            "example.com/v2": {"properties": {"spec": keyed}},
+        }.items()
+    }
+    manager = manager_for(types=lambda version, _kind: types[version])
+    entry = {
+        "manager": "other",
+        "operation": "Update",
+        "apiVersion": "example.com/v2",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {'k:{"k":"a"}': {".": {}}}},
+    }
+    live = widget([{"k": "a"}], uid="1", managedFields=[entry])
+
+    with pytest.raises(TypedValueError, match=r"failed to convert new object to example\.com/v2"):
+        manager.update(live, widget(["a"], uid="1"), "a")
+    with pytest.raises(TypedValueError, match=r"failed to convert new object to example\.com/v2"):
+        manager.apply(live, widget(["a"]), "a", force=True)

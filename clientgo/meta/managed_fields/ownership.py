@@ -15,7 +15,11 @@ from clientgo.meta.managed_fields.conflicts import FieldConflict, OwnershipConfl
 from clientgo.meta.managed_fields.entries import ManagerId, Ownership
 from clientgo.meta.managed_fields.fields.field_set import EMPTY, FieldSet
 from clientgo.meta.managed_fields.fields.field_types import FieldType
-from clientgo.meta.managed_fields.fields.typed_values import fields_of
+from clientgo.meta.managed_fields.fields.typed_values import (
+    TypedValueError,
+    check_value,
+    fields_of,
+)
 from clientgo.meta.managed_fields.merge import merge_values, remove_fields
 from clientgo.meta.managed_fields.reconcile import reconcile_fields
 
@@ -95,7 +99,7 @@ class OwnershipRules:
                 continue
             version = ownership.api_version
             if version not in comparisons:
-                field_type = self._type_at(version)
+                field_type = self._type_at(version, old=live, new=new)
                 if field_type is None:
                     continue  # the meaning of the entry is lost
                 comparisons[version] = self._compare(live, new, field_type)
@@ -115,7 +119,7 @@ class OwnershipRules:
         self, merged: JSONObject, owners: Owners, manager: ManagerId, last: Ownership
     ) -> JSONObject:
         """Remove what was applied last time and is not owned any more."""
-        last_type = self._type_at(last.api_version)
+        last_type = self._type_at(last.api_version, new=merged)
         if last_type is None or not last.fields - owners[manager].fields:
             return merged
         last_fields = last.fields.with_declared_fields(last_type)
@@ -135,15 +139,28 @@ class OwnershipRules:
             version = ownership.api_version
             owned[version] = owned.get(version, EMPTY) | ownership.fields
         for version, fields in owned.items():
-            if field_type := self._type_at(version):
+            if field_type := self._type_at(version, new=merged):
                 before = fields_of(merged, field_type).with_declared_fields(field_type)
                 left = fields_of(pruned, field_type).with_declared_fields(field_type)
                 kept = left | fields.with_declared_fields(field_type)
                 pruned = remove_fields(merged, before - kept, field_type)
         return pruned
 
-    def _type_at(self, version: str) -> FieldType | None:
-        return self._types(version, self._kind)
+    def _type_at(self, version: str, **objects: JSONObject) -> FieldType | None:
+        """Return the type of a version, or None if there is none any more.
+
+        Raises `TypedValueError` if one of the objects is not of that type after its conversion.
+        """
+        field_type = self._types(version, self._kind)
+        if field_type is not None and version != self._version:
+            for role, obj in objects.items():
+                try:
+                    check_value(obj, field_type, allow_duplicates=True)
+                except TypedValueError as error:
+                    raise TypedValueError(
+                        f"failed to convert {role} object to {version}: {error}"
+                    ) from None
+        return field_type
 
     def _reconciled(self, owners: Mapping[ManagerId, Ownership]) -> Owners:
         result: Owners = {}
