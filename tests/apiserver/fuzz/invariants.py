@@ -23,8 +23,9 @@ _PAGE = "7"
 _MOST_WRITTEN = 12
 """Objects of a kind that are written: the built-in roles are many, and alike."""
 
-_RULES = re.compile("evaluating rule|overload|cost|: m$")
-"""Messages of rules that can't be evaluated, or that compare with the old object."""
+_RULES = re.compile("evaluating rule|overload|cost|: m$|was previously a storage version")
+"""Messages of rules that can't be evaluated, that compare with the old object, or that do not hold
+for a write of the status."""
 
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _GUARDS = (
