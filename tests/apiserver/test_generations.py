@@ -102,3 +102,13 @@ def test_other_kinds_have_no_generation(api: Api) -> None:
 
 def test_every_kind_in_the_table_is_served() -> None:
     assert GENERATION_FIELDS.keys() <= {resource.kind for resource in builtin_resources()}
+
+
+def test_the_deletion_of_an_object_with_the_greatest_generation_keeps_it(api: Api) -> None:
+    greatest = 2**63 - 1
+    leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases"
+    metadata = {"name": "a", "generation": greatest, "finalizers": ["example.com/f"]}
+    api.create(leases, {"metadata": metadata, "spec": {}})
+
+    assert _generation(api.delete(f"{leases}/a")) == greatest
+    assert _generation(api.patch(f"{leases}/a", {"metadata": {"labels": {"a": "b"}}})) == greatest

@@ -18,6 +18,8 @@ from clientgo.meta.timestamps import format_time, parse_time
 FOREGROUND_FINALIZER = "foregroundDeletion"
 ORPHAN_FINALIZER = "orphan"
 
+_GREATEST_GENERATION = 2**63 - 1
+
 _PROPAGATION_FINALIZERS = {
     Propagation.FOREGROUND: FOREGROUND_FINALIZER,
     Propagation.ORPHAN: ORPHAN_FINALIZER,
@@ -128,7 +130,8 @@ def mark_deleted(
         metadata["deletionTimestamp"] = format_time(now + _as_duration(seconds))
         metadata["deletionGracePeriodSeconds"] = seconds
         if metadata.get("generation"):
-            metadata["generation"] += 1
+            # A client may have given the greatest one to an object of a kind that counts none.
+            metadata["generation"] = min(metadata["generation"] + 1, _GREATEST_GENERATION)
         resource.strategy.mark_deleted(obj)
     elif grace.ends_sooner:
         began = parse_time(metadata["deletionTimestamp"]) - metadata["deletionGracePeriodSeconds"]
