@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.storage.storage import MOST_LEVELS
 from tests.apiserver.http_api import CRDS, WIDGETS, Api, widget
 from tests.conformance.webhook_server import WebhookServer
 
@@ -78,3 +79,39 @@ def test_an_object_is_served_in_the_version_that_became_the_stored_one_during_th
     assert widgets.create(WIDGETS, widget("a"))["apiVersion"] == "example.com/v1"
     path = f"{WIDGETS}/a".replace("v1", "v2")
     assert widgets.get(path)["apiVersion"] == "example.com/v2"
+
+
+def test_the_deepest_object_that_is_stored_can_be_read_by_any_schema(widgets: Api) -> None:
+    [version] = versions(widgets)
+    anything = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    change_schema(widgets, version, anything)
+    value: list[Any] = []
+    for _ in range(MOST_LEVELS - 3):  # it is below the object, spec and deep, and has one level
+        value = [value]
+    deepest = {**widget("a"), "spec": {"deep": value}}
+    widgets.create(WIDGETS, deepest)
+    deeper = {**widget("b"), "spec": {"deep": [value]}}
+    answer = widgets.call("POST", WIDGETS, deeper)
+    assert (answer.status, answer.body["message"]) == (400, "the object is nested too deep")
+
+    items: dict[str, Any] = {"type": "object"}
+    for _ in range(80):
+        items = {"type": "array", "items": items}
+    spec = {"type": "object", "properties": {"deep": items}}
+    change_schema(widgets, version, {"type": "object", "properties": {"spec": spec}})
+
+    assert widgets.get(f"{WIDGETS}/a")["metadata"]["name"] == "a"
+    assert len(widgets.get(WIDGETS)["items"]) == 1
+    with closing(widgets.watch(CRDS)) as watch:
+        widgets.delete(DEFINITION)
+        assert any(event["type"] == "DELETED" for event in watch)
+
+
+def change_schema(api: Api, version: dict[str, Any], schema: dict[str, Any]) -> None:
+    """Return when the change is in effect, which ends the watches of Widgets."""
+    watch = api.watch(WIDGETS)
+    api.patch(
+        DEFINITION, {"spec": {"versions": [{**version, "schema": {"openAPIV3Schema": schema}}]}}
+    )
+    for _event in watch:
+        pass

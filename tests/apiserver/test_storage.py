@@ -170,3 +170,16 @@ def test_every_remembered_version_can_be_listed_as_it_was(steps: list[tuple[str,
     for version, expected in states.items():
         found = {item.key[3:]: item.decode()["value"] for item in collection.scan_at(version)}
         assert found == expected
+
+
+def test_a_state_that_is_nested_too_deep_takes_no_version() -> None:
+    storage = Storage()
+    first = put(storage, "a")
+    deep: list[Any] = []
+    for _ in range(storage_module.MOST_LEVELS):
+        deep = [deep]
+
+    with pytest.raises(RecursionError, match="levels"):
+        storage.put(storage.collection(KEY), "ns/b", obj("b") | {"deep": deep}, {})
+
+    assert put(storage, "b") == first + 1

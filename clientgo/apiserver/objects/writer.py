@@ -49,7 +49,13 @@ from clientgo.apiserver.resources.errors import (
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import MetadataChecks
-from clientgo.apiserver.storage.storage import Collection, Object, StoredObject, encode, object_key
+from clientgo.apiserver.storage.storage import (
+    Collection,
+    Object,
+    StoredObject,
+    encode_state,
+    object_key,
+)
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
 from clientgo.schema.field_errors import FieldError, FieldErrorReason
@@ -579,7 +585,7 @@ def _validate_update(target: Target, new: Object, old: Object, subresource: str)
 def _encode_unstored(target: Target, obj: Object, previous: StoredObject | None) -> StoredObject:
     """Return a state that is answered but not stored."""
     version = previous.resource_version if previous else 0
-    return StoredObject(target.key, version, encode(obj), obj["metadata"]["uid"], {}, {}, ())
+    return StoredObject(target.key, version, encode_state(obj), obj["metadata"]["uid"], {}, {}, ())
 
 
 def _selectable_values(resource: Resource, obj: Object) -> dict[str, str]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import Any, Protocol
 
 import msgspec
@@ -38,6 +39,10 @@ HISTORY_CHANGES = 20_000
 HISTORY_BYTES = 64 * 1024 * 1024
 """Bytes of encoded objects in a collection's log."""
 
+MOST_LEVELS = 200
+"""Levels of a stored object. What walks it makes at most four of the interpreter's thousand calls a
+level, so that what is stored can be read, whatever its schema becomes."""
+
 
 def _encode_other(value: Any) -> Any:
     """Return a number that a client wrote as a float as the integer that it is."""
@@ -48,6 +53,31 @@ def _encode_other(value: Any) -> Any:
 
 encode: Callable[[Any], bytes] = msgspec.json.Encoder(enc_hook=_encode_other).encode
 decode: Callable[[bytes], Any] = msgspec.json.decode
+
+
+def encode_state(obj: Object) -> bytes:
+    """Encode a new state of an object.
+
+    Raises:
+        RecursionError: it has more than ``MOST_LEVELS`` levels.
+    """
+    raw = encode(obj)
+    may_be_deep = raw.count(b"{") + raw.count(b"[") > MOST_LEVELS
+    if may_be_deep and _is_deeper(obj, MOST_LEVELS):
+        raise RecursionError(f"an object of more than {MOST_LEVELS} levels")
+    return raw
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    level = [value]
+    for _ in range(levels):
+        members = chain.from_iterable(
+            item.values() if isinstance(item, dict) else item for item in level
+        )
+        level = [member for member in members if isinstance(member, dict | list)]
+        if not level:
+            return False
+    return True
 
 
 class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
@@ -357,13 +387,15 @@ class Storage:
         return final
 
     def _encode(self, key: str, obj: Object, fields: dict[str, str]) -> StoredObject:
-        self.version += 1
+        version = self.version + 1
         metadata = obj["metadata"]
-        metadata["resourceVersion"] = str(self.version)
+        metadata["resourceVersion"] = str(version)
+        raw = encode_state(obj)
+        self.version = version  # not before: a version without its change would be a gap
         return StoredObject(
             key,
-            self.version,
-            encode(obj),
+            version,
+            raw,
             metadata["uid"],
             metadata.get("labels") or {},
             fields,
