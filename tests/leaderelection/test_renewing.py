@@ -101,7 +101,7 @@ def test_durations_that_leave_no_time_are_warned_of_and_cut_short(
 def test_a_leader_whose_lease_was_taken_stops_when_it_sees_that(
     scene: Scene, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """LE-16: somebody edited the lease."""
+    """LE-16: another client has changed the lease."""
     a = scene.candidate("a")
     scene.advance(3)
     scene.lease.write(OTHERS)
@@ -127,7 +127,7 @@ def test_a_deleted_lease_is_put_back_by_its_leader(scene: Scene) -> None:
 
 
 def test_a_deleted_lease_is_not_taken_while_its_leader_may_act(scene: Scene) -> None:
-    """LE-10: whoever has seen it waits for its end, even if its leader cannot put it back."""
+    """LE-10: a candidate that has seen it waits for its end, also if no leader can write it."""
     a, b = scene.candidate("a"), scene.candidate("b")
     scene.advance(3)
     scene.lease.write(None)

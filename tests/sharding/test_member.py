@@ -236,7 +236,7 @@ def test_another_number_of_shards_is_refused_while_others_work(
 def test_nothing_is_left_to_a_member_with_another_number_of_shards(
     shared: SharedLeases, clock: FakeClock
 ) -> None:
-    """It takes nothing, so what is given up for it would be worked on by nobody."""
+    """It takes nothing, so no member would process the shards that are given up for it."""
     a, b = Replica("a", shared, clock), Replica("b", shared, clock, shards=4)
     settle(clock, a)
     settle(clock, a, b, seconds=60)
