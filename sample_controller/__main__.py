@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
+from clientgo.cache import InformerName
 from clientgo.client import Client
 from clientgo.informers import SharedInformerFactory
 from clientgo.leaderelection import (
@@ -98,7 +99,13 @@ def run(client: Client, options: Options, stop: threading.Event) -> int:
     """Connect the parts and run them until ``stop`` is set; return the exit code."""
     with (
         EventBroadcaster() as broadcaster,
-        SharedInformerFactory(client, options.resync, namespace=options.namespace) as factory,
+        InformerName(NAME) as informer_name,
+        SharedInformerFactory(
+            client,
+            options.resync,
+            namespace=options.namespace,
+            informer_name=informer_name,
+        ) as factory,
     ):
         broadcaster.start_structured_logging()
         broadcaster.start_recording_to_sink(EventSink(client))

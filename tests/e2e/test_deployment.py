@@ -241,10 +241,12 @@ def check_endpoints(program: Program) -> None:
     status, page = program.get("metrics", "/metrics")
     assert status == 200
     lease = f'name="{NAMESPACE}/sample-controller"'
+    foos = 'group="samplecontroller.k8s.io",name="sample-controller",resource="foos"'
     for series in (
         'workqueue_adds_total{name="foos"}',
         "rest_client_requests_total{",
         f"leader_election_master_status{{{lease}}} 1.0",
+        f"informer_store_resource_version{{{foos}",
         "process_resident_memory_bytes",
     ):
         assert series in page

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from typing import Final
+from typing import Final, Self
 
 from clientgo.cache.queues.queue import NO_QUEUE_METRICS, QueueMetrics
 from clientgo.cache.store.resource_versions import gauge_value
@@ -26,7 +26,7 @@ _names: dict[str, InformerName] = {}
 
 
 class InformerName:
-    """A name for the informers of one component, such as a controller.
+    """A name for the informers of one component, such as a controller; ``with`` releases it.
 
     Raises ``ValueError`` for an empty name and for one that is in use, until :meth:`release`.
     """
@@ -56,6 +56,12 @@ class InformerName:
                 self.name,
             )
         return InformerIdentity(self, resource, is_first)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.release()
 
     def release(self) -> None:
         """Free the name; its informers stop reporting. Idempotent."""

@@ -15,9 +15,8 @@ BARS = GroupVersionResource("example.com", "v1", "bars")
 
 @pytest.fixture
 def name() -> Iterator[InformerName]:
-    made = InformerName("controller")
-    yield made
-    made.release()
+    with InformerName("controller") as made:
+        yield made
 
 
 def test_a_name_is_used_once_at_a_time(name: InformerName) -> None:
@@ -25,8 +24,8 @@ def test_a_name_is_used_once_at_a_time(name: InformerName) -> None:
     with pytest.raises(ValueError, match="in use"):
         InformerName("controller")
     name.release()
-    again = InformerName("controller")
-    again.release()
+    with InformerName("controller"):
+        pass
 
 
 def test_it_must_not_be_empty() -> None:
@@ -50,10 +49,9 @@ def test_a_released_name_turns_its_informers_off(name: InformerName) -> None:
     foos = name.with_resource(FOOS)
     name.release()
     assert not foos.is_reserved()
-    successor = InformerName("controller")
-    name.release()
-    assert successor.with_resource(FOOS).is_reserved()
-    successor.release()
+    with InformerName("controller") as successor:
+        name.release()
+        assert successor.with_resource(FOOS).is_reserved()
 
 
 def test_the_labels_name_the_informer_and_its_resource(name: InformerName) -> None:
