@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from clientgo.apiserver import EmbeddedAPIServer
-from tests.apiserver.http_api import MERGE_PATCH, Api, configmap
+from tests.apiserver.http_api import MERGE_PATCH, Api, Watch, configmap
 
 NAMESPACES = "/api/v1/namespaces"
 POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
@@ -16,20 +18,33 @@ DELETIONS = {
 }
 
 
+def watch_from(api: Api, created: dict[str, Any]) -> Watch:
+    """Watch a namespace since its creation."""
+    metadata = created["metadata"]
+    selector = f"metadata.name={metadata['name']}"
+    return api.watch(
+        NAMESPACES, resourceVersion=metadata["resourceVersion"], fieldSelector=selector
+    )
+
+
+def first_conditions(watch: Watch) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the first status with conditions, and its conditions by type."""
+    status = next(
+        status for event in watch if (status := event["object"]["status"]).get("conditions")
+    )
+    return status, {item["type"]: item for item in status["conditions"]}
+
+
 def test_what_is_left_is_shown_and_goes_at_last(api: Api) -> None:
     created = api.create(NAMESPACES, {"metadata": {"name": "ns"}})
     configmaps = f"{NAMESPACES}/ns/configmaps"
     api.create(configmaps, configmap("kept", finalizers=["e.com/x"]))
     api.create(configmaps, configmap("goes"))
-    version = created["metadata"]["resourceVersion"]
-    watch = api.watch(NAMESPACES, resourceVersion=version, fieldSelector="metadata.name=ns")
+    watch = watch_from(api, created)
 
     api.delete(f"{NAMESPACES}/ns")
 
-    status = next(
-        status for event in watch if (status := event["object"]["status"]).get("conditions")
-    )
-    conditions = {item["type"]: item for item in status["conditions"]}
+    status, conditions = first_conditions(watch)
     assert status["phase"] == "Terminating"
     assert conditions["NamespaceDeletionDiscoveryFailure"]["status"] == "False"
     assert conditions["NamespaceContentRemaining"]["reason"] == "SomeResourcesRemain"
@@ -53,13 +68,9 @@ def test_a_refused_deletion_of_content_is_tried_again(api: Api) -> None:
     api.create(BINDINGS, {"metadata": {"name": "b"}, **binding})
     created = api.create(NAMESPACES, {"metadata": {"name": "ns"}})
     api.create(f"{NAMESPACES}/ns/configmaps", configmap("a"))
-    version = created["metadata"]["resourceVersion"]
-    watch = api.watch(NAMESPACES, resourceVersion=version, fieldSelector="metadata.name=ns")
+    watch = watch_from(api, created)
     api.delete(f"{NAMESPACES}/ns")
-    status = next(
-        status for event in watch if (status := event["object"]["status"]).get("conditions")
-    )
-    conditions = {item["type"]: item for item in status["conditions"]}
+    _status, conditions = first_conditions(watch)
     refused = conditions["NamespaceDeletionContentFailure"]
     assert (refused["status"], refused["reason"]) == ("True", "ContentDeletionFailed")
     assert refused["message"] == (
