@@ -67,8 +67,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         config = load_config(kubeconfig=options.kubeconfig, master=options.master)
         config = replace(config, qps=options.qps, burst=options.burst)
-        with traced(options), Client(config) as client:
-            return run(client, options, stop)
+        with traced(options), InformerName(NAME) as name, Client(config) as client:
+            return run(client, options, stop, name)
     except (ConfigError, ServingError, TraceFileError) as error:
         log.error("%s", error)
         return 1
@@ -95,16 +95,20 @@ def _opened(file: Path) -> TextIO:
         raise TraceFileError(f"--trace-json: {error}; name a file that can be written") from error
 
 
-def run(client: Client, options: Options, stop: threading.Event) -> int:
-    """Connect the parts and run them until ``stop`` is set; return the exit code."""
+def run(
+    client: Client,
+    options: Options,
+    stop: threading.Event,
+    informer_name: InformerName | None = None,
+) -> int:
+    """Connect the parts and run them until ``stop`` is set; return the exit code.
+
+    The informers report metrics under ``informer_name``, of which a process has one.
+    """
     with (
         EventBroadcaster() as broadcaster,
-        InformerName(NAME) as informer_name,
         SharedInformerFactory(
-            client,
-            options.resync,
-            namespace=options.namespace,
-            informer_name=informer_name,
+            client, options.resync, namespace=options.namespace, informer_name=informer_name
         ) as factory,
     ):
         broadcaster.start_structured_logging()

@@ -226,8 +226,8 @@ class Trial:
         self._life = life
         if not self.log.wait_for_reads(self.agent, _START):
             raise PerturbError(
-                f"the controller has listed nothing in {_START:.0f} s; does it use the "
-                "configuration that it is given?"
+                f"the controller has listed nothing in {_START:.0f} s; see whether its log has an "
+                "error, and whether it uses the configuration that it is given"
             )
 
     def end_life(self) -> None:
