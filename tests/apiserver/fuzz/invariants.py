@@ -290,16 +290,17 @@ def _is_refused(write: _Write, answer: Answer) -> bool:
 
 
 def _is_stored(target: Target, kind: Kind) -> bool:
-    """Return False if objects are stored in another version of the kind.
+    """Return False if objects are or were stored in another version of the kind.
 
     They are read without the defaults of this version. A write sets them: what they are set in
     counts as changed, each time if the other version does not keep it, and has to be valid.
     """
     return not any(
-        f"{crd['spec']['group']}/{version['name']}" == kind.api_version and not version["storage"]
+        f"{crd['spec']['group']}/{stored}" != kind.api_version
         for crd in target.api.get(CRDS)["items"]
-        for version in crd["spec"]["versions"]
-        if crd["status"]["acceptedNames"]["kind"] == kind.kind
+        for stored in crd["status"]["storedVersions"]
+        if crd["spec"]["group"] == kind.api_version.partition("/")[0]
+        and crd["status"]["acceptedNames"]["kind"] == kind.kind
     )
 
 
