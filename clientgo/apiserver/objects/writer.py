@@ -36,6 +36,7 @@ from clientgo.apiserver.objects.large_work import LARGE
 from clientgo.apiserver.objects.options import DeleteOptions, WriteOptions
 from clientgo.apiserver.objects.ownership import without_times
 from clientgo.apiserver.objects.state import State
+from clientgo.apiserver.objects.stored_size import check_stored_size
 from clientgo.apiserver.resources.errors import (
     already_exists,
     another_namespace,
@@ -434,12 +435,17 @@ class ObjectWriter:
     def _store(
         self, collection: Collection, target: Target, obj: Object, *, dry_run: bool
     ) -> StoredObject:
-        """Store an object in its stored form."""
+        """Store an object in its stored form.
+
+        Raises:
+            RequestError: it is too large.
+        """
         if dry_run:
             return _encode_unstored(target, obj, None)
         resource = target.resource
         fields = _selectable_values(resource, obj)
-        stored = self._state.storage.put(collection, target.key, obj, fields)
+        check = functools.partial(check_stored_size, resource)
+        stored = self._state.storage.put(collection, target.key, obj, fields, check)
         if resource.is_custom:
             self._state.registry.note_write(resource, stored.resource_version)
         return stored

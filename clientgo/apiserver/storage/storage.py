@@ -364,11 +364,19 @@ class Storage:
         self._journal.forget(self.version)
 
     def put(
-        self, collection: Collection, key: str, obj: Object, fields: dict[str, str]
+        self,
+        collection: Collection,
+        key: str,
+        obj: Object,
+        fields: dict[str, str],
+        check: Callable[[Object, bytes], None] | None = None,
     ) -> StoredObject:
-        """Store a new state of an object and set its resource version in ``obj``."""
+        """Store a new state of an object and set its resource version in ``obj``.
+
+        ``check`` is given the object and its encoded form, and raises to refuse them.
+        """
         previous = collection.get(key)
-        stored = self._encode(key, obj, fields)
+        stored = self._encode(key, obj, fields, check)
         kind = EventType.ADDED if previous is None else EventType.MODIFIED
         self._publish(collection, Change(stored.resource_version, kind, stored, previous))
         return stored
@@ -386,11 +394,19 @@ class Storage:
         )
         return final
 
-    def _encode(self, key: str, obj: Object, fields: dict[str, str]) -> StoredObject:
+    def _encode(
+        self,
+        key: str,
+        obj: Object,
+        fields: dict[str, str],
+        check: Callable[[Object, bytes], None] | None = None,
+    ) -> StoredObject:
         version = self.version + 1
         metadata = obj["metadata"]
         metadata["resourceVersion"] = str(version)
         raw = encode_state(obj)
+        if check is not None:
+            check(obj, raw)
         self.version = version  # not before: a version without its change would be a gap
         return StoredObject(
             key,

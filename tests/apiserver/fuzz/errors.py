@@ -21,6 +21,7 @@ _REAL_SERVER_ERRORS = {
     "accessor error: .* is of the type": "of the scale of a custom resource",
     'the spec replicas field ".*" does not exist': "of the scale of a custom resource",
     "failed to allocate requested HealthCheck NodePort": "the allocation is an internal error",
+    "etcdserver: request is too large|trying to send message larger than max": "of the storage",
     "^admission webhook .* denied the request": "the webhook chooses the code of its denial",
     # Server-side apply: an object that its type can't describe is an unclassified error.
     "failed to create typed (patch|live|new) object": "of a list of which a key field is missing",
