@@ -26,9 +26,14 @@ class Api:
     """A client with no opinions."""
 
     def __init__(
-        self, url: str, context: ssl.SSLContext | None = None, token: str | None = None
+        self,
+        url: str,
+        context: ssl.SSLContext | None = None,
+        token: str | None = None,
+        timeout: float = 30.0,
     ) -> None:
         self.url = url
+        self._timeout = timeout
         self._pool = urllib3.PoolManager(maxsize=8, ssl_context=context)
         self._headers = {} if token is None else {"Authorization": f"Bearer {token}"}
 
@@ -48,7 +53,7 @@ class Api:
             body=json.dumps(body) if body is not None and not isinstance(body, bytes) else body,
             headers={"Content-Type": content_type, **self._headers, **(headers or {})},
             retries=False,
-            timeout=30,
+            timeout=self._timeout,
         )
         is_json = "json" in answer.headers.get("content-type", "")
         text = answer.data.decode()
@@ -80,7 +85,7 @@ class Api:
             headers=self._headers,
             preload_content=False,
             retries=False,
-            timeout=30,
+            timeout=self._timeout,
         )
         assert answer.status == 200
         return Watch(answer)

@@ -18,12 +18,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import urllib3
 import yaml
 
 from tests.apiserver.fuzz.errors import REAL_SERVER_ERRORS
 from tests.apiserver.fuzz.source import Kind
 from tests.apiserver.fuzz.wire import FuzzedRequest, Wire
-from tests.apiserver.http_api import Api
+from tests.apiserver.http_api import Answer, Api
 
 _REVIEWS = ("authentication.k8s.io", "authorization.k8s.io")
 """Groups whose objects are not stored."""
@@ -43,6 +44,21 @@ class Failure(Exception):
     def __init__(self, message: str, signature: str = "") -> None:
         super().__init__(message)
         self.signature = signature or message.splitlines()[0][:120]
+
+
+class _CheckedApi(Api):
+    """A client whose requests must be answered."""
+
+    def call(self, method: str, path: str, *arguments: Any, **query: Any) -> Answer:
+        """Send a request.
+
+        Raises:
+            Failure: there is no response in time.
+        """
+        try:
+            return super().call(method, path, *arguments, **query)
+        except urllib3.exceptions.HTTPError as error:
+            raise Failure(f"{method} {path}: {error}", f"{method} of a check: no answer") from error
 
 
 class Target:
@@ -72,7 +88,7 @@ class Target:
         kubeconfig = re.search(r"--kubeconfig (\S+)", self._process.stdout.readline())
         assert kubeconfig is not None
         self._credentials = _credentials(kubeconfig[1]) if has_users else (None, None)
-        self.api = Api(self.url, *self._credentials)
+        self.api = _CheckedApi(self.url, *self._credentials, patience)
         self._patience = patience
         self._wire = self.connect(patience)
         self.longest_wait = 0.0
