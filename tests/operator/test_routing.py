@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -24,9 +25,11 @@ from clientgo.operator.mappers import MapContext, by_name
 from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import generation_changed
 from clientgo.operator.runs import Timers
+from clientgo.operator.sources.kind_source import KindSource
 from clientgo.testing import FakeClock
+from clientgo.testing.operator import eventually
 from clientgo.workqueue import LOW_PRIORITY
-from tests.operator.world import Gadget, Part, Planet, Recording, World, gadget, part
+from tests.operator.world import PATIENCE, Gadget, Part, Planet, Recording, World, gadget, part
 
 A = ObjectName("default", "a")
 
@@ -177,6 +180,22 @@ def test_nothing_is_tried_again_after_the_stop() -> None:
     assert routing.errors() == 1
 
 
+def test_a_mapper_that_fails_after_the_stop_is_not_reported(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The caches that it reads have ended too."""
+
+    def mapper(_context: MapContext, _obj: Any) -> list[ObjectName]:
+        routing.router.stop()
+        raise RuntimeError("the cache has ended")
+
+    routing = Routing(mapper=mapper)
+    routing.router.emit(CreateEvent(part("a")))
+    assert routing.errors() == 0
+    assert caplog.text == ""
+    routing.stop()
+
+
 def test_keys_outside_of_the_watched_namespaces_are_dropped() -> None:
     """OP-HND-08: whether a mapper or a source names them; and the namespaces may change."""
     routing = Routing(namespaces=frozenset({"default"}))
@@ -228,6 +247,53 @@ def test_a_mapper_may_look_up_referrers_through_an_index(world: World) -> None:
         world.create(part("red"))
         runs = recording.wait_for_runs(5)
         assert sorted(runs[3:]) == [A, ObjectName("default", "b")]
+
+
+def gadgets_of(context: MapContext, _obj: Any) -> list[ObjectName]:
+    return [ObjectName.of(each) for each in context.client.list(Gadget, namespace="default")]
+
+
+def test_a_mapper_that_reads_a_cache_during_the_stop_is_not_reported(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    called = threading.Event()
+
+    def late(context: MapContext, obj: Any) -> list[ObjectName]:
+        called.set()
+        eventually(lambda: not controller.primary_cache.informers())
+        return gadgets_of(context, obj)
+
+    controller = world.manager.controller(Gadget).watches(Part, late).build(Recording())
+    with world.running():
+        world.create(part("a"))
+        assert called.wait(PATIENCE)
+    assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
+
+
+def test_a_mapper_may_read_what_the_controller_reads(
+    world: World, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """From its first event on, so the caches that are only read start first."""
+    mapped = threading.Event()
+
+    def mapper(context: MapContext, obj: Any) -> list[ObjectName]:
+        try:
+            return gadgets_of(context, obj) if context.client.list(Planet) else []
+        finally:
+            mapped.set()
+
+    start = KindSource.start
+
+    def start_and_wait_for_events(self: KindSource, *arguments: Any) -> None:
+        start(self, *arguments)
+        assert self.name != "part" or mapped.wait(PATIENCE)
+
+    monkeypatch.setattr(KindSource, "start", start_and_wait_for_events)
+    world.create(part("a"))
+    builder = world.manager.controller(Gadget).watches(Part, mapper).reads(Planet)
+    builder.build(Recording())
+    with world.running():
+        assert [r for r in caplog.records if r.levelno >= logging.WARNING] == []
 
 
 def test_locate_tells_which_secondaries_belong_to_a_primary(world: World) -> None:

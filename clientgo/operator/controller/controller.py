@@ -249,6 +249,7 @@ class Controller(Generic[P]):
 
     def begin_stop(self) -> None:
         """Tell the current runs to end; does not block."""
+        self._sources.begin_stop()
         self.queue.begin_stop()
         self.parts.deadlines.cancel_all()
 

@@ -1,7 +1,8 @@
 """From an event to the primaries that it concerns: predicate, mapper, queue.
 
 Promises that a predicate that raises lets the event pass, and that a mapper that raises is called
-again three times, a second apart; then the event is dropped with an error.
+again three times, a second apart; then the event is dropped with an error. After the stop of the
+controller a mapper that raises is ignored: the caches that it reads end too.
 
 Source: controller-runtime pkg/handler and pkg/predicate; Java Operator SDK ControllerEventSource.
 """
@@ -96,7 +97,7 @@ class EventRouter:
         self._metrics.source_error(self._source)
 
     def stop(self) -> None:
-        """Drop what waits for another try of its mapper."""
+        """Drop what waits for another try of its mapper, and what fails from now on. Idempotent."""
         with self._lock:
             self._stopped = True
             retried, self._retried = self._retried, set()
@@ -139,6 +140,9 @@ class EventRouter:
 
     def _keep(self, event: ChangeEvent, attempt: int, error: Exception) -> None:
         controller, routing = self._routing.controller, self._routing
+        with self._lock:
+            if self._stopped:
+                return
         self._metrics.source_error(self._source)
         if attempt >= MAPPER_RETRIES:
             _log.error(

@@ -126,7 +126,7 @@ class ControllerSources:
         ]
         own = [s.unstarted() if isinstance(s, KindSource) else s for s in declaration.sources]
         extra: Iterable[Source] = () if shape.sources is None else shape.sources(self._services)
-        for source in (*own, *reads, *extra):
+        for source in (*reads, *own, *extra):  # mappers of the others may read what is read
             self._add_locked(source, self._router_of(source))
 
     def all(self) -> list[Source]:
@@ -185,6 +185,13 @@ class ControllerSources:
             raise CacheSyncTimeoutError(
                 f"controller {self._name}: not synced after {timeout:g} s: {reasons}"
             )
+
+    def begin_stop(self) -> None:
+        """Ignore from now on that mappers fail: the caches of all controllers are about to end."""
+        with self._lock:
+            routers = [router for _, router in self._sources.values()]
+        for router in routers:
+            router.stop()
 
     def stop(self) -> None:
         """Stop all sources; blocks until no event is delivered any more."""
