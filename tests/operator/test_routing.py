@@ -186,14 +186,14 @@ def test_a_mapper_that_fails_after_the_stop_is_not_reported(
     """The caches that it reads have ended too."""
 
     def mapper(_context: MapContext, _obj: Any) -> list[ObjectName]:
-        routing.router.stop()
+        made.router.stop()
         raise RuntimeError("the cache has ended")
 
-    routing = Routing(mapper=mapper)
-    routing.router.emit(CreateEvent(part("a")))
-    assert routing.errors() == 0
+    made = Routing(mapper=mapper)
+    made.router.emit(CreateEvent(part("a")))
+    assert made.errors() == 0
     assert caplog.text == ""
-    routing.stop()
+    made.stop()
 
 
 def test_keys_outside_of_the_watched_namespaces_are_dropped() -> None:
