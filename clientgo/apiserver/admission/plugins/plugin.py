@@ -16,10 +16,13 @@ CollectionKey = tuple[str, str]
 
 
 class Plugin:
-    """Changes and refuses writes to the main resource of some collections."""
+    """Changes and refuses writes to some collections."""
 
     resources: ClassVar[tuple[CollectionKey, ...]] = ()
     """The collections whose writes are reviewed."""
+
+    subresources: ClassVar[tuple[str, ...]] = ("",)
+    """The subresources whose writes are reviewed; "" is the object itself."""
 
     def admit(self, review: Review, obj: Object) -> None:
         """Change the new state of an object, in place, before it is validated.

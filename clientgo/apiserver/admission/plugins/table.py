@@ -14,6 +14,7 @@ from clientgo.apiserver.admission.plugins.cluster import (
 )
 from clientgo.apiserver.admission.plugins.limits import LimitBounds, LimitDefaults, LimitRanges
 from clientgo.apiserver.admission.plugins.plugin import CollectionKey, Plugin
+from clientgo.apiserver.admission.plugins.pod_security.plugin import PodSecurity
 from clientgo.apiserver.admission.plugins.pods import (
     NodeFailureTolerations,
     Priority,
@@ -44,7 +45,7 @@ class Plugins:
             CertificateRequester(),
         )
         self._after_webhooks = _by_resource(ServiceAllocation(storage))
-        self._of_valid = _by_resource(LimitBounds(limits))
+        self._of_valid = _by_resource(LimitBounds(limits), PodSecurity(storage))
 
     def admit(self, review: Review) -> None:
         """Change the new state of an object, as the webhooks and validation see it.
@@ -84,6 +85,7 @@ def _by_resource(*plugins: Plugin) -> _Table:
 
 def _admit(table: _Table, review: Review) -> None:
     plugins = table.get(review.resource.collection_key)
-    if plugins and review.obj is not None and not review.subresource:
+    if plugins and review.obj is not None:
         for plugin in plugins:
-            plugin.admit(review, review.obj)
+            if review.subresource in plugin.subresources:
+                plugin.admit(review, review.obj)
