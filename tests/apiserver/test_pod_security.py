@@ -9,7 +9,7 @@ import pytest
 from clientgo.apiserver.admission.plugins.pod_security import plugin
 from clientgo.apiserver.admission.plugins.pod_security.levels import Levels
 from tests.apiserver.http_api import MERGE_PATCH, Answer, Api
-from tests.apiserver.test_warnings import texts
+from tests.apiserver.test_warnings import texts, warnings_of
 
 Object = dict[str, Any]
 
@@ -144,6 +144,20 @@ def test_a_pod_is_accepted_with_a_warning(api: Api, levels: dict[str, str], warn
     accepted = Namespace(api, **levels).pod()
 
     assert texts(accepted) == [f'would violate PodSecurity "{warning}": {PROBLEMS}']
+
+
+def test_warnings_of_the_object_come_before_those_of_its_admission(api: Api) -> None:
+    """A refused object has the warnings of the object, too."""
+    spec = {**BARE, "nodeSelector": {"beta.kubernetes.io/os": "linux"}}
+    old = 'spec.nodeSelector[beta.kubernetes.io/os]: deprecated since v1.14; use "kubernetes.io/os"'
+
+    first, second = texts(Namespace(api, warn="restricted").pod(spec=spec))
+    refused = Namespace(api, "b", enforce="restricted").pod(spec=spec)
+
+    assert first.startswith(old)
+    assert second.startswith('would violate PodSecurity "restricted:latest"')
+    assert refusal(refused)
+    assert warnings_of(refused) == [first]
 
 
 def test_a_change_of_a_pod_that_matters_is_refused(api: Api) -> None:

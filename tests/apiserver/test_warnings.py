@@ -40,6 +40,10 @@ def shared() -> Iterator[Api]:
 def texts(answer: Answer) -> list[str]:
     """Return the warnings of an accepted request."""
     assert answer.status < 300, answer.body
+    return warnings_of(answer)
+
+
+def warnings_of(answer: Answer) -> list[str]:
     quoted = (warning.removeprefix('299 - "')[:-1] for warning in answer.warnings)
     return [text.replace('\\"', '"') for text in quoted]
 

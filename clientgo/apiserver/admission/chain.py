@@ -14,7 +14,7 @@ from clientgo.apiserver.admission.webhooks import Webhooks
 from clientgo.apiserver.auth.authorization.authorizer import Authorizer
 from clientgo.apiserver.auth.authorization.rbac import RBAC
 from clientgo.apiserver.objects.admission import Operation, Review
-from clientgo.apiserver.resources.errors import forbidden
+from clientgo.apiserver.resources.errors import RequestError, forbidden
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Storage
@@ -84,10 +84,14 @@ class AdmissionChain:
         Raises:
             RequestError: one denies the write, or a call fails and failurePolicy is Fail.
         """
-        self._plugins.validate(review)
-        await self._policies.validate(review)
-        await self._webhooks.validate(review)
-        self.quotas.check(review)
+        try:
+            self._plugins.validate(review)
+            await self._policies.validate(review)
+            await self._webhooks.validate(review)
+            self.quotas.check(review)
+        except RequestError as error:
+            error.warnings = tuple(review.warnings)  # a refused write has warnings as well
+            raise
 
     def close(self) -> None:
         """End the threads that call webhooks."""

@@ -150,14 +150,13 @@ class ObjectWriter:
         review.obj = obj
         version = self._allocate(review)
         await self._run(size, _validate_new, target, obj)
-        warnings = await self._run(size, resource.strategy.warnings, obj, None)
+        review.warnings += await self._run(size, resource.strategy.warnings, obj, None)
         await self._admission.validate(review)
         if size >= LARGE:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
         _take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj)
         self._allocate(review, since=version)
-        warnings = review.warnings + warnings
         existing = collection.get(target.key)
         if existing is not None:
             error = already_exists(
@@ -166,10 +165,10 @@ class ObjectWriter:
                 being_deleted="deletionTimestamp" in existing.decode()["metadata"],
                 may_generate="generateName" in obj["metadata"],
             )
-            error.warnings = tuple(warnings)
+            error.warnings = tuple(review.warnings)
             raise error
         stored = self._store(collection, target, form, dry_run=options.dry_run)
-        return WriteResult(stored, created=True, warnings=warnings)
+        return WriteResult(stored, created=True, warnings=review.warnings)
 
     async def _mutate(self, review: Review, obj: Object) -> Object:
         """Return the object after mutating admission; a changed one is read and prepared again."""
@@ -253,7 +252,7 @@ class ObjectWriter:
             await self._run(size, _validate_update, target, new, old, subresource)
             is_status = subresource == "status"
             warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
-            warnings = await self._run(size, warn, new, old)
+            review.warnings += await self._run(size, warn, new, old)
             await self._admission.validate(review)
             unchanged = new == old or without_times(new) == without_times(old)
             finished = is_finished(resource, new, old)
@@ -261,17 +260,16 @@ class ObjectWriter:
             if collection.get(target.key) is stored:
                 break
         self._allocate(review, since=version)
-        warnings = review.warnings + warnings
         if unchanged:
-            return WriteResult(stored, warnings=warnings)
+            return WriteResult(stored, warnings=review.warnings)
         if finished:
             new["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"]
             final = _encode_unstored(target, new, stored)
             if not options.dry_run:
                 self._state.storage.delete(collection, target.key)
-            return WriteResult(final, deleted=True, warnings=warnings)
+            return WriteResult(final, deleted=True, warnings=review.warnings)
         written = self._store(collection, target, form, dry_run=options.dry_run)
-        return WriteResult(written, warnings=warnings)
+        return WriteResult(written, warnings=review.warnings)
 
     # -- apply
 
