@@ -3,6 +3,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from clientgo.api.apps_v1 import Deployment, ReplicaSet
+from clientgo.api.core_v1 import ResourceQuota, ResourceQuotaSpec
+from clientgo.meta import ObjectMeta
 from clientgo.workloads import Rule
 from clientgo.workloads.conditions import find_condition
 from clientgo.workloads.pods.stages import Pull, Ready
@@ -175,3 +177,30 @@ def test_new_controllers_go_on_where_the_old_ones_stopped(
     assert cluster.get(Deployment, "web").status.available_replicas == 2
     assert len(cluster.pods()) == 2
     assert cluster.settle() == 0
+
+
+def test_pods_that_a_quota_refuses_are_in_conditions_and_events(cluster: StillCluster) -> None:
+    """As in a cluster; what was refused is tried again."""
+    quota = ResourceQuota(
+        metadata=ObjectMeta(name="small", namespace="default"),
+        spec=ResourceQuotaSpec(hard={"pods": "2"}),
+    )
+    cluster.create(quota, deployment(replicas=3))
+    cluster.step(2)
+
+    [found] = cluster.all(ReplicaSet)
+    for conditions in (found.status.conditions, cluster.get(Deployment, "web").status.conditions):
+        failure = find_condition(conditions, "ReplicaFailure")
+        assert failure is not None
+        assert (failure.status, failure.reason) == ("True", "FailedCreate")
+        assert "exceeded quota: small, requested: pods=1, used: pods=2" in failure.message
+    assert len(cluster.pods()) == 2
+    assert {each.reason for each in cluster.events if each.type == "Warning"} == {"FailedCreate"}
+
+    cluster.patch(ResourceQuota, "small", {"spec": {"hard": {"pods": "3"}}})
+    cluster.step(12)
+
+    assert cluster.get(Deployment, "web").status.available_replicas == 3
+    assert cluster.get(ReplicaSet, found.metadata.name).status.conditions is None
+    conditions = cluster.get(Deployment, "web").status.conditions
+    assert {each.type for each in conditions} == {"Available", "Progressing"}

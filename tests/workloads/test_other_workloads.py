@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import pytest
 
 from clientgo.api.apps_v1 import ControllerRevision, DaemonSet, StatefulSet
 from clientgo.api.batch_v1 import CronJob, Job
-from clientgo.api.core_v1 import Node, PersistentVolumeClaim, Pod
+from clientgo.api.core_v1 import Namespace, Node, PersistentVolumeClaim, Pod
 from clientgo.workloads import Rule
 from clientgo.workloads.conditions import find_condition, is_true
 from clientgo.workloads.pods.stages import Exit, Ready, Terminate
@@ -248,3 +251,27 @@ def test_a_cron_job_replaces_a_job_that_still_runs(new_cluster: NewCluster) -> N
     (only,) = cluster.all(Job)
     (active,) = cluster.get(CronJob, "tick").status.active
     assert active.name == only.metadata.name
+
+
+@pytest.mark.parametrize(
+    ("workload", "note"),
+    [
+        (
+            stateful_set(),
+            'create Pod db-0 in StatefulSet db failed error: pods "db-0" is forbidden',
+        ),
+        (daemon_set(), 'Error creating: pods "agent-'),
+        (job(), 'Error creating: pods "sum-'),
+    ],
+)
+def test_a_refused_pod_is_an_event(cluster: StillCluster, workload: Any, note: str) -> None:
+    namespace = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
+    cluster.client.resource(Namespace).patch("default", namespace)
+    cluster.create(workload)
+
+    assert cluster.pods() == []
+    notes = {each.note for each in cluster.events if each.type == "Warning"}
+    assert notes
+    for found in notes:
+        assert found.startswith(note)
+        assert 'violates PodSecurity "restricted:latest"' in found

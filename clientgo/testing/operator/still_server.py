@@ -35,6 +35,12 @@ class StillServer:
         self._application = Application(self._cluster)
         self._loop.run_until_complete(self._cluster.begin("127.0.0.1", 443))
 
+    @property
+    def version(self) -> int:
+        """The newest resource version; it grows with each change."""
+        with self._lock:
+            return self._cluster.state.storage.version
+
     def serves(self, kind: APIResource) -> bool:
         """Whether a kind is built in, or was defined."""
         return self._cluster.state.registry.find(kind.group, kind.version, kind.plural) is not None

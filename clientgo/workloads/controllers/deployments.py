@@ -34,6 +34,7 @@ from clientgo.workloads.controllers.owner import (
     plain_template,
     wanted_replicas,
 )
+from clientgo.workloads.controllers.replica_sets import REPLICA_FAILURE
 from clientgo.workloads.predicates import OfPrimary
 from clientgo.workloads.randomness import digest
 
@@ -261,7 +262,32 @@ def _status(
             obj.status.conditions,
         ),
     )
+    status.conditions = _with_failure(obj, status.conditions, sets, now)
     return _with_progress(obj, status, new, now)
+
+
+def _with_failure(
+    obj: Deployment,
+    conditions: list[DeploymentCondition],
+    sets: Sequence[ReplicaSet],
+    now: float,
+) -> list[DeploymentCondition]:
+    """Return the conditions with that of the first ReplicaSet whose pods are refused."""
+    found = (find_condition(each.status.conditions, REPLICA_FAILURE) for each in sets)
+    failure = next(filter(None, found), None)
+    if failure is None:
+        return without_condition(conditions, REPLICA_FAILURE)
+    return with_condition(
+        conditions,
+        _condition(
+            REPLICA_FAILURE,
+            failure.status,
+            failure.reason or "",
+            failure.message or "",
+            now,
+            obj.status.conditions,
+        ),
+    )
 
 
 def _with_progress(

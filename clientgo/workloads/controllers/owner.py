@@ -21,7 +21,15 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from clientgo.api.core_v1 import Pod, PodTemplateSpec
-from clientgo.meta import AlreadyExistsError, ObjectMeta, deep_copy, to_plain
+from clientgo.meta import (
+    AlreadyExistsError,
+    ForbiddenError,
+    InvalidError,
+    ObjectMeta,
+    StatusError,
+    deep_copy,
+    to_plain,
+)
 from clientgo.meta.owner_references import get_controller_of
 from clientgo.operator import Context, RateLimit, Result
 from clientgo.operator.client import ignore
@@ -34,6 +42,9 @@ OWNER: Final = "owner"
 
 MODERATE: Final = RateLimit(10, per=1.0)
 """What owns hundreds of pods does not look at all of them whenever one changes."""
+
+_REFUSED: Final = 10.0
+"""Seconds until an object that the API server refused is created again."""
 
 _ROUNDS: Final = 20
 """Plans in a row before other objects have their turn."""
@@ -67,10 +78,19 @@ class Plan:
         return not (self.create or self.changes or self.delete)
 
 
+class _RefusedError(Exception):
+    """The API server refuses an object, for example because of a quota."""
+
+    def __init__(self, obj: Any, error: StatusError) -> None:
+        super().__init__(str(error))
+        self.obj = obj
+
+
 class Owner(abc.ABC, Generic[P]):
     """The reconciler of a kind whose objects own others; a subclass plans.
 
-    ``owned`` is the kind of what is owned.
+    ``owned`` is the kind of what is owned. What the API server refuses is the note of an event, and
+    is tried again.
     """
 
     owned: ClassVar[type[Any]] = Pod
@@ -81,6 +101,13 @@ class Owner(abc.ABC, Generic[P]):
     @abc.abstractmethod
     def plan(self, ctx: Context[P], obj: P, owned: list[Any]) -> Plan:
         """Return what is left to do for an object that owns these."""
+
+    def refusal(self, obj: P, refused: Any, message: str) -> str:
+        """Return the note of the event for an object that was refused."""
+        return f"Error creating: {message}"
+
+    def note_refusal(self, obj: P, plan: Plan, message: str, now: float) -> None:
+        """Say in the status of a plan that an object was refused; not every kind does."""
 
     def reconcile(self, ctx: Context[P], obj: P) -> Result:
         obj, plan = self._settle(ctx, obj)
@@ -102,6 +129,13 @@ class Owner(abc.ABC, Generic[P]):
             except AlreadyExistsError:
                 # An object of this name is on its way out; its end runs this again.
                 break
+            except _RefusedError as refused:
+                note = self.refusal(obj, refused.obj, str(refused))
+                ctx.events.warning("FailedCreate", note)
+                plan = self.plan(ctx, obj, owned_by(ctx, self.owned, obj))
+                self.note_refusal(obj, plan, str(refused), ctx.clock.time())
+                plan.again = _REFUSED
+                return obj, plan
         plan.again = 1.0
         return obj, plan
 
@@ -120,7 +154,10 @@ class Owner(abc.ABC, Generic[P]):
             with ignore(AlreadyExistsError):
                 ctx.client.create(each)
         for each in plan.create:
-            ctx.client.create(ctx.own(each))
+            try:
+                ctx.client.create(ctx.own(each))
+            except (ForbiddenError, InvalidError) as error:
+                raise _RefusedError(each, error) from error
         return changed
 
 

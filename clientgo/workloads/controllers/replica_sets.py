@@ -5,17 +5,22 @@ Upstream: ``pkg/controller/replicaset``.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec.structs import replace
 
-from clientgo.api.apps_v1 import ReplicaSet
+from clientgo.api.apps_v1 import ReplicaSet, ReplicaSetCondition
 from clientgo.api.core_v1 import Pod
 from clientgo.meta import selector_from_object, to_plain
+from clientgo.meta.timestamps import format_time
 from clientgo.operator import Context, controller
+from clientgo.workloads.conditions import find_condition, with_condition, without_condition
 from clientgo.workloads.controllers.owner import MODERATE, Owner, Plan, new_pod, wanted_replicas
 from clientgo.workloads.controllers.pod_facts import Availability, deletion_cost, is_active
+
+REPLICA_FAILURE: Final = "ReplicaFailure"
+"""The condition of a ReplicaSet whose pods are refused."""
 
 
 @controller(ReplicaSet, owns=[Pod], name="replicasets", rate_limit=MODERATE)
@@ -45,8 +50,22 @@ class ReplicaSets(Owner[ReplicaSet]):
             ready_replicas=found.ready or None,
             available_replicas=found.available or None,
             observed_generation=obj.metadata.generation,
+            conditions=without_condition(obj.status.conditions, REPLICA_FAILURE) or None,
         )
         return plan
+
+    def note_refusal(self, obj: ReplicaSet, plan: Plan, message: str, now: float) -> None:
+        failure = ReplicaSetCondition(
+            type=REPLICA_FAILURE,
+            status="True",
+            reason="FailedCreate",
+            message=message,
+            last_transition_time=format_time(now),
+        )
+        known = find_condition(obj.status.conditions, REPLICA_FAILURE)
+        # Each try makes another name: the first message stays, as in a cluster.
+        conditions = with_condition(obj.status.conditions, known or failure)
+        plan.status = replace(plan.status, conditions=conditions)
 
 
 def _without_owner(pod: Pod, obj: ReplicaSet) -> dict[str, Any]:

@@ -54,6 +54,10 @@ class StatefulSets(Owner[StatefulSet]):
             plan.delete = revisions.surplus(obj.spec.revision_history_limit, live)
         return plan
 
+    def refusal(self, obj: StatefulSet, refused: Pod, message: str) -> str:
+        name = refused.metadata.name
+        return f"create Pod {name} in StatefulSet {obj.metadata.name} failed error: {message}"
+
 
 def _scale(
     obj: StatefulSet,
