@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clientgo.apiserver.storage import storage as storage_module
-from clientgo.apiserver.storage.storage import Collection, Storage, object_key
+from clientgo.apiserver.storage.storage import Collection, Observer, Storage, object_key
 from clientgo.meta.watch_event import EventType
 
 KEY = ("", "configmaps")
@@ -148,6 +148,22 @@ def test_an_expired_log_starts_after_the_present() -> None:
 
     assert storage.collection(KEY).expired == version
     assert names(storage.collection(KEY).scan()) == ["a"]
+
+
+def test_an_observer_is_called_for_the_collections_that_it_follows() -> None:
+    storage = Storage()
+    seen: list[tuple[str, str]] = []
+    put(storage, "a")
+
+    def observer(of: str) -> Observer:
+        return lambda _, change: seen.append((of, change.current.key))
+
+    storage.observe(observer("all"))
+    storage.observe(observer("others"), ("", "others"), ("", "more"))
+    put(storage, "b")
+    storage.put(storage.collection(("", "more")), "ns/c", obj("c"), {})
+
+    assert seen == [("all", "ns/b"), ("all", "ns/c"), ("others", "ns/c")]
 
 
 @given(

@@ -22,11 +22,9 @@ class NamespaceLifecycle:
         self._collection = storage.collection(resource.collection_key)
         self._terminating: dict[str, bool] = {}
         """True or False for each namespace that exists."""
-        storage.observe(self._observe)
+        storage.observe(self._observe, resource.collection_key)
 
-    def _observe(self, collection: Collection, change: Change) -> None:
-        if collection is not self._collection:
-            return
+    def _observe(self, _: Collection, change: Change) -> None:
         name = change.current.key
         if change.type is EventType.DELETED:
             self._terminating.pop(name, None)

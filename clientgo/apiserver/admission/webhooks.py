@@ -52,20 +52,18 @@ class Webhooks:
         self._labels_of = namespace_labels
         self._client = WebhookClient("apiserver-webhook")
         self._registered: dict[tuple[str, str], list[Webhook]] = {_MUTATING: [], _VALIDATING: []}
-        storage.observe(self._observe)
+        storage.observe(self._observe, *self._registered)
 
     def close(self) -> None:
         """End the threads that call webhooks."""
         self._client.close()
 
     def _observe(self, collection: Collection, _: Change) -> None:
-        key = (collection.group, collection.plural)
-        if key in self._registered:
-            self._registered[key] = [
-                Webhook.parse(webhook)
-                for stored in collection.scan()
-                for webhook in stored.decode().get("webhooks", ())
-            ]
+        self._registered[collection.key] = [
+            Webhook.parse(webhook)
+            for stored in collection.scan()
+            for webhook in stored.decode().get("webhooks", ())
+        ]
 
     async def mutate(self, review: Review) -> None:
         """Let the mutating webhooks change ``review.obj``.

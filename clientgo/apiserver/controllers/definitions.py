@@ -100,7 +100,7 @@ class DefinitionController:
                 self._known[name] = _known(crd)
             self._work.start(self._sync(name))
         elif change.type is EventType.DELETED and not len(collection):
-            key = (collection.group, collection.plural)
+            key = collection.key
             if key in self._registry.terminating:
                 self._work.start(self._sync(f"{collection.plural}.{collection.group}"))
 

@@ -216,7 +216,7 @@ class GarbageCollector:
 
     def _target(self, node: Node) -> Target | None:
         collection, key = node
-        versions = self._registry.of_collection((collection.group, collection.plural))
+        versions = self._registry.of_collection(collection.key)
         if not versions:
             return None
         namespace, _, name = key.rpartition("/")

@@ -20,13 +20,10 @@ from clientgo.apiserver.objects.turns import in_turns
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Change, Collection, Object
+from clientgo.apiserver.storage.storage import Change, Collection, CollectionKey, Object
 from clientgo.meta.watch_event import EventType
 
 _CLAIMS = ("", "persistentvolumeclaims")
-
-_CollectionKey = tuple[str, str]
-"""Group and plural of a resource."""
 
 _REPORT_DELAY = 0.5
 """Seconds until the conditions show what is left; many objects may go meanwhile."""
@@ -47,7 +44,7 @@ class NamespaceController:
         self._work = work
         self._collection = state.storage.collection(resource.collection_key)
         self._terminating: set[str] = set()
-        self._refusals: dict[str, dict[_CollectionKey, str]] = {}
+        self._refusals: dict[str, dict[CollectionKey, str]] = {}
         """Why objects of a namespace could not be deleted last time, once for each resource."""
         state.storage.observe(self._observe)
 
@@ -72,7 +69,7 @@ class NamespaceController:
 
     async def _empty(self, namespace: str) -> None:
         """Delete every object in a namespace; objects with finalizers stay for now."""
-        refusals: dict[_CollectionKey, str] = {}
+        refusals: dict[CollectionKey, str] = {}
         for resource in self._state.registry.stored():
             if not resource.namespaced:
                 continue
@@ -141,9 +138,9 @@ class NamespaceController:
         if _set_conditions(obj, conditions, self._state.timestamp()):
             self._state.storage.put(self._collection, namespace, obj, stored.fields)
 
-    def _remaining(self, namespace: str) -> dict[_CollectionKey, list[Object]]:
+    def _remaining(self, namespace: str) -> dict[CollectionKey, list[Object]]:
         """Return the objects in a namespace by their resource."""
-        found: dict[_CollectionKey, list[Object]] = {}
+        found: dict[CollectionKey, list[Object]] = {}
         for collection in self._state.storage.collections():
             if objects := [item.decode() for item in collection.scan(namespace)]:
                 found[collection.group, collection.plural] = objects
@@ -191,7 +188,7 @@ _SUCCESSES: tuple[_Condition, ...] = (
 
 
 def _conditions(
-    remaining: dict[_CollectionKey, list[Object]], refusals: dict[_CollectionKey, str]
+    remaining: dict[CollectionKey, list[Object]], refusals: dict[CollectionKey, str]
 ) -> list[_Condition]:
     """Return the conditions; a resource whose deletion was refused does not count as remaining."""
     counted = {key: objects for key, objects in remaining.items() if key not in refusals}
@@ -199,7 +196,7 @@ def _conditions(
     return [*_SUCCESSES, *conditions]
 
 
-def _refusals(refusals: dict[_CollectionKey, str]) -> _Condition:
+def _refusals(refusals: dict[CollectionKey, str]) -> _Condition:
     name = "NamespaceDeletionContentFailure"
     if not refusals:
         done = "All content successfully deleted, may be waiting on finalization"
@@ -208,7 +205,7 @@ def _refusals(refusals: dict[_CollectionKey, str]) -> _Condition:
     return name, "True", "ContentDeletionFailed", failed + ", ".join(sorted(refusals.values()))
 
 
-def _content(remaining: dict[_CollectionKey, list[Object]]) -> _Condition:
+def _content(remaining: dict[CollectionKey, list[Object]]) -> _Condition:
     name = "NamespaceContentRemaining"
     if not remaining:
         return name, "False", "ContentRemoved", "All content successfully removed"
@@ -220,7 +217,7 @@ def _content(remaining: dict[_CollectionKey, list[Object]]) -> _Condition:
     return name, "True", "SomeResourcesRemain", message
 
 
-def _finalizers(remaining: dict[_CollectionKey, list[Object]]) -> _Condition:
+def _finalizers(remaining: dict[CollectionKey, list[Object]]) -> _Condition:
     name = "NamespaceFinalizersRemaining"
     finalizers = Counter(
         finalizer

@@ -25,10 +25,10 @@ class PolicyTypeController:
         self._state = state
         self._work = work
         self._collection = state.storage.collection(_POLICIES)
-        state.storage.observe(self._observe)
+        state.storage.observe(self._observe, _POLICIES)
 
-    def _observe(self, collection: Collection, change: Change) -> None:
-        if collection is self._collection and change.type is not EventType.DELETED:
+    def _observe(self, _: Collection, change: Change) -> None:
+        if change.type is not EventType.DELETED:
             self._work.start(self._check(change.current.key))
 
     async def _check(self, name: str) -> None:

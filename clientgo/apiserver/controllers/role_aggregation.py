@@ -48,11 +48,9 @@ class RoleAggregationController:
         """The role that is being written."""
         self._rounds = 0
         """Rounds of writes without a pause, since another client changed a role."""
-        state.storage.observe(self._observe)
+        state.storage.observe(self._observe, resource.collection_key)
 
-    def _observe(self, collection: Collection, change: Change) -> None:
-        if collection is not self._collection:
-            return
+    def _observe(self, _: Collection, change: Change) -> None:
         name = change.current.key
         self._aggregated.pop(name, None)
         if change.type is not EventType.DELETED and b'"aggregationRule"' in change.current.raw:

@@ -31,11 +31,11 @@ class ServiceAccountController:
         self._work = work
         self._namespaces = state.storage.collection(namespaces.collection_key)
         self._kept = {
-            state.storage.collection(("", "serviceaccounts")): DEFAULT_ACCOUNT,
-            state.storage.collection(("", "configmaps")): ROOT_AUTHORITY,
+            ("", "serviceaccounts"): DEFAULT_ACCOUNT,
+            ("", "configmaps"): ROOT_AUTHORITY,
         }
         self._authority = ""
-        state.storage.observe(self._observe)
+        state.storage.observe(self._observe, namespaces.collection_key, *self._kept)
 
     def create_initial(self, authority: str) -> None:
         """Create what is missing; ``authority`` is what clients must trust, in PEM."""
@@ -48,10 +48,9 @@ class ServiceAccountController:
             if change.type is EventType.ADDED:
                 self._work.start(self._keep_soon(change.current.key))
             return
-        name = self._kept.get(collection)
-        if name is not None and change.type is not EventType.ADDED:
+        if change.type is not EventType.ADDED:
             namespace, _, changed = change.current.key.partition("/")
-            if changed == name:
+            if changed == self._kept[collection.key]:
                 self._work.start(self._keep_soon(namespace))
 
     async def _keep_soon(self, namespace: str) -> None:

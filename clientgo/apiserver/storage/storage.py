@@ -175,6 +175,7 @@ class Collection:
     def __init__(self, group: str, plural: str, version: int) -> None:
         self.group = group
         self.plural = plural
+        self.key = (group, plural)
         self.expired = version
         """Newest version whose change is no longer in the log; no watch starts before it."""
         self.watchers: set[Watcher] = set()
@@ -276,6 +277,9 @@ class Collection:
             watcher.drop()
 
 
+CollectionKey = tuple[str, str]
+"""Group and plural of a resource."""
+
 Observer = Callable[[Collection, Change], None]
 
 
@@ -292,8 +296,10 @@ class Storage:
             DataDirectoryError: what was kept is damaged.
         """
         self.version = FIRST_VERSION
-        self._collections: dict[tuple[str, str], Collection] = {}
-        self._observers: list[Observer] = []
+        self._collections: dict[CollectionKey, Collection] = {}
+        self._observers: list[tuple[Observer, tuple[CollectionKey, ...]]] = []
+        """With the collections that each follows; none: all."""
+        self._observers_of: dict[CollectionKey, list[Observer]] = {}
         self._journal = journal or NoJournal()
         self._restore()
         self._restored = self.collections()
@@ -323,8 +329,7 @@ class Storage:
         """Call the observers for the objects of a restored collection, as if they were new."""
         for stored in list(collection.scan()):
             change = Change(stored.resource_version, EventType.ADDED, stored, None)
-            for observer in self._observers:
-                observer(collection, change)
+            self._call_observers(collection, change)
 
     async def durable(self) -> None:
         """Wait until every change so far is kept; responses are sent after that.
@@ -338,11 +343,24 @@ class Storage:
         """Close the journal; nothing can be written any more."""
         self._journal.close()
 
-    def observe(self, observer: Observer) -> None:
-        """Call ``observer`` with every change, in the same step, after it was applied."""
-        self._observers.append(observer)
+    def observe(self, observer: Observer, *keys: CollectionKey) -> None:
+        """Call ``observer`` with every change, in the same step, after it was applied.
 
-    def collection(self, key: tuple[str, str]) -> Collection:
+        With ``keys`` it is called for changes in these collections only.
+        """
+        self._observers.append((observer, keys))
+        self._observers_of.clear()
+
+    def _call_observers(self, collection: Collection, change: Change) -> None:
+        observers = self._observers_of.get(collection.key)
+        if observers is None:
+            observers = self._observers_of[collection.key] = [
+                observer for observer, keys in self._observers if not keys or collection.key in keys
+            ]
+        for observer in observers:
+            observer(collection, change)
+
+    def collection(self, key: CollectionKey) -> Collection:
         """Return the collection of a (group, plural); create it if it does not exist."""
         found = self._collections.get(key)
         if found is None:
@@ -353,9 +371,10 @@ class Storage:
         """Return every collection."""
         return list(self._collections.values())
 
-    def drop(self, key: tuple[str, str]) -> None:
+    def drop(self, key: CollectionKey) -> None:
         """Remove a collection whose resource is no longer served."""
         self._collections.pop(key, None)
+        self._observers_of.pop(key, None)
 
     def expire_history(self) -> None:
         """Clear every log."""
@@ -425,15 +444,14 @@ class Storage:
                 change.resource_version,
                 change.previous.resource_version if change.previous else 0,
                 change.type is EventType.DELETED,
-                (collection.group, collection.plural),
+                collection.key,
                 current.key,
                 current.raw,
                 current.fields,
             )
         )
         collection.apply(change)
-        for observer in self._observers:
-            observer(collection, change)
+        self._call_observers(collection, change)
 
 
 def _event(previous: StoredObject | None, entry: Entry) -> EventType:

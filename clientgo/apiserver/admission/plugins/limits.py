@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import ClassVar
 
-from clientgo.apiserver.admission.plugins.plugin import Cached, CollectionKey, Plugin
+from clientgo.apiserver.admission.plugins.plugin import Cached, Plugin
 from clientgo.apiserver.objects.admission import Operation, Review
 from clientgo.apiserver.resources.errors import forbidden
-from clientgo.apiserver.storage.storage import Collection, Object, Storage
+from clientgo.apiserver.storage.storage import Collection, CollectionKey, Object, Storage
 from clientgo.text.quantities import canonical_quantity, parse_quantity
 
 _LIMIT_RANGES: CollectionKey = ("", "limitranges")

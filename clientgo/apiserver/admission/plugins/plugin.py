@@ -9,10 +9,7 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from clientgo.apiserver.objects.admission import Review
-from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
-
-CollectionKey = tuple[str, str]
-"""Group and plural of a resource."""
+from clientgo.apiserver.storage.storage import Change, Collection, CollectionKey, Object, Storage
 
 
 class Plugin:
@@ -45,11 +42,10 @@ class Cached:
         self._compute = compute
         self._is_current = False
         self._value: Object | None = None
-        storage.observe(self._observe)
+        storage.observe(self._observe, key)
 
-    def _observe(self, collection: Collection, _change: Change) -> None:
-        if collection is self._collection:
-            self._is_current = False
+    def _observe(self, _collection: Collection, _change: Change) -> None:
+        self._is_current = False
 
     def get(self) -> Object | None:
         """Return the value; the caller does not change it."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from clientgo.apiserver.admission.plugins.plugin import Cached, CollectionKey, Plugin
+from clientgo.apiserver.admission.plugins.plugin import Cached, Plugin
 from clientgo.apiserver.objects.admission import Operation, Review
 from clientgo.apiserver.resources.errors import RequestError, forbidden
-from clientgo.apiserver.storage.storage import Collection, Object, Storage
+from clientgo.apiserver.storage.storage import Collection, CollectionKey, Object, Storage
 
 PODS: CollectionKey = ("", "pods")
 PRIORITY_CLASSES: CollectionKey = ("scheduling.k8s.io", "priorityclasses")

@@ -171,7 +171,7 @@ class _Quota:
 
     def observe(self, collection: Collection, change: Change) -> bool:
         """Follow a change of an object of the namespace; return True if its use has changed."""
-        key = (collection.group, collection.plural)
+        key = collection.key
         if self._used is None or key not in self._collections:
             return False
         before = self._usage(key, change.previous)

@@ -76,14 +76,11 @@ class ServiceAllocation(Plugin):
     resources: ClassVar = (("", "services"),)
 
     def __init__(self, storage: Storage) -> None:
-        self._services = storage.collection(("", "services"))
         self._addresses = _Pool(_FIRST_ADDRESS, _LAST_ADDRESS)
         self._ports = _Pool(_FIRST_PORT, NODE_PORTS[-1])
-        storage.observe(self._observe)
+        storage.observe(self._observe, *self.resources)
 
-    def _observe(self, collection: Collection, change: Change) -> None:
-        if collection is not self._services:
-            return
+    def _observe(self, _: Collection, change: Change) -> None:
         key = change.current.key
         if change.previous is not None:
             for pool, number in self._numbers(change.previous):

@@ -13,7 +13,7 @@ from clientgo.apiserver.admission.plugins.cluster import (
     VolumeProtection,
 )
 from clientgo.apiserver.admission.plugins.limits import LimitBounds, LimitDefaults, LimitRanges
-from clientgo.apiserver.admission.plugins.plugin import CollectionKey, Plugin
+from clientgo.apiserver.admission.plugins.plugin import Plugin
 from clientgo.apiserver.admission.plugins.pod_security.plugin import PodSecurity
 from clientgo.apiserver.admission.plugins.pods import (
     NodeFailureTolerations,
@@ -23,7 +23,7 @@ from clientgo.apiserver.admission.plugins.pods import (
 from clientgo.apiserver.admission.plugins.service_accounts import ServiceAccounts
 from clientgo.apiserver.admission.plugins.services import ServiceAllocation
 from clientgo.apiserver.objects.admission import Review
-from clientgo.apiserver.storage.storage import Storage
+from clientgo.apiserver.storage.storage import CollectionKey, Storage
 
 
 class Plugins:

@@ -91,15 +91,13 @@ class AdmissionPolicies:
         self._authorizer = authorizer
         self._policies: dict[str, list[_Policy]] = {kind: [] for kind in _BINDINGS}
         self._bindings: dict[str, list[_Binding]] = {kind: [] for kind in _BINDINGS.values()}
-        storage.observe(self._observe)
+        storage.observe(self._observe, *((_GROUP, plural) for plural in _OWN))
 
     def _observe(self, collection: Collection, _: Change) -> None:
-        if collection.group != _GROUP:
-            return
         stored = (item.decode() for item in collection.scan())
         if collection.plural in self._policies:
             self._policies[collection.plural] = [_Policy(obj) for obj in stored]
-        elif collection.plural in self._bindings:
+        else:
             self._bindings[collection.plural] = [_Binding(obj) for obj in stored]
 
     def _matching(self, kind: str, review: Review) -> Iterator[tuple[_Policy, _Binding, Resource]]:

@@ -98,7 +98,7 @@ class RBAC:
         self._bindings: dict[str, dict[_Subject, dict[str, _Binding]]] = {}
         """By namespace (none: everywhere), subject, and name of the binding."""
         self._granted: dict[tuple[str, tuple[str, ...], str], _Grants] = {}
-        storage.observe(self._observe)
+        storage.observe(self._observe, *((RBAC_GROUP, plural) for plural in _PLURALS))
 
     # -- decisions
 
@@ -169,8 +169,6 @@ class RBAC:
     # -- following the storage
 
     def _observe(self, collection: Collection, change: Change) -> None:
-        if collection.group != RBAC_GROUP:
-            return
         namespace, _, name = change.current.key.rpartition("/")
         gone = change.type is EventType.DELETED
         match collection.plural:
@@ -222,6 +220,7 @@ def _keep(kept: dict[K, V], key: K, value: V, length: int, most: int) -> None:
 
 
 _KINDS: Final = {"roles": "Role", "clusterroles": "ClusterRole"}
+_PLURALS: Final = (*_KINDS, "rolebindings", "clusterrolebindings")
 
 
 def _role_key(kind: str, namespace: str, name: str) -> tuple[str, str, str]:

@@ -13,12 +13,12 @@ import time
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Final
 
-from clientgo.apiserver.admission.plugins.plugin import CollectionKey, Plugin
+from clientgo.apiserver.admission.plugins.plugin import Plugin
 from clientgo.apiserver.admission.plugins.pod_security.checks import Violation
 from clientgo.apiserver.admission.plugins.pod_security.levels import Level, Levels
 from clientgo.apiserver.objects.admission import Operation, Review
 from clientgo.apiserver.resources.errors import forbidden, invalid
-from clientgo.apiserver.storage.storage import Object, Storage, StoredObject
+from clientgo.apiserver.storage.storage import CollectionKey, Object, Storage, StoredObject
 
 _NAMESPACES: Final[CollectionKey] = ("", "namespaces")
 _PODS: Final[CollectionKey] = ("", "pods")
