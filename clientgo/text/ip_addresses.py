@@ -92,9 +92,9 @@ def read_network(text: str) -> tuple[Interface, bool] | None:
 def _read_address(text: str) -> tuple[Address, bool] | None:
     if "%" in text:
         return None
-    for form in dict.fromkeys((text, _without_zeros(text))):
+    for read in (str, _without_zeros):
         try:
-            return ipaddress.ip_address(form), form == text
+            return ipaddress.ip_address(form := read(text)), form == text
         except ValueError:
             continue
     return None

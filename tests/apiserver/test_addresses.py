@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from ipaddress import IPv4Address
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clientgo.apiserver.resources.addresses import (
     cidr_problems,
     cidr_warnings,
     ip_problems,
     ip_warnings,
+    ipv4_number,
+    ipv4_text,
 )
 
 NO_ADDRESS = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
@@ -94,3 +100,16 @@ def test_ranges_that_programs_read_differently_are_refused(text: str, problem: s
 )
 def test_the_form_of_a_range_is_warned_of(text: str, warnings: list[str]) -> None:
     assert cidr_warnings(text, "p") == warnings
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_the_number_of_an_address_gives_it_back(number: int) -> None:
+    assert ipv4_text(number) == str(IPv4Address(number))
+    assert ipv4_number(ipv4_text(number)) == number
+
+
+@pytest.mark.parametrize(
+    "text", ["", "None", "::1", "10.0.0.01", "10.0.0.256", "1.2.3", "1.2.3.4\n"]
+)
+def test_what_is_no_plain_ipv4_address_has_no_number(text: str) -> None:
+    assert ipv4_number(text) is None

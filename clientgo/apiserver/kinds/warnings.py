@@ -223,15 +223,17 @@ def _steps(path: str) -> tuple[tuple[str, str], ...]:
 
 def _values(value: Any, steps: Sequence[tuple[str, str]], where: str) -> Iterator[tuple[str, Any]]:
     """Yield the values at the end of some steps, with their paths."""
-    if not steps:
-        yield where, value
-        return
-    (written, key), *rest = steps
-    if written == "[]":
-        for index, item in enumerate(value):
-            yield from _values(item, rest, f"{where}[{index}]")
-    elif written == "{}":
-        for name in value:
-            yield f"{where}[{name}]", name
-    elif (member := value.get(key)) is not None:
-        yield from _values(member, rest, where + written)
+    for depth, (written, key) in enumerate(steps):
+        if written == "[]":
+            for index, item in enumerate(value):
+                yield from _values(item, steps[depth + 1 :], f"{where}[{index}]")
+            return
+        if written == "{}":
+            for name in value:
+                yield f"{where}[{name}]", name
+            return
+        value = value.get(key)
+        if value is None:
+            return
+        where += written
+    yield where, value

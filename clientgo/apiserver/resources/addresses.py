@@ -7,6 +7,7 @@ Upstream: apimachinery ``util/validation/ip.go``, with the feature gate StrictIP
 
 from __future__ import annotations
 
+import re
 from ipaddress import IPv4Address, IPv6Address, ip_network
 
 from clientgo.text.go_format import quote
@@ -16,6 +17,23 @@ _MAPPED_BITS = 96
 """Bits before the IPv4 address in an IPv4-mapped one."""
 
 
+_NUMBER = "(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
+_PLAIN_IPV4 = re.compile(rf"(?:{_NUMBER}\.){{3}}{_NUMBER}")
+"""The canonical form, which needs no closer look."""
+
+
+def ipv4_number(text: str) -> int | None:
+    """Return an IPv4 address as a number; None if a text is none in its canonical form."""
+    if _PLAIN_IPV4.fullmatch(text) is None:
+        return None
+    return int.from_bytes(map(int, text.split(".")))
+
+
+def ipv4_text(number: int) -> str:
+    """Return the IPv4 address of a number."""
+    return ".".join(map(str, number.to_bytes(4)))
+
+
 def is_ip(text: str) -> bool:
     """Return True if a text is an address in any form."""
     return read_address(text) is not None
@@ -23,6 +41,8 @@ def is_ip(text: str) -> bool:
 
 def ip_problems(text: str) -> list[str]:
     """Return why a text is refused as an address."""
+    if _PLAIN_IPV4.fullmatch(text):
+        return []
     parsed = read_address(text)
     if parsed is None:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
@@ -50,6 +70,8 @@ def cidr_problems(text: str) -> list[str]:
 
 def ip_warnings(text: str, path: str) -> list[str]:
     """Return the warning about the form of an address that is stored; none if it is no address."""
+    if _PLAIN_IPV4.fullmatch(text):
+        return []
     parsed = read_address(text)
     if parsed is None:
         return []

@@ -11,10 +11,10 @@ of the range that upstream gives too.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from ipaddress import ip_address, ip_network
+from collections.abc import Callable, Collection, Iterator
+from ipaddress import ip_network
 from itertools import chain
-from typing import ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 from zlib import crc32
 
 from clientgo.apiserver.admission.plugins.plugin import Plugin
@@ -23,17 +23,18 @@ from clientgo.apiserver.admission.plugins.service_updates import (
     needs_health_check,
 )
 from clientgo.apiserver.objects.admission import Review
-from clientgo.apiserver.resources.addresses import ip_problems
+from clientgo.apiserver.resources.addresses import ip_problems, ipv4_number, ipv4_text
 from clientgo.apiserver.resources.errors import internal_error, invalid
-from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage, StoredObject
+from clientgo.apiserver.storage.storage import Change, Object, Storage, StoredObject
 from clientgo.meta.watch_event import EventType
 from clientgo.schema.field_errors import FieldError
 
 ADDRESSES = ip_network("10.96.0.0/12")
 """The range of the addresses, as kubeadm chooses it; there is none for IPv6."""
 
-_FIRST_ADDRESS = int(ADDRESSES.network_address) + 257
-_LAST_ADDRESS = int(ADDRESSES.broadcast_address) - 1
+_IN_RANGE = range(int(ADDRESSES.network_address), int(ADDRESSES.broadcast_address) + 1)
+_FIRST_ADDRESS = _IN_RANGE[257]
+_LAST_ADDRESS = _IN_RANGE[-2]
 
 NODE_PORTS = range(30_000, 32_768)
 _FIRST_PORT = 30_086
@@ -42,31 +43,38 @@ _FIRST_PORT = 30_086
 _FAMILIES = ("IPv4", "IPv6")
 _POLICIES = ("PreferDualStack", "RequireDualStack", "SingleStack")
 _HEADLESS = "None"
+_ASKED = frozenset({"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"})
+"""Fields by which a Service asks for families and addresses."""
 
 
-class _Pool:
-    """Numbers of a range, each used by one Service."""
+_Item = TypeVar("_Item", bound=int | str)
 
-    def __init__(self, first: int, last: int) -> None:
+
+class _Pool(Generic[_Item]):
+    """What the numbers of a range stand for, each used by one Service."""
+
+    def __init__(self, first: int, last: int, item: Callable[[int], _Item]) -> None:
         self._first, self._last = first, last
-        self._users: dict[int, str] = {}
+        self._item = item
+        self._users: dict[_Item, str] = {}
 
-    def use(self, number: int, user: str) -> None:
-        self._users[number] = user
+    def use(self, item: _Item, user: str) -> None:
+        self._users[item] = user
 
-    def release(self, number: int, user: str) -> None:
-        if self._users.get(number) == user:
-            del self._users[number]
+    def release(self, item: _Item, user: str) -> None:
+        if self._users.get(item) == user:
+            del self._users[item]
 
-    def is_free(self, number: int, user: str) -> bool:
-        return self._users.get(number, user) == user
+    def is_free(self, item: _Item, user: str) -> bool:
+        return self._users.get(item, user) == user
 
-    def take(self, user: str, also_used: set[int]) -> int | None:
-        """Return a free number, the same for a user if it is free; None if all are used."""
+    def take(self, user: str, also_used: Collection[_Item]) -> _Item | None:
+        """Return a free one, the same for a user if it is free; None if all are used."""
         start = self._first + crc32(user.encode()) % (self._last + 1 - self._first)
         for number in chain(range(start, self._last + 1), range(self._first, start)):
-            if number not in self._users and number not in also_used:
-                return number
+            item = self._item(number)
+            if item not in self._users and item not in also_used:
+                return item
         return None
 
 
@@ -76,24 +84,24 @@ class ServiceAllocation(Plugin):
     resources: ClassVar = (("", "services"),)
 
     def __init__(self, storage: Storage) -> None:
-        self._addresses = _Pool(_FIRST_ADDRESS, _LAST_ADDRESS)
-        self._ports = _Pool(_FIRST_PORT, NODE_PORTS[-1])
+        self._addresses = _Pool(_FIRST_ADDRESS, _LAST_ADDRESS, ipv4_text)
+        self._ports = _Pool(_FIRST_PORT, NODE_PORTS[-1], int)
         storage.observe(self._observe, *self.resources)
 
-    def _observe(self, _: Collection, change: Change) -> None:
+    def _observe(self, _: object, change: Change) -> None:
         key = change.current.key
         if change.previous is not None:
-            for pool, number in self._numbers(change.previous):
-                pool.release(number, key)
+            for pool, item in self._used(change.previous):
+                pool.release(item, key)
         if change.type is not EventType.DELETED:
-            for pool, number in self._numbers(change.current):
-                pool.use(number, key)
+            for pool, item in self._used(change.current):
+                pool.use(item, key)
 
-    def _numbers(self, stored: StoredObject) -> Iterator[tuple[_Pool, int]]:
+    def _used(self, stored: StoredObject) -> Iterator[tuple[_Pool[Any], str | int]]:
         """Yield what a Service uses; one that is in the cluster only has an address only."""
-        number = _number(stored.fields.get("spec.clusterIP", ""))
-        if number is not None:
-            yield self._addresses, number
+        address = stored.fields.get("spec.clusterIP")
+        if address and address != _HEADLESS:
+            yield self._addresses, address
         if stored.fields.get("spec.type") != "ClusterIP":
             for port in _used_ports(stored.decode()["spec"]):
                 yield self._ports, port
@@ -113,8 +121,10 @@ class ServiceAllocation(Plugin):
             spec["clusterIPs"] = [spec["clusterIP"]]
         errors: list[FieldError] = []
         if spec.get("type") != "ExternalName":
+            asks = old is not None or not _ASKED.isdisjoint(spec)
             _set_families(spec, old)
-            errors = _family_errors(spec) + _address_errors(spec) or list(_misfits(spec))
+            if asks:  # what is chosen here fits
+                errors = _family_errors(spec) + _address_errors(spec) or list(_misfits(spec))
             if not errors and spec.get("clusterIP") != _HEADLESS:
                 errors = self._set_addresses(spec, user)
         if not errors:
@@ -126,21 +136,20 @@ class ServiceAllocation(Plugin):
 
     def _set_addresses(self, spec: Object, user: str) -> list[FieldError]:
         for address in spec.get("clusterIPs", ()):
-            number = _number(address)
-            if number is None:
+            if ipv4_number(address) not in _IN_RANGE:
                 why = f"the address is not in the range {ADDRESSES}"
-            elif not self._addresses.is_free(number, user):
+            elif not self._addresses.is_free(address, user):
                 why = "provided IP is already allocated"
             else:
                 continue
             detail = f"failed to allocate IP {address}: {why}"
             return [FieldError.invalid("spec.clusterIPs", spec["clusterIPs"], detail)]
         if not spec.get("clusterIPs"):
-            number = self._addresses.take(user, set())
-            if number is None:
+            address = self._addresses.take(user, ())
+            if address is None:
                 raise internal_error("failed to allocate a serviceIP: range is full")
-            spec["clusterIP"] = str(ip_address(number))
-            spec["clusterIPs"] = [spec["clusterIP"]]
+            spec["clusterIP"] = address
+            spec["clusterIPs"] = [address]
         return []
 
     # -- ports
@@ -176,7 +185,7 @@ class ServiceAllocation(Plugin):
         return "" if self._ports.is_free(node_port, user) else "provided port is already allocated"
 
     def _take_port(self, user: str, given: dict[int, int]) -> int:
-        port = self._ports.take(user, set(given.values()))
+        port = self._ports.take(user, given.values())
         if port is None:
             raise internal_error("failed to allocate a nodePort: range is full")
         return port
@@ -188,17 +197,6 @@ def _used_ports(spec: Object) -> Iterator[int]:
             yield node_port
     if health_check := spec.get("healthCheckNodePort"):
         yield health_check
-
-
-def _number(address: str) -> int | None:
-    """Return an address of the range as a number; None for another."""
-    if not address or address == _HEADLESS:
-        return None
-    try:
-        parsed = ip_address(address)
-    except ValueError:
-        return None
-    return int(parsed) if parsed in ADDRESSES else None
 
 
 # -- families
