@@ -27,6 +27,7 @@ from clientgo.apiserver.faults.injection import FaultInjector
 from clientgo.apiserver.http.browser_check import BrowserCheck, Sender
 from clientgo.apiserver.http.messages import (
     JSON,
+    SEND_WHOLE,
     AnyResponse,
     Receive,
     Request,
@@ -103,7 +104,11 @@ class Application:
         except JournalError as error:
             answer = failure_response(internal(str(error)))
         answer.headers += sender.response_headers()
-        await answer.send(send, receive)
+        send_whole = scope.get("extensions", {}).get(SEND_WHOLE)
+        if send_whole is not None and isinstance(answer, Response):
+            await send_whole(answer.status, answer.head(), answer.body)
+        else:
+            await answer.send(send, receive)
 
     async def _admit(self, request: Request, headers: Headers) -> AnyResponse:
         if request.path not in HEALTH_PATHS:

@@ -316,6 +316,19 @@ def test_an_idle_connection_outlasts_the_time_limits_of_requests(
             time.sleep(2 * SHORT)  # nothing happens, and nothing must
 
 
+def test_a_connection_that_stays_idle_is_closed(
+    server: EmbeddedAPIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "HEAD_TIMEOUT", SHORT)
+    monkeypatch.setattr(protocol, "KEEP_ALIVE_TIMEOUT", SHORT)
+    with connected(server) as connection:
+        for _ in range(2):
+            connection.sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            while not connection.recv(1000).endswith(b"ok"):
+                pass
+        assert connection.recv(1) == b""
+
+
 def test_a_watch_outlasts_the_time_limits_of_requests(
     server: EmbeddedAPIServer, api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from typing import Any
 
-from clientgo.apiserver.http.response_transport import ResponseTransport
+import pytest
+from uvicorn.protocols.http.flow_control import FlowControl
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
+
+from clientgo.apiserver.http.response_transport import ResponseTransport, send_whole
 
 
 class Recorder(asyncio.Transport):
@@ -16,6 +21,9 @@ class Recorder(asyncio.Transport):
 
     def write(self, data: Any) -> None:
         self.written.append(data)
+
+    def close(self) -> None:
+        self.closing = True
 
     def is_closing(self) -> bool:
         return self.closing
@@ -53,6 +61,17 @@ def test_a_large_body_is_not_copied() -> None:
     assert sent is body
 
 
+def test_a_complete_response_is_written_in_one_step() -> None:
+    async def respond() -> list[Any]:
+        recorder = Recorder()
+        transport = ResponseTransport(recorder, asyncio.get_running_loop())
+        transport.hold_next()
+        transport.write_whole(b"head ", b"body")
+        return recorder.written
+
+    assert asyncio.run(respond()) == [b"head body"]
+
+
 def test_nothing_is_written_to_a_connection_that_is_lost() -> None:
     """asyncio logs "socket.send() raised exception." for such writes."""
 
@@ -64,3 +83,54 @@ def test_nothing_is_written_to_a_connection_that_is_lost() -> None:
         return recorder.written
 
     assert asyncio.run(respond()) == []
+
+
+def sent(headers: list[tuple[bytes, bytes]], **how: Any) -> tuple[bytes, list[str]]:
+    """Return what is written for a complete response, and what follows."""
+
+    async def respond() -> tuple[bytes, list[str]]:
+        recorder, events = Recorder(), list[str]()
+        log = logging.getLogger(__name__)
+        cycle = RequestResponseCycle(
+            scope={"method": how.get("method", "GET")},  # type: ignore[typeddict-item]
+            transport=recorder,
+            flow=FlowControl(recorder),
+            logger=log,
+            access_logger=log,
+            access_log=False,
+            default_headers=[],
+            message_event=asyncio.Event(),
+            expect_100_continue=False,
+            keep_alive=how.get("keep_alive", True),
+            on_response=lambda: events.append("next"),
+        )
+        transport = ResponseTransport(recorder, asyncio.get_running_loop())
+        await send_whole(cycle, transport, 200, headers, b"body")
+        assert cycle.response_complete
+        return b"".join(recorder.written), events + ["closed"] * recorder.closing
+
+    return asyncio.run(respond())
+
+
+HEADERS = [(b"content-length", b"4")]
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n"
+
+
+def test_a_connection_is_kept_after_a_complete_response() -> None:
+    assert sent(HEADERS) == (HEAD + b"\r\nbody", ["next"])
+
+
+def test_a_complete_response_says_that_it_is_the_last() -> None:
+    written, events = sent(HEADERS, keep_alive=False)
+
+    assert written == HEAD + b"connection: close\r\n\r\nbody"
+    assert events == ["next", "closed"]
+
+
+def test_a_complete_response_to_head_has_no_body() -> None:
+    assert sent(HEADERS, method="HEAD") == (HEAD + b"\r\n", ["next"])
+
+
+def test_a_header_of_two_lines_is_not_sent() -> None:
+    with pytest.raises(RuntimeError, match="header"):
+        sent([(b"warning", b"a\r\nset-cookie: b")])

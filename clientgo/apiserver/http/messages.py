@@ -45,6 +45,9 @@ _COMPRESSION_LEVEL = 1
 CONNECTION = "clientgo.connection"
 """The ASGI extension that holds the connection of a request."""
 
+SEND_WHOLE = "clientgo.send_whole"
+"""The ASGI extension that sends status, headers and body of a response in one step."""
+
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
 """Characters that a header must not have."""
 
@@ -114,10 +117,15 @@ class Response(msgspec.Struct):
         """Return True if the body is compressed already."""
         return any(name == "content-encoding" for name, _ in self.headers)
 
-    async def send(self, send: Send, receive: Receive) -> None:
-        """Send head and body."""
+    def head(self) -> list[tuple[bytes, bytes]]:
+        """Return the headers in the form of ASGI."""
         headers = head(self.content_type, self.headers)
         headers.append((b"content-length", b"%d" % len(self.body)))
+        return headers
+
+    async def send(self, send: Send, receive: Receive) -> None:
+        """Send head and body."""
+        headers = self.head()
         await send({"type": "http.response.start", "status": self.status, "headers": headers})
         await send({"type": "http.response.body", "body": self.body})
 

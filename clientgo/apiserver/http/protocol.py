@@ -12,16 +12,18 @@ a response is for progress, not for the whole of it.
 from __future__ import annotations
 
 import asyncio
+import functools
 import math
 import re
 import socket
+from typing import Any
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 from uvicorn.server import ServerState
 
-from clientgo.apiserver.http.messages import CONNECTION
-from clientgo.apiserver.http.response_transport import ResponseTransport
+from clientgo.apiserver.http.messages import CONNECTION, SEND_WHOLE
+from clientgo.apiserver.http.response_transport import ResponseTransport, send_whole
 
 CONNECTION_LIMIT = 1000
 """Fewer than the files that a process may usually have open."""
@@ -38,7 +40,7 @@ BODY_TIMEOUT = 60.0
 STALL_TIMEOUT = 60.0
 """Seconds that a client may read nothing of its response."""
 
-KEEP_ALIVE_TIMEOUT = 90
+KEEP_ALIVE_TIMEOUT = 90.0
 """Seconds that a connection is kept between requests."""
 
 _PARSED_URL = 2**16 - 1
@@ -92,6 +94,7 @@ class HttpProtocol(HttpToolsProtocol):
         """Bytes received since the last byte of a body."""
         self._in_head = False
         self._between_requests = True
+        self._extensions: dict[str, Any] = {}
 
     # -- called by the event loop
 
@@ -147,7 +150,8 @@ class HttpProtocol(HttpToolsProtocol):
     def on_message_begin(self) -> None:
         """Begin a request."""
         super().on_message_begin()
-        self.scope["extensions"] = {CONNECTION: self.transport}  # type: ignore[dict-item]
+        self._extensions = {CONNECTION: self.transport}
+        self.scope["extensions"] = self._extensions
         self._in_head = True
         self._between_requests = False
         self._expect_within(HEAD_TIMEOUT)
@@ -165,6 +169,7 @@ class HttpProtocol(HttpToolsProtocol):
         query = self._cut_long_query()
         self._responses.hold_next()
         super().on_headers_complete()
+        self._extensions[SEND_WHOLE] = functools.partial(send_whole, self.cycle, self._responses)
         if query:
             self.scope["query_string"] = query
 
@@ -179,6 +184,18 @@ class HttpProtocol(HttpToolsProtocol):
         self._outside_body = 0
         self._read_deadline = math.inf
         super().on_message_complete()
+        if self.cycle.response_complete:
+            self._expect_within(KEEP_ALIVE_TIMEOUT)
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request, or answer it if it has come already."""
+        if self.transport.is_closing():
+            return
+        self.flow.resume_reading()
+        if self.pipeline:
+            self._start_asgi_task(*self.pipeline.pop())
+        elif self._between_requests:
+            self._expect_within(KEEP_ALIVE_TIMEOUT)
 
     def send_400_response(self, msg: str) -> None:
         """Answer what is not HTTP."""
@@ -247,7 +264,10 @@ class HttpProtocol(HttpToolsProtocol):
             self._unsent = left
             self._write_deadline = now + STALL_TIMEOUT
         if now >= self._read_deadline:
-            self.transport.abort()
+            if self._between_requests:
+                self.transport.close()
+            else:
+                self.transport.abort()
             return
         self._set_timer()
 

@@ -19,7 +19,7 @@ from typing import Any
 
 import uvicorn
 
-from clientgo.apiserver.http.protocol import KEEP_ALIVE_TIMEOUT, Connections, HttpProtocol
+from clientgo.apiserver.http.protocol import Connections, HttpProtocol
 
 _SHUTDOWN_GRACE = 1.0
 """Seconds that requests get to end when the server stops, and again responses to be read."""
@@ -54,7 +54,6 @@ class HttpServer:
             proxy_headers=False,
             date_header=False,
             server_header=False,
-            timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
             ssl_certfile=certificate,
             ssl_keyfile=key,
             ssl_ca_certs=None if client_authorities is None else str(client_authorities),
