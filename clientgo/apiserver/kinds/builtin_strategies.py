@@ -231,10 +231,15 @@ def take(new: Object, old: Object, key: str) -> None:
 def text_field(*names: str) -> FieldReader:
     """Return a reader of a field by its names; a missing field reads as empty."""
 
+    *parents, last = names
+
     def read(obj: Object) -> str:
-        value: Any = obj
-        for name in names:
-            value = value.get(name) if isinstance(value, dict) else None
+        holder: Any = obj
+        for name in parents:
+            holder = holder.get(name)
+            if not isinstance(holder, dict):
+                return ""
+        value = holder.get(last)
         if isinstance(value, str):
             return value
         if isinstance(value, bool):

@@ -116,11 +116,12 @@ def _as_duration(seconds: int) -> float:
     return ((seconds * 10**9 + 2**63) % 2**64 - 2**63) / 10**9
 
 
-def mark_deleted(
+def marked_deleted(
     resource: Resource, obj: Object, finalizers: list[str], grace: Grace, now: float
-) -> None:
-    """Set the finalizers and the deletion's time and grace period, in place."""
-    metadata = obj["metadata"]
+) -> Object:
+    """Return an object with the finalizers and the deletion's time and grace period."""
+    metadata = dict(obj["metadata"])
+    marked = obj | {"metadata": metadata}
     if finalizers:
         metadata["finalizers"] = finalizers
     else:
@@ -132,7 +133,7 @@ def mark_deleted(
         if metadata.get("generation"):
             # A client may have given the greatest one to an object of a kind that counts none.
             metadata["generation"] = min(metadata["generation"] + 1, _GREATEST_GENERATION)
-        resource.strategy.mark_deleted(obj)
+        resource.strategy.mark_deleted(marked)
     elif grace.ends_sooner:
         began = parse_time(metadata["deletionTimestamp"]) - metadata["deletionGracePeriodSeconds"]
         metadata["deletionTimestamp"] = format_time(max(began + seconds, now))
@@ -141,6 +142,7 @@ def mark_deleted(
         )
     elif grace.seconds is None:
         metadata["deletionGracePeriodSeconds"] = 0
+    return marked
 
 
 def is_finished(resource: Resource, new: Object, old: Object) -> bool:

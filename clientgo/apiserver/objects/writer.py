@@ -30,7 +30,7 @@ from clientgo.apiserver.objects.deletion import (
     finalizers_of_deletion,
     grace_of_deletion,
     is_finished,
-    mark_deleted,
+    marked_deleted,
 )
 from clientgo.apiserver.objects.large_work import LARGE
 from clientgo.apiserver.objects.options import DeleteOptions, WriteOptions
@@ -371,8 +371,7 @@ class ObjectWriter:
             goes = not (finalizers or grace.seconds) and resource.strategy.may_go(old)
             form = None
             if not grace.pending and not (goes and grace.seconds is None):
-                marked = resource.decode(current)
-                mark_deleted(resource, marked, finalizers, grace, self._state.now())
+                marked = marked_deleted(resource, old, finalizers, grace, self._state.now())
                 form = await resource.stored_form(marked) if marked != old else None
             if collection.get(target.key) is stored:
                 break

@@ -196,7 +196,10 @@ class Strategy:
         return True
 
     def mark_deleted(self, obj: Object) -> None:
-        """Show the begin of the deletion in the object, beyond its metadata."""
+        """Show the begin of the deletion in the object; values below its fields stay as they are.
+
+        They are shared with the object before.
+        """
 
     def spec_changed(self, new: Object, old: Object) -> bool:
         """Return True if an update raises the generation."""
