@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -143,6 +145,18 @@ def test_a_generated_name_that_is_taken_is_generated_again(
     created = [api.create(CONFIGMAPS, configmap("", generateName="pre-")) for _ in range(2)]
 
     assert [item["metadata"]["name"] for item in created] == ["pre-a", "pre-b"]
+
+
+def test_a_seed_of_the_program_does_not_repeat_a_uid() -> None:
+    uids = []
+    for _ in range(2):
+        random.seed(1)
+        uids += [object_meta.new_uid() for _ in range(50)]
+
+    assert len(set(uids)) == 100
+    assert all(str(uuid.UUID(uid)) == uid for uid in uids)
+    kinds = {(uuid.UUID(uid).version, uuid.UUID(uid).variant) for uid in uids}
+    assert kinds == {(4, uuid.RFC_4122)}
 
 
 @pytest.mark.parametrize("version", ["0", "x", "-1"])

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import uuid
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -404,7 +403,7 @@ class ObjectWriter:
         existing = collection.get(target.key)
         if existing is not None and keep:
             return
-        own = {"uid": str(uuid.uuid4()), "creationTimestamp": self._state.timestamp()}
+        own = {"uid": object_meta.new_uid(), "creationTimestamp": self._state.timestamp()}
         new = {
             "apiVersion": api_version,
             "kind": resource.kind,
