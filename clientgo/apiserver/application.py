@@ -24,7 +24,7 @@ from clientgo.apiserver.discovery.openid import answer_openid
 from clientgo.apiserver.discovery.server_pages import HEALTH_PATHS, answer_server_page
 from clientgo.apiserver.faults.control import CONTROL_PATH, FaultControl
 from clientgo.apiserver.faults.injection import FaultInjector
-from clientgo.apiserver.http.browser_check import BrowserCheck, Sender
+from clientgo.apiserver.http.browser_check import PROGRAM, BrowserCheck
 from clientgo.apiserver.http.messages import (
     JSON,
     SEND_WHOLE,
@@ -76,7 +76,7 @@ class Application:
 
     async def __call__(self, scope: Mapping[str, Any], receive: Receive, send: Send) -> None:
         """Answer one request."""
-        sender = Sender()
+        sender = PROGRAM
         try:
             sender = self._browser_check.check(scope["headers"])
             request = await read_request(scope, receive)
@@ -126,7 +126,7 @@ class Application:
             request.headers.get("authorization", ""),
             connection.get_extra_info("peercert") if connection is not None else None,
         )
-        if any(name.startswith("impersonate-") for name in request.headers):
+        if "impersonate-" in "".join(request.headers):
             return impersonated(user, headers, self._state.authorizer)
         return user
 

@@ -77,7 +77,7 @@ class Sender(msgspec.Struct, frozen=True):
         return [("access-control-allow-origin", self.allowed_origin), ("vary", "Origin")]
 
 
-_PROGRAM: Final = Sender()
+PROGRAM: Final = Sender()
 """No browser."""
 
 
@@ -123,7 +123,7 @@ class BrowserCheck:
         if host and not self._is_own(host):
             raise _misdirected(host.decode("latin-1"))
         if not origin and not site:
-            return _PROGRAM
+            return PROGRAM
         return self._check_page(
             *(value.decode("latin-1").lower() for value in (host, origin, site))
         )

@@ -423,11 +423,19 @@ def validate_typed(obj: Object, openapi_type: OpenAPIType) -> list[FieldError]:
     ]
 
 
+@functools.cache
+def _takes_all(openapi_type: OpenAPIType) -> bool:
+    """Return True if no value of a type has errors: texts, numbers, and lists and maps of them."""
+    if openapi_type.field_names or openapi_type.node.get("enum"):
+        return False
+    return all(map(_takes_all, filter(None, (openapi_type.items, openapi_type.values))))
+
+
 def _validate(value: Any, openapi_type: OpenAPIType, path: str, errors: list[FieldError]) -> None:
     if isinstance(value, dict):
         prefix = f"{path}." if path else ""
         for name, member in value.items():
-            if field := openapi_type.field(name):
+            if (field := openapi_type.field(name)) and not _takes_all(field):
                 _validate(member, field, f"{prefix}{name}", errors)
         errors += [
             FieldError.required(f"{prefix}{name}")

@@ -199,8 +199,11 @@ def create_causes(
     elif namespaced and DNS_LABEL.problems(namespace):
         causes.append(FieldError.invalid("metadata.namespace", namespace, DNS_LABEL.reason))
     finalizers = metadata.get("finalizers") or ()
-    causes += _content_causes(metadata) + _finalizer_causes(finalizers)
-    return causes + (_unqualified_finalizer_causes(finalizers) if qualified_finalizers else [])
+    causes += _content_causes(metadata)
+    if finalizers:
+        causes += _finalizer_causes(finalizers)
+        causes += _unqualified_finalizer_causes(finalizers) if qualified_finalizers else []
+    return causes
 
 
 def embedded_causes(metadata: Mapping[str, Any]) -> list[FieldError]:

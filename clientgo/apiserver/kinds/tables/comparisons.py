@@ -107,11 +107,12 @@ def path_reader(variable: str, names: list[str]) -> Comparison:
 
 
 def _among(variable: str, names: list[str], texts: frozenset[str], wanted: bool) -> Comparison:
-    read = path_reader(variable, names)
+    *parents, last = names
+    read = path_reader(variable, parents) if parents else operator.itemgetter(variable)
 
     def evaluate(variables: Variables) -> Any:
-        value = read(variables)
-        if value is MISSING:
+        holder = read(variables)
+        if not isinstance(holder, dict) or (value := holder.get(last, MISSING)) is MISSING:
             return MISSING
         return (isinstance(value, str) and value in texts) is wanted
 

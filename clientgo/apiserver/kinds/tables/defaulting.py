@@ -73,7 +73,7 @@ def _for_new_values(default: Defaulter) -> Defaulter:
 
 
 def _compile_group(group: Mapping[str, Any], node: Node) -> Defaulter:
-    condition = Expression(group["when"]) if "when" in group else None
+    condition = Expression(group["when"]).evaluate if "when" in group else None
     settings = [
         _Setting(path, value, _UNSET_POINTER if _checks_empty(node, path) else _UNSET)
         for path, value in group.items()
@@ -81,11 +81,18 @@ def _compile_group(group: Mapping[str, Any], node: Node) -> Defaulter:
     ]
 
     def apply(value: Any) -> None:
-        if condition is None or condition.evaluate({"self": value}) is True:
+        if condition is None or condition({"self": value}) is True:
             for setting in settings:
                 setting.apply(value)
 
-    return apply
+    def apply_plain(value: Any) -> None:
+        if condition is None or condition({"self": value}) is True:
+            for name, default, unset in plain:
+                if value.get(name) in unset:
+                    value[name] = default
+
+    plain = [setting.plain for setting in settings if setting.plain is not None]
+    return apply_plain if len(plain) == len(settings) else apply
 
 
 def _checks_empty(node: Node, path: str) -> bool:
@@ -108,6 +115,10 @@ class _Setting:
         self._expression = Expression(value[1:]) if is_expression else None
         self._value = value
         self._is_plain = not isinstance(value, dict | list)
+        self.plain: tuple[str, Any, tuple[Any, ...]] | None = None
+        """Name, value and what counts as unset, if the field of the object itself is set to it."""
+        if self._is_plain and not self._parents and not is_expression:
+            self.plain = (self._name, value, unset)
 
     def apply(self, root: Any) -> None:
         """Set the default where the parent exists and the field is missing or null."""

@@ -20,27 +20,28 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
     needs = rule.get("needs", "").split()
     item_needs = [name.removeprefix("item.") for name in needs if name.startswith("item.")]
     paths = [tuple(name.split(".")) for name in needs if not name.startswith("item.")]
+    needed = [(path[0], path[1:]) for path in paths]
     unless = rule.get("unless", "").split()
     when = rule.get("when")
 
     def check(value: Any, old: Any, path: str, run: Run) -> None:
         if (needs_old and old is None) or (when and run.is_update != (when == "update")):
             return
-        for names in paths:
-            if not _is_present(value, names):
+        for first, below in needed:
+            found = value.get(first)
+            if found is None or (below and not _is_present(found, below)):
                 return
-        for found in unless:
-            if value.get(found) is not None:
+        for absent in unless:
+            if value.get(absent) is not None:
                 return
         variables = {"self": value, "oldSelf": old, "object": run.object, "item": None}
         if each is None:
             if evaluate(variables) is False:
                 run.errors.append(error_of(reason, join(path, name), "", message))
             return
-        items = list(enumerate(each.values(value)))
-        for needed in item_needs:
-            items = [(index, item) for index, item in items if needed in item]
-        for index, item in items:
+        for index, item in enumerate(each.values(value)):
+            if item_needs and not all(field in item for field in item_needs):
+                continue
             variables["item"] = item
             if evaluate(variables) is False:
                 where = join(each.place(value, path, index), name)
