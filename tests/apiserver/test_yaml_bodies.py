@@ -119,7 +119,18 @@ BOMBS = {
     "nested blocks": "\n".join(" " * depth + "a:" for depth in range(1500)),
     "many values": f"[{','.join(['1'] * (MOST_VALUES + 1))}]",
     "open anchors": "".join(f"&a{n} [" for n in range(990)) + ",".join(["*a0"] * 99_000),
+    "tag directives": "".join(f"%TAG !{n}! tag:x\n" for n in range(20_000)) + "--- a",
+    "long tags": f"%TAG !e! tag:{'x' * 100_000}\n---\n" + "- !e!a x\n" * 10_000,
+    "long tags of sequences": f"%TAG !e! tag:{'x' * 100_000}\n---\n" + "- !e!a []\n" * 10_000,
 }
+
+
+def test_tag_directives_are_counted_in_every_encoding() -> None:
+    """libyaml compares each with all before it."""
+    body = "\ufeff" + BOMBS["tag directives"]
+    for encoding in ("utf-16-le", "utf-16-be"):
+        with pytest.raises(YamlError, match="too many tag directives"):
+            read_yaml(body.encode(encoding))
 
 
 @pytest.mark.parametrize("name", BOMBS)

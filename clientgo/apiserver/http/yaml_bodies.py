@@ -28,10 +28,13 @@ MOST_VALUES: Final = 100_000
 """Values and keys in a document, with repetitions: a second of work."""
 
 MOST_CHARACTERS: Final = 3 * 1024 * 1024
-"""Characters of them, with repetitions: as many as a body may have."""
+"""Characters of them and of their tags, with repetitions: as many as a body may have."""
 
 MOST_LEVELS: Final = 1000
 """Nesting: Python's own limit for what is done with the values later."""
+
+MOST_TAG_DIRECTIVES: Final = 1000
+"""Each is compared with all before it."""
 
 _TAG: Final = "tag:yaml.org,2002:"
 _WORDS: Final[dict[str, Any]] = {
@@ -98,6 +101,8 @@ def read_yaml(body: bytes) -> tuple[Any, tuple[str, ...]]:
     """
     import yaml  # slow to import, and rarely needed
 
+    if body.replace(b"\0", b"").count(b"%TAG") > MOST_TAG_DIRECTIVES:  # also in UTF-16
+        raise YamlError("yaml: document contains too many tag directives")
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         reader = _Reader()
@@ -136,7 +141,7 @@ class _Reader(msgspec.Struct):
         for event in events:
             match event:
                 case yaml.ScalarEvent():
-                    self._count(1, len(event.value))
+                    self._count(1, len(event.value) + len(event.tag or ""))
                     value = _scalar(event)
                     self._name(event.anchor, value, 1, len(event.value))
                     merges = event.value == _MERGE and (
@@ -146,6 +151,7 @@ class _Reader(msgspec.Struct):
                     value, merges = self._repeat(event.anchor), False
                 case yaml.MappingStartEvent() | yaml.SequenceStartEvent():
                     is_mapping = isinstance(event, yaml.MappingStartEvent)
+                    self._count(0, len(event.tag or ""))
                     self._begin({} if is_mapping else [], event.anchor)
                     continue
                 case yaml.CollectionEndEvent():
