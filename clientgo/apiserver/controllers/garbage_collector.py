@@ -95,7 +95,9 @@ class GarbageCollector:
         stored = node[0].get(node[1])
         references = [] if stored is None else _references(stored)
         present = [item for item in references if item["uid"] in self._by_uid]
-        if not all(item in present or self._can_be_asked_for(item) for item in references):
+        if not all(
+            item["uid"] in self._by_uid or self._can_be_asked_for(item) for item in references
+        ):
             self._work.retry(self._collect, node)
             return
         self._work.forget(self._collect, node)
@@ -146,14 +148,14 @@ class GarbageCollector:
 
     async def _release_owners(self, owners: tuple[str, ...]) -> None:
         """Check the owners of an object that was deleted or changed."""
-        for owner in owners:
+        async for owner in in_turns(owners):
             if node := self._by_uid.get(owner):
                 await self._finish_owner(node)
 
     async def _finish_owner(self, node: Node) -> None:
         """Continue the deletion of an owner that waits for its dependents."""
         stored = node[0].get(node[1])
-        if stored is None:
+        if stored is None or b'"deletionTimestamp"' not in stored.raw:
             return
         metadata = stored.decode()["metadata"]
         finalizers = metadata.get("finalizers", ())

@@ -15,7 +15,7 @@ no longer has its position.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import Any, Protocol
 
@@ -91,7 +91,7 @@ class StoredObject(msgspec.Struct, frozen=True, gc=False, eq=False):
     fields: dict[str, str]
     """Values that field selectors compare."""
     owners: tuple[str, ...]
-    """uids of the owner references."""
+    """uids of the owner references, each once."""
 
     def decode(self) -> Object:
         """Return a new dict of this state; the caller may change it."""
@@ -160,8 +160,13 @@ def _restored(entry: Entry) -> StoredObject:
         metadata.uid,
         metadata.labels or {},
         entry.fields,
-        tuple(reference.uid for reference in metadata.ownerReferences or ()),
+        _owners(reference.uid for reference in metadata.ownerReferences or ()),
     )
+
+
+def _owners(uids: Iterable[str]) -> tuple[str, ...]:
+    """Return each uid once; several references may name the same owner."""
+    return tuple(dict.fromkeys(uids))
 
 
 def object_key(namespace: str, name: str) -> str:
@@ -434,7 +439,7 @@ class Storage:
             metadata["uid"],
             metadata.get("labels") or {},
             fields,
-            tuple(reference["uid"] for reference in metadata.get("ownerReferences") or ()),
+            _owners(reference["uid"] for reference in metadata.get("ownerReferences") or ()),
         )
 
     def _publish(self, collection: Collection, change: Change) -> None:
