@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gc
+import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -11,8 +13,12 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.admission import webhooks
+from clientgo.apiserver.admission.policies import plugin
+from clientgo.apiserver.admission.policies.mutating import MutatingPolicy
+from clientgo.apiserver.admission.policies.validating import ValidatingPolicy
 from clientgo.apiserver.kinds import definitions
-from clientgo.apiserver.objects import large_work, turns
+from clientgo.apiserver.objects import large_work, turns, writer
 from clientgo.apiserver.objects.large_work import LargeWork
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
 from clientgo.apiserver.requests import verbs
@@ -27,6 +33,7 @@ from tests.apiserver.http_api import (
     widget,
     widget_crd,
 )
+from tests.conformance.webhook_server import WebhookServer
 
 TIMEOUT = 30.0
 NAMESPACE_A = "/api/v1/namespaces/a"
@@ -158,6 +165,149 @@ def test_the_warnings_of_a_large_definition_are_found_on_the_thread(
 
     assert len(threads) >= 3  # of the new definition, then of both states
     assert all(name.startswith("apiserver-large-objects") for name in threads)
+
+
+ADMISSION = "/apis/admissionregistration.k8s.io/v1"
+CONFIGMAP_WRITES = {
+    "apiGroups": [""],
+    "apiVersions": ["v1"],
+    "resources": ["configmaps"],
+    "operations": ["CREATE", "UPDATE"],
+}
+
+
+def add_webhook(api: Api, server: WebhookServer) -> None:
+    """One that labels every ConfigMap."""
+    patch = [{"op": "add", "path": "/metadata/labels", "value": {"by": "webhook"}}]
+    encoded = base64.b64encode(json.dumps(patch).encode()).decode()
+    server.answers["/a"] = {
+        "response": {"allowed": True, "patch": encoded, "patchType": "JSONPatch"}
+    }
+    bundle = base64.b64encode(server.ca_pem).decode()
+    webhook = {
+        "name": "a.example.com",
+        "clientConfig": {"url": f"{server.url}/a", "caBundle": bundle},
+        "rules": [CONFIGMAP_WRITES],
+        "matchConditions": [{"name": "c", "expression": "size(object.data) > 0"}],
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    body = {"metadata": {"name": "a"}, "webhooks": [webhook]}
+    api.create(f"{ADMISSION}/mutatingwebhookconfigurations", body)
+
+
+def add_policies(api: Api) -> None:
+    """One that annotates every ConfigMap, and one that looks at every key."""
+    change = "Object{metadata: Object.metadata{annotations: {'by': 'policy'}}}"
+    mutation = {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": change}}
+    rules = {"resourceRules": [CONFIGMAP_WRITES]}
+    validation = {"expression": "object.data.all(k, k != '')"}
+    for kind, spec, actions in (
+        ("mutating", {"mutations": [mutation], "reinvocationPolicy": "Never"}, {}),
+        ("validating", {"validations": [validation]}, {"validationActions": ["Deny"]}),
+    ):
+        policy = {"metadata": {"name": "p"}, "spec": {"matchConstraints": rules, **spec}}
+        api.create(f"{ADMISSION}/{kind}admissionpolicies", policy)
+        binding = {"metadata": {"name": "p"}, "spec": {"policyName": "p", **actions}}
+        api.create(f"{ADMISSION}/{kind}admissionpolicybindings", binding)
+
+
+def test_what_admission_does_with_a_large_object_does_not_hold_the_event_loop(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of two webhooks held it for a second, with a body of 3 MB."""
+    threads: set[tuple[str, str]] = set()
+
+    def record(owner: Any, name: str) -> None:
+        function = getattr(owner, name)
+
+        def recorded(*arguments: Any, **options: Any) -> Any:
+            threads.add((name, threading.current_thread().name))
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, recorded)
+
+    for module in (webhooks, plugin, writer):
+        record(module, "read_object")
+    record(webhooks.Webhook, "meets_conditions")
+    record(webhooks, "apply_json_patch")
+    for step in ("_is_unchanged", "_prepare_update", "_count_generation", "_validate_new"):
+        record(writer, step)
+    add_policies(api)
+    record(ValidatingPolicy, "refusals")
+    record(MutatingPolicy, "mutate")
+    server = WebhookServer()
+    try:
+        add_webhook(api, server)
+        threads.clear()
+        api.create(CONFIGMAPS, large("a"))
+        patch = {"data": {"k": "v"}}
+        assert api.call("PATCH", f"{CONFIGMAPS}/a", patch, MERGE_PATCH).status == 200
+    finally:
+        server.close()
+
+    assert {name for name, _ in threads} == {
+        *("read_object", "meets_conditions", "apply_json_patch", "refusals", "mutate"),
+        *("_is_unchanged", "_prepare_update", "_count_generation", "_validate_new"),
+    }
+    assert {thread.rpartition("_")[0] for _, thread in threads} == {"apiserver-large-objects"}
+
+
+def test_updates_of_a_large_object_wait_for_each_other(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is done once, on the thread, and none starts again because of another."""
+    api.create(CONFIGMAPS, large("a"))
+    threads: list[str] = []
+    change = writer._change
+
+    def recorded(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return change(*arguments)
+
+    monkeypatch.setattr(writer, "_change", recorded)
+
+    def label(number: int) -> int:
+        patch = {"metadata": {"labels": {f"k{number}": "v"}}}
+        return api.call("PATCH", f"{CONFIGMAPS}/a", patch, MERGE_PATCH).status
+
+    with ThreadPoolExecutor(8) as clients:
+        assert set(clients.map(label, range(16))) == {200}
+
+    assert len(threads) == 16
+    assert all(name.startswith("apiserver-large-objects") for name in threads)
+
+
+def test_the_server_itself_changes_a_large_object_on_the_thread(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The garbage collector removes a reference to an owner."""
+    owner = api.create(CONFIGMAPS, configmap("owner"))
+    other = api.create(CONFIGMAPS, configmap("other"))
+    references = [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": item, "uid": found["metadata"]["uid"]}
+        for item, found in (("owner", owner), ("other", other))
+    ]
+    child = large("child")
+    child["metadata"]["ownerReferences"] = references
+    version = api.create(CONFIGMAPS, child)["metadata"]["resourceVersion"]
+    threads: list[str] = []
+    change = writer._change
+
+    def recorded(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return change(*arguments)
+
+    monkeypatch.setattr(writer, "_change", recorded)
+    watch = api.watch(CONFIGMAPS, resourceVersion=version)
+
+    api.delete(f"{CONFIGMAPS}/owner")
+
+    assert watch.next()["type"] == "DELETED"
+    released = watch.next()["object"]["metadata"]
+    watch.close()
+    assert [item["name"] for item in released["ownerReferences"]] == ["other"]
+    assert [name.rpartition("_")[0] for name in threads] == ["apiserver-large-objects"]
 
 
 def test_changes_of_a_large_object_at_the_same_time_are_all_kept(api: Api) -> None:

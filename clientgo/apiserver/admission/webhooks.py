@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import operator
 from collections.abc import Callable
 
 import msgspec
@@ -88,22 +89,10 @@ class Webhooks:
         if asked is None or not asked.response.patch or review.obj is None:
             return False
         before = review.obj
-        patched = self._patched(webhook, await asked.version.from_version(before), asked.response)
-        try:
-            read, _ = read_object(asked.version, patched)
-        except RequestError as error:
-            raise internal_error(f'patch of webhook "{webhook.name}": {error}') from error
+        seen = await asked.version.from_version(before)
+        read = await review.work.run(_read_patched, webhook, asked, seen)
         review.obj = await review.resource.from_version(read)
-        return review.obj != before
-
-    def _patched(self, webhook: Webhook, obj: Object, response: AdmissionResponse) -> Object:
-        try:
-            patched = apply_json_patch(obj, response.operations())
-        except (ValueError, RecursionError, PatchError) as error:
-            raise internal_error(f'patch of webhook "{webhook.name}": {error}') from error
-        if not isinstance(patched, dict) or not isinstance(patched.get("metadata"), dict):
-            raise internal_error(f'patch of webhook "{webhook.name}" leaves no object')
-        return patched
+        return await review.work.run(operator.ne, review.obj, before)
 
     async def validate(self, review: Review) -> None:
         """Let the validating webhooks refuse the write.
@@ -135,7 +124,7 @@ class Webhooks:
             "oldObject": None if review.old is None else await matched.from_version(review.old),
         }
         try:
-            if not webhook.meets_conditions(request):
+            if not await review.work.run(webhook.meets_conditions, request):
                 return None
             response = await self._call(webhook, request, mutating=mutating)
         except WebhookCallError as error:
@@ -176,3 +165,19 @@ class _Asked(msgspec.Struct, frozen=True):
 
     version: Resource
     response: AdmissionResponse
+
+
+def _read_patched(webhook: Webhook, asked: _Asked, obj: Object) -> Object:
+    """Return an object with the patch of a webhook, as its kind reads it.
+
+    Raises:
+        RequestError: 500, the patch can't be applied, or makes no object of the kind.
+    """
+    try:
+        patched = apply_json_patch(obj, asked.response.operations())
+        if isinstance(patched, dict) and isinstance(patched.get("metadata"), dict):
+            read, _ = read_object(asked.version, patched)
+            return read
+    except (ValueError, RecursionError, PatchError, RequestError) as error:
+        raise internal_error(f'patch of webhook "{webhook.name}": {error}') from error
+    raise internal_error(f'patch of webhook "{webhook.name}" leaves no object')

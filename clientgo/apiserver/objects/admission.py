@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from clientgo.apiserver.auth.users import SERVER, User
+from clientgo.apiserver.objects.large_work import WorkOn
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Object
 
@@ -33,6 +34,8 @@ class Review(msgspec.Struct):
     name: str
     obj: Object | None
     old: Object | None
+    work: WorkOn
+    """Runs what takes as long as the object is large."""
     subresource: str = ""
     dry_run: bool = False
     options: Mapping[str, object] = msgspec.field(default_factory=dict)

@@ -12,11 +12,15 @@ Differs from upstream, where each request has a goroutine.
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final, TypeVar
+from typing import Final, ParamSpec, TypeVar
 
+import msgspec
+
+P = ParamSpec("P")
 T = TypeVar("T")
 
 LARGE: Final = 32 * 1024
@@ -43,11 +47,34 @@ class LargeWork:
             self._thread, _without_collections, work
         )
 
+    def on(self, size: int) -> WorkOn:
+        """Return what runs the work on one object of ``size`` bytes."""
+        return WorkOn(self, size)
+
     def close(self) -> None:
         """End the thread, after the object that it works on."""
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
             self._thread = None
+
+
+class WorkOn(msgspec.Struct, frozen=True):
+    """Runs the work on one object, as ``LargeWork.run``."""
+
+    _large_work: LargeWork
+    size: int
+    """Bytes of the object."""
+
+    @property
+    def is_large(self) -> bool:
+        """Return True if the work is done on the thread."""
+        return self.size >= LARGE
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return what ``work`` returns for the arguments."""
+        if not self.is_large:
+            return work(*args, **kwargs)
+        return await self._large_work.run(self.size, functools.partial(work, *args, **kwargs))
 
 
 def _without_collections(work: Callable[[], T]) -> T:

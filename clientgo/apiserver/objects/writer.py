@@ -11,10 +11,12 @@ Upstream: apiserver ``registry/generic/registry.Store``.
 
 from __future__ import annotations
 
+import asyncio
 import functools
-import itertools
+import operator
+import weakref
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -31,8 +33,8 @@ from clientgo.apiserver.objects.deletion import (
     is_finished,
     marked_deleted,
 )
-from clientgo.apiserver.objects.large_work import LARGE
-from clientgo.apiserver.objects.options import DeleteOptions, WriteOptions
+from clientgo.apiserver.objects.large_work import WorkOn
+from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions, WriteOptions
 from clientgo.apiserver.objects.ownership import without_times
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.stored_size import check_stored_size
@@ -60,18 +62,12 @@ from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
 from clientgo.schema.field_errors import FieldError, FieldErrorReason
 
-P = ParamSpec("P")
-T = TypeVar("T")
-
 _GENERATE_ATTEMPTS = 8
 """Tries to find a free generated name, as upstream does."""
 
-_ATTEMPTS = 3
-"""Tries to update a large object on a thread, before one on the event loop that can't be late."""
-
 ObjectChange = Callable[[Object], Object]
-"""Returns the wanted state; is given a copy of the current one. For a request it may run on a
-thread, see ``large_work``."""
+"""Returns the wanted state; is given a copy of the current one. It may run on a thread, see
+``large_work``."""
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -102,6 +98,10 @@ class ObjectWriter:
     def __init__(self, state: State, admission: Admission) -> None:
         self._state = state
         self._admission = admission
+        self._turns: weakref.WeakValueDictionary[tuple[Collection, str], asyncio.Lock]
+        self._turns = weakref.WeakValueDictionary()
+        """By collection and key: large objects are updated one update after the other, because
+        another one that is stored meanwhile lets an update start again."""
 
     # -- create
 
@@ -123,12 +123,19 @@ class ObjectWriter:
         self._admission.check(Operation.CREATE, resource, namespace, metadata.get("name", ""))
         collection = self._collection(resource)
         must_generate = not metadata.get("name")
-        size = options.work_size
+        work = self._state.large_work.on(options.work_size)
         if not applied and not _type_causes(resource, obj):
-            own = functools.partial(self._state.ownership.update, is_large=size >= LARGE)
-            obj = await self._run(size, own, resource, "", None, obj, options.field_manager)
+            obj = await work.run(
+                self._state.ownership.update,
+                resource,
+                "",
+                None,
+                obj,
+                options.field_manager,
+                is_large=work.is_large,
+            )
             metadata = obj["metadata"]
-        self._prepare_new(resource, namespace, obj)
+        await work.run(self._prepare_new, resource, namespace, obj)
         if must_generate:
             _avoid_taken_name(collection, namespace, metadata)
         target = Target(resource, namespace, metadata.get("name", ""))
@@ -139,6 +146,7 @@ class ObjectWriter:
             target.name,
             obj,
             None,
+            work,
             dry_run=options.dry_run,
             options=options.as_sent,
             user=options.user,
@@ -148,20 +156,21 @@ class ObjectWriter:
         _check_new_type(target, obj)
         review.obj = obj
         version = self._allocate(review)
-        await self._run(size, _validate_new, target, obj)
-        review.warnings += await self._run(size, resource.strategy.warnings, obj, None)
+        await work.run(_validate_new, target, obj)
+        review.warnings += await work.run(resource.strategy.warnings, obj, None)
         await self._admission.validate(review)
-        if size >= LARGE:  # the namespace may have gone meanwhile
+        if work.is_large:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
         _take_version_of_new(obj["metadata"])
-        form = await resource.stored_form(obj)
+        form = await resource.stored_form(obj, work.run)
         self._allocate(review, since=version)
         existing = collection.get(target.key)
         if existing is not None:
+            existing_obj = await self._work_on(existing).run(existing.decode)
             error = already_exists(
                 resource,
                 target.name,
-                being_deleted="deletionTimestamp" in existing.decode()["metadata"],
+                being_deleted="deletionTimestamp" in existing_obj["metadata"],
                 may_generate="generateName" in obj["metadata"],
             )
             error.warnings = tuple(review.warnings)
@@ -174,15 +183,18 @@ class ObjectWriter:
         await self._admission.mutate(review)
         if review.obj is None or review.obj is obj:
             return obj
-        review.obj, _ = read_object(review.resource, review.obj)
-        metadata = review.obj["metadata"]
-        if review.namespace and metadata.get("namespace", "") not in ("", review.namespace):
+        review.obj = await review.work.run(self._read_mutated, review, review.obj)
+        return review.obj
+
+    def _read_mutated(self, review: Review, mutated: Object) -> Object:
+        obj, _ = read_object(review.resource, mutated)
+        if review.namespace and obj["metadata"].get("namespace", "") not in ("", review.namespace):
             raise another_namespace()
         if review.old is None:
-            self._prepare_new(review.resource, review.namespace, review.obj)
+            self._prepare_new(review.resource, review.namespace, obj)
         else:
-            _prepare_update(review.resource, review.obj, review.old, review.subresource)
-        return review.obj
+            _prepare_update(review.resource, obj, review.old, review.subresource)
+        return obj
 
     def _allocate(self, review: Review, since: int = -1) -> int:
         """Allocate, again if something was written since a version; return the version."""
@@ -215,21 +227,42 @@ class ObjectWriter:
             RequestError: it does not exist, it was modified meanwhile, the new state is invalid or
                 not admitted.
         """
+        collection = self._collection(target.resource)
+        stored = _existing(collection, target)
+        if not self._work_on(stored, options).is_large:
+            return await self._update(target, change, options, subresource, applied=applied)
+        turn = self._turns.setdefault((collection, target.key), asyncio.Lock())
+        async with turn:
+            return await self._update(target, change, options, subresource, applied=applied)
+
+    async def _update(
+        self,
+        target: Target,
+        change: ObjectChange,
+        options: WriteOptions,
+        subresource: str,
+        *,
+        applied: bool,
+    ) -> WriteResult:
         resource = target.resource
         collection = self._collection(resource)
-        for attempt in itertools.count():
+        while True:
             stored = _existing(collection, target)
-            is_late = attempt >= _ATTEMPTS or not options.work_size
-            size = 0 if is_late else max(options.work_size, len(stored.raw))
+            work = self._work_on(stored, options)
             [current] = await resource.served([stored])
-            old, new = await self._run(size, _change, resource, current, change)
+            old, new = await work.run(_change, resource, current, change)
             _check_version(target, new["metadata"], old["metadata"])
             if not applied and not _type_causes(resource, new):
-                own = functools.partial(self._state.ownership.update, is_large=size >= LARGE)
-                new = await self._run(
-                    size, own, resource, subresource, old, new, options.field_manager
+                new = await work.run(
+                    self._state.ownership.update,
+                    resource,
+                    subresource,
+                    old,
+                    new,
+                    options.field_manager,
+                    is_large=work.is_large,
                 )
-            _prepare_update(resource, new, old, subresource)
+            await work.run(_prepare_update, resource, new, old, subresource)
             review = Review(
                 Operation.UPDATE,
                 resource,
@@ -237,6 +270,7 @@ class ObjectWriter:
                 target.name,
                 new,
                 old,
+                work,
                 subresource,
                 options.dry_run,
                 options.as_sent,
@@ -244,18 +278,18 @@ class ObjectWriter:
             )
             new = await self._mutate(review, new)
             if subresource != "status":
-                _count_generation(resource, new, old)
+                await work.run(_count_generation, resource, new, old)
             _check_changed_type(target, new, old)
             review.obj = new
             version = self._allocate(review)
-            await self._run(size, _validate_update, target, new, old, subresource)
+            await work.run(_validate_update, target, new, old, subresource)
             is_status = subresource == "status"
             warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
-            review.warnings += await self._run(size, warn, new, old)
+            review.warnings += await work.run(warn, new, old)
             await self._admission.validate(review)
-            unchanged = new == old or without_times(new) == without_times(old)
+            unchanged = await work.run(_is_unchanged, new, old)
             finished = is_finished(resource, new, old)
-            form = new if unchanged or finished else await resource.stored_form(new)
+            form = new if unchanged or finished else await resource.stored_form(new, work.run)
             if collection.get(target.key) is stored:
                 break
         self._allocate(review, since=version)
@@ -312,7 +346,7 @@ class ObjectWriter:
                     "and no existing object was found",
                 )
             self.check_may_create(target, options.user)
-            obj = await self._run(options.work_size, merge, None)
+            obj = await self._state.large_work.on(options.work_size).run(merge, None)
             obj["metadata"].pop("resourceVersion", None)
             result = await self.create(resource, target.namespace, obj, options, applied=True)
         return result
@@ -350,8 +384,9 @@ class ObjectWriter:
         collection = self._collection(resource)
         while True:
             stored = _existing(collection, target)
+            work = self._work_on(stored)
             [current] = await resource.served([stored])
-            old = resource.decode(current)
+            old = await work.run(resource.decode, current)
             check_preconditions(resource, target.name, options, old["metadata"])
             review = Review(
                 Operation.DELETE,
@@ -360,6 +395,7 @@ class ObjectWriter:
                 target.name,
                 None,
                 old,
+                work,
                 dry_run=options.dry_run,
                 options=options.as_sent,
                 user=options.user,
@@ -370,8 +406,11 @@ class ObjectWriter:
             goes = not (finalizers or grace.seconds) and resource.strategy.may_go(old)
             form = None
             if not grace.pending and not (goes and grace.seconds is None):
-                marked = marked_deleted(resource, old, finalizers, grace, self._state.now())
-                form = await resource.stored_form(marked) if marked != old else None
+                marked = await work.run(
+                    marked_deleted, resource, old, finalizers, grace, self._state.now()
+                )
+                is_changed = await work.run(operator.ne, marked, old)
+                form = await resource.stored_form(marked, work.run) if is_changed else None
             if collection.get(target.key) is stored:
                 break
         warnings = list(review.warnings)
@@ -417,11 +456,9 @@ class ObjectWriter:
                 return
         self._store(collection, target, new, dry_run=False)
 
-    async def _run(self, size: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return what work returns; it runs on a thread if the object is large."""
-        if size < LARGE:
-            return work(*args, **kwargs)
-        return await self._state.large_work.run(size, functools.partial(work, *args, **kwargs))
+    def _work_on(self, stored: StoredObject, options: WriteOptions = SERVER_OPTIONS) -> WorkOn:
+        """Return what runs the work on an object and on what a client sends for it."""
+        return self._state.large_work.on(max(options.work_size, len(stored.raw)))
 
     # -- storing
 
@@ -459,6 +496,10 @@ def _change(
 ) -> tuple[Object, Object]:
     """Return the current state and the wanted one."""
     return resource.decode(stored), change(resource.decode(stored))
+
+
+def _is_unchanged(new: Object, old: Object) -> bool:
+    return bool(new == old or without_times(new) == without_times(old))
 
 
 def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ Upstream: ``metav1.APIResource`` and the generic registry's ``Store`` fields tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -26,6 +26,10 @@ from clientgo.meta.group_version import GroupVersionKind
 
 CRUD_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
 STATUS_VERBS = ("get", "patch", "update")
+
+
+RunOn = Callable[[Callable[[Object], Object], Object], Awaitable[Object]]
+"""Calls a function with an object; on a thread if that is large."""
 
 
 class Subresource(msgspec.Struct, frozen=True):
@@ -121,8 +125,8 @@ class Resource(ResourceType):
         [converted] = await self.converter.convert([obj], self.api_version)
         return converted
 
-    async def stored_form(self, obj: Object) -> Object:
-        """Return an object of this version as it is stored.
+    async def stored_form(self, obj: Object, run: RunOn) -> Object:
+        """Return an object of this version as it is stored; ``run`` calls what works on it.
 
         Raises:
             RequestError: 500, a conversion outside of the server failed.
@@ -131,7 +135,7 @@ class Resource(ResourceType):
             return obj
         if self.converter is not None:
             [obj] = await self.converter.convert([obj], self.converter.stored_version)
-        return self.write(obj)
+        return await run(self.write, obj)
 
     def encoded(self, stored: StoredObject) -> bytes:
         """Return a stored object, encoded, as this version serves it."""

@@ -11,8 +11,9 @@ Upstream: apiserver ``admission/plugin/policy``.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from clientgo.apiserver.admission.policies.constraints import Constraints
 from clientgo.apiserver.admission.policies.params import ParamsError, params_of
@@ -24,7 +25,7 @@ from clientgo.apiserver.objects.decoding import read_object
 from clientgo.apiserver.resources.errors import RequestError, forbidden
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
+from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage, encode
 from clientgo.meta.managed_fields import DEDUCED
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from clientgo.apiserver.admission.policies.mutating import MutatingPolicy
     from clientgo.apiserver.admission.policies.validating import ValidatingPolicy
     from clientgo.cel.library.authorizers import Access, AccessDecision
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _GROUP = "admissionregistration.k8s.io"
 _VALIDATING, _MUTATING = "validatingadmissionpolicies", "mutatingadmissionpolicies"
@@ -51,6 +55,18 @@ class _Policy:
         self.spec: Mapping[str, Any] = obj["spec"]
         self.constraints = Constraints.parse(self.spec.get("matchConstraints") or {})
         self.fails = self.spec.get("failurePolicy") != "Ignore"
+        self._may_authorize = b"authorizer" in encode(self.spec)
+
+    async def run(
+        self, review: Review, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Evaluate expressions; on a thread for a large object, unless they use the authorizer.
+
+        That belongs to the event loop.
+        """
+        if self._may_authorize:
+            return work(*args, **kwargs)
+        return await review.work.run(work, *args, **kwargs)
 
     @functools.cached_property
     def validating(self) -> ValidatingPolicy:
@@ -153,12 +169,12 @@ class AdmissionPolicies:
             for params in await self._params(policy, binding, review):
                 inputs = await self._inputs(review, matched, params)
                 try:
-                    refusals += policy.validating.refusals(inputs)
+                    refusals += await policy.run(review, policy.validating.refusals, inputs)
                 except ExpressionError as error:
                     refusals += [Refusal(str(error))] if policy.fails else []
                     continue
                 try:
-                    policy.validating.check_annotations(inputs)
+                    await policy.run(review, policy.validating.check_annotations, inputs)
                 except ExpressionError as error:
                     annotated.append(str(error))
         except ParamsError as error:
@@ -217,9 +233,11 @@ class AdmissionPolicies:
         try:
             for params in await self._params(policy, binding, review):
                 inputs = await self._inputs(review, matched, params)
-                changed = policy.mutating.mutate(inputs.obj, inputs, field_type)
-                if changed != inputs.obj:
-                    read, _ = read_object(matched, changed)
+                changed = await policy.run(
+                    review, policy.mutating.mutate, inputs.obj, inputs, field_type
+                )
+                if await review.work.run(operator.ne, changed, inputs.obj):
+                    read, _ = await review.work.run(read_object, matched, changed)
                     review.obj = await review.resource.from_version(read)
         except (ParamsError, ExpressionError, RequestError) as error:
             if policy.fails:
