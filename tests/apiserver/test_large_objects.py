@@ -21,7 +21,9 @@ from clientgo.apiserver.kinds import definitions
 from clientgo.apiserver.objects import large_work, turns, writer
 from clientgo.apiserver.objects.large_work import LargeWork
 from clientgo.apiserver.objects.writer import ObjectWriter, Target
-from clientgo.apiserver.requests import verbs
+from clientgo.apiserver.requests import verbs, watching
+from clientgo.apiserver.resources.resource import Resource
+from clientgo.apiserver.storage.storage import StoredObject
 from tests.apiserver.fuzz.large import LARGE
 from tests.apiserver.http_api import (
     CONFIGMAPS,
@@ -38,6 +40,7 @@ from tests.conformance.webhook_server import WebhookServer
 TIMEOUT = 30.0
 NAMESPACE_A = "/api/v1/namespaces/a"
 CONFIGMAPS_OF_A = f"{NAMESPACE_A}/configmaps"
+WIDGETS_V2 = WIDGETS.replace("/v1/", "/v2/")
 
 
 def large(name: str, **data: str) -> dict[str, Any]:
@@ -95,6 +98,58 @@ def test_others_are_answered_while_large_objects_are_shown_in_another_form(
         finally:
             over.set()
         assert shown.result(TIMEOUT).status == 200
+
+
+@pytest.mark.parametrize("path", [WIDGETS_V2, f"{WIDGETS_V2}/a"])
+def test_others_are_answered_while_large_objects_are_shown_in_another_version(
+    api: Api, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    """They are pruned, given defaults and encoded again."""
+    definition = widget_crd()
+    [version] = definition["spec"]["versions"]
+    schema = version["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    definition["spec"]["versions"] = [version, {**version, "name": "v2", "storage": False}]
+    api.create(CRDS, definition)
+    body = {**widget("a"), "spec": {"text": "x" * 100_000}}
+    while api.call("POST", WIDGETS, body).status == 404:
+        pass  # the definition is not established yet
+    threads: list[str] = []
+    encoded = Resource.encoded
+
+    def recorded(resource: Resource, stored: StoredObject) -> bytes:
+        threads.append(threading.current_thread().name)
+        return encoded(resource, stored)
+
+    monkeypatch.setattr(Resource, "encoded", recorded)
+
+    assert api.call("GET", path).status == 200
+    assert [name.rpartition("_")[0] for name in threads] == ["apiserver-large-objects"]
+    assert api.call("GET", WIDGETS).status == 200
+    assert not threads[-1].startswith("apiserver-large-objects")  # these bytes are as stored
+
+
+def test_others_are_answered_between_the_parts_of_a_long_watch(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("x", "y"):
+        api.create(CONFIGMAPS, configmap(name))
+    happened: list[str] = []
+    render = watching.WatchStream._render
+
+    def observed(stream: watching.WatchStream, stored: StoredObject) -> bytes:
+        happened.append("event")
+        asyncio.get_running_loop().call_soon(happened.append, "another request")
+        return render(stream, stored)
+
+    monkeypatch.setattr(watching.WatchStream, "_render", observed)
+    monkeypatch.setattr(watching, "_BYTES_A_CHUNK", 1)
+
+    watch = api.watch(CONFIGMAPS)
+    assert [watch.next()["object"]["metadata"]["name"] for _ in range(2)] == ["x", "y"]
+
+    watch.close()
+    assert happened[:3] == ["event", "another request", "event"]
 
 
 @pytest.mark.parametrize("deleted", [CONFIGMAPS_OF_A, NAMESPACE_A, f"{CONFIGMAPS}/owner"])

@@ -20,6 +20,7 @@ import msgspec
 
 from clientgo.apiserver.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.objects.metadata import label_causes
+from clientgo.apiserver.objects.turns import in_turns
 from clientgo.apiserver.resources.errors import RequestError, internal
 from clientgo.apiserver.storage.storage import Object
 from clientgo.schema import aggregate_message
@@ -84,7 +85,7 @@ class WebhookConverter:
             if obj["apiVersion"] not in self._known:
                 found = obj["apiVersion"]
                 raise internal(f"request to convert CR from an invalid group/version: {found}")
-        sent = [self._prune(obj) for obj in objects]
+        sent = [self._prune(obj) async for obj in in_turns(objects)]
         uid = str(uuid.uuid4())
         review = {
             "kind": "ConversionReview",
@@ -99,9 +100,10 @@ class WebhookConverter:
         if len(converted) != len(sent):
             problem = f"returned {len(converted)} objects, expected {len(sent)}"
             raise self._failure(objects[0], problem)
+        answers = enumerate(zip(sent, converted, strict=True))
         return [
             self._prune(self._accepted(before, after, api_version, index))
-            for index, (before, after) in enumerate(zip(sent, converted, strict=True))
+            async for index, (before, after) in in_turns(answers)
         ]
 
     def _converted_in(self, review: Object, uid: str) -> list[Any]:

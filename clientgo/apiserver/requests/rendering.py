@@ -22,9 +22,13 @@ META_VERSION = "meta.k8s.io/v1"
 """apiVersion of a Table or of metadata, if the client does not ask for another."""
 
 
-def rendering_size(items: Sequence[StoredObject], representation: Representation) -> int:
+def rendering_size(
+    resource: Resource, items: Sequence[StoredObject], representation: Representation
+) -> int:
     """Return the bytes that are decoded for a response in another form than the stored one."""
-    return 0 if representation.is_stored_form else sum([len(item.raw) for item in items])
+    if representation.is_stored_form:
+        items = [item for item in items if resource.reads_again(item)] if resource.read else ()
+    return sum([len(item.raw) for item in items])
 
 
 def object_response(

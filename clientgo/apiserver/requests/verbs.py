@@ -77,7 +77,7 @@ class VerbCall(msgspec.Struct, frozen=True):
         """Return the response with an object, as its version is served."""
         resource, representation = self.resource, self.representation
         served = await resource.served([stored])
-        size = rendering_size(served, representation)
+        size = rendering_size(resource, served, representation)
         return await self.state.large_work.run(
             size, lambda: object_response(resource, served[0], representation, status)
         )
@@ -86,7 +86,7 @@ class VerbCall(msgspec.Struct, frozen=True):
         """Return the response with a list of objects, as their version is served."""
         resource, representation = self.resource, self.representation
         served = await resource.served(stored)
-        size = rendering_size(served, representation)
+        size = rendering_size(resource, served, representation)
         return await self.state.large_work.run(
             size, lambda: list_response(resource, served, metadata, representation)
         )

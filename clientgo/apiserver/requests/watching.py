@@ -219,6 +219,7 @@ class WatchStream:
         self._initial = ()
         while chunk := await self._next_chunk(initial):
             await send({"type": "http.response.body", "body": chunk, "more_body": True})
+            await asyncio.sleep(0)  # there may be very many: other requests have a turn
         if self._initial_bookmark:
             line = self._bookmark(_INITIAL_EVENTS_END)
             await send({"type": "http.response.body", "body": line, "more_body": True})

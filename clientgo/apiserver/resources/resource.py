@@ -139,16 +139,18 @@ class Resource(ResourceType):
 
     def encoded(self, stored: StoredObject) -> bytes:
         """Return a stored object, encoded, as this version serves it."""
-        if self.read is None or stored.resource_version > self.read_again.until:
+        if self.read is None or not self.reads_again(stored):
             return stored.raw
         return encode(self.read(stored.decode()))
 
     def decode(self, stored: StoredObject) -> Object:
         """Return a new dict of a stored object as this version serves it."""
         obj = stored.decode()
-        if self.read is None or stored.resource_version > self.read_again.until:
-            return obj
-        return self.read(obj)
+        return self.read(obj) if self.read is not None and self.reads_again(stored) else obj
+
+    def reads_again(self, stored: StoredObject) -> bool:
+        """Return True if a stored object is decoded and encoded again before it is served."""
+        return self.read is not None and stored.resource_version <= self.read_again.until
 
     def subresource(self, name: str) -> Subresource | None:
         """Return the subresource of that name, or None."""
