@@ -286,7 +286,7 @@ def test_what_admission_does_with_a_large_object_does_not_hold_the_event_loop(
         record(module, "read_object")
     record(webhooks.Webhook, "meets_conditions")
     record(webhooks, "apply_json_patch")
-    for step in ("_is_unchanged", "_prepare_update", "_count_generation", "_validate_new"):
+    for step in ("_is_unchanged", "_prepare_update", "_count_generation", "validate_new"):
         record(writer, step)
     add_policies(api)
     record(ValidatingPolicy, "refusals")
@@ -303,7 +303,7 @@ def test_what_admission_does_with_a_large_object_does_not_hold_the_event_loop(
 
     assert {name for name, _ in threads} == {
         *("read_object", "meets_conditions", "apply_json_patch", "refusals", "mutate"),
-        *("_is_unchanged", "_prepare_update", "_count_generation", "_validate_new"),
+        *("_is_unchanged", "_prepare_update", "_count_generation", "validate_new"),
     }
     assert {thread.rpartition("_")[0] for _, thread in threads} == {"apiserver-large-objects"}
 

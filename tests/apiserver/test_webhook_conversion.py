@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from clientgo.apiserver.objects import turns
+from clientgo.schema import StructuralSchema
 from tests.apiserver.conversion_webhook import (
     ConversionWebhook,
     serve_two_versions,
@@ -64,6 +67,26 @@ def test_the_stored_version_is_not_converted(converted: Api, webhook: Conversion
     assert [item["spec"] for item in converted.get(WIDGETS)["items"]] == [{"size": 2}]
     converted.delete(f"{WIDGETS}/a")
     assert webhook.reviews == []
+
+
+def test_others_are_answered_between_the_objects_of_a_converted_list(
+    converted: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in "ab":
+        converted.create(WIDGETS, v1(name, 1))
+    happened: list[str] = []
+    pruned = StructuralSchema.prune
+
+    def observed(schema: StructuralSchema, obj: Any) -> Any:
+        happened.append("object")
+        asyncio.get_running_loop().call_soon(happened.append, "another request")
+        return pruned(schema, obj)
+
+    monkeypatch.setattr(StructuralSchema, "prune", observed)
+    monkeypatch.setattr(turns, "ITEMS_A_TURN", 1)
+
+    assert len(converted.get(V2)["items"]) == 2
+    assert happened[:8] == ["object", "another request"] * 4
 
 
 def test_a_list_is_converted_in_one_call(converted: Api, webhook: ConversionWebhook) -> None:

@@ -38,19 +38,22 @@ from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions, Wr
 from clientgo.apiserver.objects.ownership import without_times
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.stored_size import check_stored_size
+from clientgo.apiserver.objects.write_checks import (
+    check_changed_type,
+    check_new_type,
+    check_version,
+    take_version_of_new,
+    type_causes,
+    validate_new,
+    validate_update,
+)
 from clientgo.apiserver.resources.errors import (
     already_exists,
     another_namespace,
     conflict,
-    internal,
-    invalid,
-    invalid_of_resource,
-    modified,
     not_found,
 )
 from clientgo.apiserver.resources.resource import Resource
-from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import (
     Collection,
     Object,
@@ -58,9 +61,7 @@ from clientgo.apiserver.storage.storage import (
     encode_state,
     object_key,
 )
-from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
-from clientgo.schema.field_errors import FieldError, FieldErrorReason
 
 _GENERATE_ATTEMPTS = 8
 """Tries to find a free generated name, as upstream does."""
@@ -124,7 +125,7 @@ class ObjectWriter:
         collection = self._collection(resource)
         must_generate = not metadata.get("name")
         work = self._state.large_work.on(options.work_size)
-        if not applied and not _type_causes(resource, obj):
+        if not applied and not type_causes(resource, obj):
             obj = await work.run(
                 self._state.ownership.update,
                 resource,
@@ -153,15 +154,15 @@ class ObjectWriter:
         )
         obj = await self._mutate(review, obj)
         target = Target(resource, namespace, obj["metadata"].get("name", ""))
-        _check_new_type(target, obj)
+        check_new_type(resource, target.name, obj)
         review.obj = obj
         version = self._allocate(review)
-        await work.run(_validate_new, target, obj)
+        await work.run(validate_new, resource, target.name, obj)
         review.warnings += await work.run(resource.strategy.warnings, obj, None)
         await self._admission.validate(review)
         if work.is_large:  # the namespace may have gone meanwhile
             self._admission.check(Operation.CREATE, resource, namespace, target.name)
-        _take_version_of_new(obj["metadata"])
+        take_version_of_new(obj["metadata"])
         form = await resource.stored_form(obj, work.run)
         self._allocate(review, since=version)
         existing = collection.get(target.key)
@@ -251,8 +252,8 @@ class ObjectWriter:
             work = self._work_on(stored, options)
             [current] = await resource.served([stored])
             old, new = await work.run(_change, resource, current, change)
-            _check_version(target, new["metadata"], old["metadata"])
-            if not applied and not _type_causes(resource, new):
+            check_version(resource, target.name, new["metadata"], old["metadata"])
+            if not applied and not type_causes(resource, new):
                 new = await work.run(
                     self._state.ownership.update,
                     resource,
@@ -279,10 +280,10 @@ class ObjectWriter:
             new = await self._mutate(review, new)
             if subresource != "status":
                 await work.run(_count_generation, resource, new, old)
-            _check_changed_type(target, new, old)
+            check_changed_type(resource, target.name, new, old)
             review.obj = new
             version = self._allocate(review)
-            await work.run(_validate_update, target, new, old, subresource)
+            await work.run(validate_update, resource, target.name, new, old, subresource)
             is_status = subresource == "status"
             warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
             review.warnings += await work.run(warn, new, old)
@@ -513,28 +514,6 @@ def _avoid_taken_name(collection: Collection, namespace: str, metadata: dict[str
         metadata["name"] = object_meta.generate_name(prefix)
 
 
-def _take_version_of_new(metadata: dict[str, Any]) -> None:
-    """Remove the version that a client sent with a new object; only 0 and no number may be."""
-    if parse_version(metadata.pop("resourceVersion", "")):
-        raise internal("resourceVersion should not be set on objects to be created")
-
-
-def _check_version(target: Target, new: dict[str, Any], old: dict[str, Any]) -> None:
-    """Optimistic locking: the version that the client names must be the current one."""
-    version = new.get("resourceVersion", "")
-    if version in ("", "0"):
-        if not target.resource.strategy.allow_unconditional_update:
-            cause = FieldError.invalid(
-                "metadata.resourceVersion", 0, "must be specified for an update"
-            )
-            raise invalid_of_resource(target.resource, target.name, [cause])
-    elif parse_version(version) is None:
-        raise internal(f'strconv.ParseUint: parsing "{version}": invalid syntax')
-    elif version != old["resourceVersion"]:
-        raise modified(target.resource, target.name)
-    new["resourceVersion"] = old["resourceVersion"]
-
-
 def _prepare_update(resource: Resource, new: Object, old: Object, subresource: str) -> None:
     strategy = resource.strategy
     object_meta.prepare_for_update(new["metadata"], old["metadata"])
@@ -550,79 +529,6 @@ def _count_generation(resource: Resource, new: Object, old: Object) -> None:
     strategy = resource.strategy
     if strategy.counts_generations and strategy.spec_changed(new, old):
         new["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
-
-
-def _validate_new(target: Target, obj: Object) -> None:
-    strategy = target.resource.strategy
-    causes = object_meta.create_causes(
-        obj["metadata"],
-        strategy.name_rule,
-        namespaced=target.resource.namespaced,
-        qualified_finalizers=strategy.metadata_checks.qualified_finalizers,
-    )
-    causes += strategy.validate(obj)
-    if causes:
-        raise invalid(target.resource.reported, target.name, causes)
-
-
-def _type_causes(resource: Resource, obj: Object) -> list[FieldError]:
-    """Return the errors of an object of another kind or version than its resource."""
-    kind, api_version = obj["kind"], obj["apiVersion"]
-    causes = []
-    if kind != resource.kind:
-        causes.append(FieldError.invalid("kind", kind, f"must be {resource.kind}"))
-    if api_version != resource.api_version:
-        detail = f"must be {resource.api_version}"
-        causes.append(FieldError.invalid("apiVersion", api_version, detail))
-    return causes
-
-
-def _check_new_type(target: Target, obj: Object) -> None:
-    """Refuse a new object of another kind.
-
-    Raises:
-        RequestError: 422; of the other errors only those of lists are reported.
-    """
-    if causes := _type_causes(target.resource, obj):
-        causes += _list_causes(target.resource.strategy.validate(obj))
-        raise invalid(_given_type(target.resource, obj), target.name, causes)
-
-
-def _check_changed_type(target: Target, new: Object, old: Object) -> None:
-    """Refuse a change to another kind or version.
-
-    Raises:
-        RequestError: 422; of the other errors only those of metadata and lists are reported.
-    """
-    if causes := _type_causes(target.resource, new):
-        checks = MetadataChecks(changes=0)
-        causes += object_meta.update_causes(new["metadata"], old["metadata"], checks)
-        causes += _list_causes(target.resource.strategy.validate(new))
-        raise invalid(_given_type(target.resource, new), target.name, causes)
-
-
-def _list_causes(causes: list[FieldError]) -> list[FieldError]:
-    """Return the errors of lists that have an item twice."""
-    return [cause for cause in causes if cause.reason is FieldErrorReason.DUPLICATE]
-
-
-def _given_type(resource: Resource, obj: Object) -> ResourceType:
-    group = obj["apiVersion"].rpartition("/")[0]
-    return resource.as_kind(obj["kind"]).in_group(group)
-
-
-def _validate_update(target: Target, new: Object, old: Object, subresource: str) -> None:
-    strategy = target.resource.strategy
-    checks = MetadataChecks() if subresource == "status" else strategy.metadata_checks
-    causes = object_meta.update_causes(new["metadata"], old["metadata"], checks)
-    if subresource == "status":
-        causes += strategy.validate_status_update(new, old)
-    elif subresource:
-        causes += strategy.validate_subresource_update(subresource, new, old)
-    else:
-        causes += strategy.validate_update(new, old)
-    if causes:
-        raise invalid(target.resource.reported, target.name, causes)
 
 
 def _encode_unstored(target: Target, obj: Object, previous: StoredObject | None) -> StoredObject:
