@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import random
+import shutil
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,75 @@ def test_a_changed_byte_is_noticed_or_changes_nothing(
             messages.append(f"{path}: {error}")
     assert len(messages) > 200
     assert all(str(tmp_path) in message and "\n" not in message for message in messages)
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory as a killed process leaves it: the changes are in the log."""
+    path, copy = (tmp_path_factory.mktemp(name) for name in ("running", "killed"))
+    directory = DataDirectory(path)
+    for number in range(1, 30):
+        directory.write([entry(number, f"ns/{number}", raw=b'{"data":"%s"}' % (b"x" * 3000))])
+    for file in path.iterdir():
+        shutil.copy(file, copy / file.name)
+    directory.close()
+    return copy
+
+
+def _zero_salt(log: bytearray) -> None:
+    log[32 + 5 * (4096 + 24) + 9] ^= 255
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda log: log.clear(), "the log is missing or empty"),
+        (lambda log: log.__delitem__(slice(20, None)), "the log is cut off"),
+        (lambda log: log.__setitem__(9, 255), "the head of the log is damaged"),
+        (lambda log: log.__setitem__(40, 255), "the log is damaged"),
+        (lambda log: log.__setitem__(len(log) // 2, 255), "the log is damaged"),
+        (_zero_salt, "the log is damaged"),
+    ],
+)
+def test_a_damaged_log_of_a_killed_process_is_refused_and_left(
+    killed: Path, tmp_path: Path, change: Callable[[bytearray], None], problem: str
+) -> None:
+    """SQLite would read it up to there, and forget the rest without a word."""
+    path = tmp_path / "copy"
+    shutil.copytree(killed, path)
+    log = path / "cluster.sqlite-wal"
+    content = bytearray(log.read_bytes())
+    change(content)
+    log.write_bytes(content)
+
+    for _ in range(2):
+        with pytest.raises(DataDirectoryError, match=rf"is damaged.* \({problem}\): restore"):
+            DataDirectory(path)
+    assert log.read_bytes() == content
+
+
+def test_a_log_that_was_removed_is_missed(killed: Path, tmp_path: Path) -> None:
+    path = tmp_path / "copy"
+    shutil.copytree(killed, path)
+    (path / "cluster.sqlite-wal").unlink()
+
+    with pytest.raises(DataDirectoryError, match="the log is missing or empty"):
+        DataDirectory(path)
+
+
+def test_a_transaction_that_was_not_over_is_no_damage(killed: Path, tmp_path: Path) -> None:
+    """The power failed while it was written: no client was told of it."""
+    path = tmp_path / "copy"
+    shutil.copytree(killed, path)
+    log = path / "cluster.sqlite-wal"
+    log.write_bytes(log.read_bytes()[:-5000])
+
+    directory = DataDirectory(path)
+
+    assert len(kept(directory)) == 28
+    directory.close()
+    assert not log.exists()
+    DataDirectory(path).close()
 
 
 def test_a_missing_change_is_noticed(tmp_path: Path) -> None:

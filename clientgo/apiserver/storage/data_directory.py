@@ -3,8 +3,8 @@
 Promises: ``write`` is one transaction, which is on disk when it returns. A killed process or a
 power failure leaves all of it or nothing. One process at a time uses a directory, and only its
 owner can read it. A file that can't be used (of another program, damaged, emptied, in use) is
-refused with a message that says what to do: each row has a checksum, and the structure is checked
-when the file is opened.
+refused with a message that says what to do: each row has a checksum, and the structure and the log
+of a killed process are checked when the file is opened.
 
 The state of an object is its newest row; older rows are the history that watches and paged lists
 resume from.
@@ -25,6 +25,7 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.storage.journal import Entry, History
+from clientgo.apiserver.storage.sqlite_log import log_problem
 from clientgo.meta.decoding import decode
 
 KEPT_CHANGES = 40_000
@@ -34,6 +35,10 @@ KEPT_BYTES = 128 * 1024 * 1024
 """Bytes of objects in the history."""
 
 _FILE = "cluster.sqlite"
+_LOG = f"{_FILE}-wal"
+"""SQLite has the newest changes there until it closes the file."""
+_MARK = "cluster.running"
+"""Is there while the log has changes that the file does not have."""
 _APPLICATION = 0x636C676F
 """Marks the file as one of this program."""
 _FORMAT = 2
@@ -85,6 +90,8 @@ class DataDirectory:
             DataDirectoryError: it can't be used.
         """
         self._path = path
+        self._mark = path / _MARK
+        self._is_marked = False
         try:
             if not path.exists():
                 path.mkdir(mode=0o700, parents=True)
@@ -99,7 +106,7 @@ class DataDirectory:
             self._compacted, self._newest = self._versions()
             self._bytes = self._history_bytes()
         except BaseException as error:
-            self._connection.close()
+            self._close_unused()
             if isinstance(error, sqlite3.Error | TypeError | ValueError):
                 raise self._refusal(error) from error
             raise
@@ -126,6 +133,33 @@ class DataDirectory:
             connection.executescript(_TABLES)
         new.replace(file)
 
+    def _close_unused(self) -> None:
+        """Close the file, and leave its log, which SQLite removes when it closes."""
+        log = self._path / _LOG
+        kept = log.with_suffix(".kept")
+        kept.unlink(missing_ok=True)
+        if log.exists():
+            os.link(log, kept)
+        self._connection.close()
+        if log.exists():
+            kept.unlink(missing_ok=True)
+        elif kept.exists():
+            kept.rename(log)
+
+    def _check_log(self) -> None:
+        """Check the log of a process that was killed.
+
+        Raises:
+            DataDirectoryError: a part of it is lost.
+        """
+        log = self._path / _LOG
+        if log.exists() and log.stat().st_size:
+            problem = log_problem(log)
+        else:
+            problem = "the log is missing or empty" if self._mark.exists() else ""
+        if problem:
+            raise self._damage(problem)
+
     def _prepare(self) -> None:
         execute = self._connection.execute
         execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -136,6 +170,7 @@ class DataDirectory:
                 f"{self._path / _FILE} belongs to another program; choose another data directory"
             )
         (self._path / _FILE).chmod(0o600)  # the log takes it over
+        self._check_log()
         execute("PRAGMA journal_mode = WAL")
         execute("PRAGMA synchronous = FULL")  # a commit returns when it is on disk
         [version] = execute("PRAGMA user_version").fetchone()
@@ -232,6 +267,9 @@ class DataDirectory:
             )
             if forget > self._compacted:
                 self._remove_history(forget)
+        if not self._is_marked:
+            self._mark.touch(0o600)
+            self._is_marked = True
         self._newest = newest
         self._bytes = size
         if forget > self._compacted:
@@ -250,6 +288,7 @@ class DataDirectory:
 
     def close(self) -> None:
         """Close the file; another process can use the directory then."""
+        self._mark.unlink(missing_ok=True)
         self._connection.close()
 
 
@@ -268,5 +307,5 @@ def _checksum(*values: Any) -> int:
 
 def erase_data(path: Path) -> None:
     """Remove the cluster in a directory that no server uses."""
-    for name in (_FILE, f"{_FILE}-wal"):
+    for name in (_FILE, _LOG, _MARK):
         (path / name).unlink(missing_ok=True)
