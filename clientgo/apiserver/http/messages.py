@@ -53,6 +53,7 @@ _CONTROL_CHARACTER = re.compile(r"[\x00-\x1f\x7f]")
 
 JSON = "application/json"
 TEXT = "text/plain; charset=utf-8"
+NO_CONTENT = 204
 
 
 class Request(msgspec.Struct):
@@ -120,7 +121,8 @@ class Response(msgspec.Struct):
     def head(self) -> list[tuple[bytes, bytes]]:
         """Return the headers in the form of ASGI."""
         headers = head(self.content_type, self.headers)
-        headers.append((b"content-length", b"%d" % len(self.body)))
+        if self.status != NO_CONTENT:
+            headers.append((b"content-length", b"%d" % len(self.body)))
         return headers
 
     async def send(self, send: Send, receive: Receive) -> None:

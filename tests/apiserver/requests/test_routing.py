@@ -159,7 +159,10 @@ def test_what_needs_a_running_pod_says_why_it_is_missing(api: Api, subresource: 
     pods = "/api/v1/namespaces/default/pods"
     api.create(
         pods,
-        {"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "i"}]}},
+        {
+            "metadata": {"name": "a"},
+            "spec": {"nodeName": "n", "containers": [{"name": "c", "image": "i"}]},
+        },
     )
 
     answer = api.call("GET", f"{pods}/a/{subresource}")
