@@ -82,6 +82,101 @@ def test_reviews_that_are_refused(
     assert message in answer.body["message"]
 
 
+def selecting(**selectors: Any) -> dict[str, Any]:
+    return {"spec": {"resourceAttributes": {**LIST_PODS, **selectors}}}
+
+
+@pytest.mark.parametrize(
+    ("selector", "ignored"),
+    [
+        ({"fieldSelector": {"rawSelector": "spec.nodeName=a"}}, None),
+        ({"fieldSelector": {"rawSelector": "spec.nodeName"}}, "fieldSelector ignored"),
+        ({"labelSelector": {"rawSelector": "a in (b"}}, "labelSelector ignored"),
+        (
+            {"labelSelector": {"requirements": [{"key": "a", "operator": "Near"}]}},
+            "labelSelector ignored",
+        ),
+        (
+            {
+                "fieldSelector": {
+                    "requirements": [
+                        {"key": "a", "operator": "In", "values": ["b"]},
+                        {"key": "a", "operator": "In", "values": ["b", "c"]},
+                        {"key": "a", "operator": "Exists"},
+                    ]
+                }
+            },
+            "fieldSelector partially ignored",
+        ),
+    ],
+)
+def test_a_review_says_which_selectors_it_could_not_read(
+    jane: Users, selector: dict[str, Any], ignored: str | None
+) -> None:
+    status = jane.call("POST", SELF, selecting(**selector), user="jane").body["status"]
+
+    expected = f"spec.resourceAttributes.{ignored} due to parse error" if ignored else None
+    assert (status["allowed"], status.get("evaluationError")) == (True, expected)
+
+
+@pytest.mark.parametrize("name", ["fieldSelector", "labelSelector"])
+@pytest.mark.parametrize(
+    ("selector", "path", "reason"),
+    [
+        ({}, "requirements", "Required"),
+        (
+            {"rawSelector": "a", "requirements": [{"key": "a", "operator": "Exists"}]},
+            "rawSelector",
+            "Invalid",
+        ),
+        (
+            {"requirements": [{"key": "a", "operator": "In"}]},
+            "requirements[0].values",
+            "Required",
+        ),
+        (
+            {"requirements": [{"key": "a", "operator": "Exists", "values": ["b"]}]},
+            "requirements[0].values",
+            "Forbidden",
+        ),
+    ],
+)
+def test_selectors_that_a_review_refuses(
+    jane: Users, name: str, selector: dict[str, Any], path: str, reason: str
+) -> None:
+    answer = jane.call("POST", SELF, selecting(**{name: selector}))
+
+    (cause,) = answer.body["details"]["causes"]
+    assert cause["field"] == f"spec.resourceAttributes.{name}.{path}"
+    assert cause["reason"] == f"FieldValue{reason}"
+
+
+def test_a_review_has_no_metadata_but_its_namespace(jane: Users) -> None:
+    spec = {"user": "jane", "resourceAttributes": LIST_PODS}
+    named = {"metadata": {"name": "a"}, "spec": spec}
+    nameless = {"metadata": {"creationTimestamp": None}, "spec": spec}
+
+    for path in (ANYONE, LOCAL):
+        answer = jane.call("POST", path, named)
+        assert answer.status == 422
+        assert answer.body["details"]["causes"][0]["field"] == "metadata"
+    assert jane.create(ANYONE, nameless)["metadata"] == {}
+    assert jane.create(LOCAL, nameless)["metadata"] == {"namespace": "default"}
+    other = jane.call("POST", LOCAL, {"metadata": {"namespace": "other"}, "spec": spec})
+    assert (other.status, other.body["message"]) == (
+        400,
+        "the namespace of the provided object does not match the namespace sent on the request",
+    )
+
+
+def test_a_review_of_a_client_itself_has_the_time_as_its_only_metadata(jane: Users) -> None:
+    path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+
+    answer = jane.create(path, {"metadata": {"name": "a"}})
+
+    assert list(answer["metadata"]) == ["creationTimestamp"]
+
+
 def test_a_user_lists_its_rules(jane: Users) -> None:
     status = jane.call("POST", RULES, {"spec": {"namespace": "default"}}, user="jane").body[
         "status"

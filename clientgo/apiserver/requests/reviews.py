@@ -8,7 +8,7 @@ Upstream: ``pkg/registry/authorization`` and ``pkg/registry/authentication``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientgo.apiserver.auth.authentication.service_accounts import TokenError
@@ -18,13 +18,21 @@ from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.http.messages import AnyResponse, json_response
 from clientgo.apiserver.requests.options import write_options
 from clientgo.apiserver.requests.subresources.handlers import create_binding
-from clientgo.apiserver.requests.verbs import Verb, VerbCall, read_body_as
+from clientgo.apiserver.requests.verbs import Verb, VerbCall, read_body_as, set_namespace
 from clientgo.apiserver.resources.errors import bad_request, invalid
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.selectors import (
+    FieldSelector,
+    Selector,
+    SelectorError,
+    field_equals,
+    parse_field_selector,
+    parse_label_selector,
+    selector_from_object,
+)
 
 _Answer = Callable[[VerbCall, Object], Object]
-"""Returns the status of a review with this spec."""
+"""Returns the status of a review."""
 
 
 def review_verb(answer: _Answer) -> Verb:
@@ -33,7 +41,8 @@ def review_verb(answer: _Answer) -> Verb:
     async def review(call: VerbCall) -> AnyResponse:
         options = write_options(call.request, "CreateOptions")
         read = await read_body_as(call, call.resource, options)
-        read["status"] = answer(call, read.get("spec") or {})
+        set_namespace(call, read)
+        read["status"] = answer(call, read)
         return json_response(read, 201)
 
     return review
@@ -42,11 +51,13 @@ def review_verb(answer: _Answer) -> Verb:
 # -- who a client is
 
 
-def _self_subject(call: VerbCall, _: Object) -> Object:
+def _self_subject(call: VerbCall, review: Object) -> Object:
+    review["metadata"] = {"creationTimestamp": call.state.timestamp()}
     return {"userInfo": call.request.user.info()}
 
 
-def _token(call: VerbCall, spec: Object) -> Object:
+def _token(call: VerbCall, review: Object) -> Object:
+    spec = review["spec"]
     token = spec.get("token")
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
@@ -60,50 +71,19 @@ def _token(call: VerbCall, spec: Object) -> Object:
 # -- what a user may do
 
 
-def _self_access(call: VerbCall, spec: Object) -> Object:
-    _check(call, _resource_or_path(spec))
-    return _decide(call, call.request.user, spec)
+def _self_access(call: VerbCall, review: Object) -> Object:
+    _check(call, review)
+    return _decide(call, call.request.user, review["spec"])
 
 
-def _access(call: VerbCall, spec: Object) -> Object:
-    _check(call, [*_resource_or_path(spec), *_user_named(spec)])
-    return _decide(call, _user_of(spec), spec)
+def _access(call: VerbCall, review: Object) -> Object:
+    _check(call, review)
+    return _decide(call, _user_of(review["spec"]), review["spec"])
 
 
-def _local_access(call: VerbCall, spec: Object) -> Object:
-    attributes = spec.get("resourceAttributes") or {}
-    errors = [*_resource_or_path(spec), *_user_named(spec)]
-    if (namespace := attributes.get("namespace", "")) != call.namespace:
-        path = "spec.resourceAttributes.namespace"
-        errors.append(FieldError.invalid(path, namespace, "must match metadata.namespace"))
-    if other := spec.get("nonResourceAttributes"):
-        why = "disallowed on this kind of request"
-        errors.append(FieldError.invalid("spec.nonResourceAttributes", other, why))
-    _check(call, errors)
-    return _decide(call, _user_of(spec), spec)
-
-
-def _check(call: VerbCall, errors: list[FieldError]) -> None:
-    if errors:
+def _check(call: VerbCall, review: Object) -> None:
+    if errors := call.resource.strategy.validate(review):
         raise invalid(call.resource, "", errors)
-
-
-def _resource_or_path(spec: Object) -> list[FieldError]:
-    resource, path = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
-    if resource is not None and path is not None:
-        why = "cannot be specified in combination with resourceAttributes"
-        return [FieldError.invalid("spec.nonResourceAttributes", path, why)]
-    if resource is None and path is None:
-        why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
-        return [FieldError.invalid("spec.resourceAttributes", None, why)]
-    return []
-
-
-def _user_named(spec: Object) -> list[FieldError]:
-    if spec.get("user") or spec.get("groups"):
-        return []
-    why = "at least one of user or group must be specified"
-    return [FieldError.invalid("spec.user", "", why)]
 
 
 def _user_of(spec: Object) -> User:
@@ -116,7 +96,46 @@ def _decide(call: VerbCall, user: User, spec: Object) -> Object:
     status: dict[str, Any] = {"allowed": decision.allowed}
     if decision.reason:
         status["reason"] = decision.reason
+    if ignored := list(_ignored_selectors(spec.get("resourceAttributes") or {})):
+        status["evaluationError"] = "; ".join(ignored)
     return status
+
+
+def _ignored_selectors(wanted: Object) -> Iterator[str]:
+    """Yield which selectors can't be read; the decision is then about more objects."""
+    for name, (parse, read) in _SELECTORS.items():
+        selector = wanted.get(name) or {}
+        found = [_can(read, requirement) for requirement in selector.get("requirements") or ()]
+        if raw := selector.get("rawSelector"):
+            found.append(_can(parse, raw))
+        if not all(found):
+            partially = "partially " if any(found) else ""
+            yield f"spec.resourceAttributes.{name} {partially}ignored due to parse error"
+
+
+def _can(read: Callable[[Any], object], selector: Any) -> bool:
+    try:
+        read(selector)
+    except SelectorError:
+        return False
+    return True
+
+
+def _read_field_requirement(requirement: Object) -> FieldSelector:
+    if requirement["operator"] not in ("In", "NotIn") or len(requirement["values"]) != 1:
+        raise SelectorError("a field is selected by one value")
+    return field_equals(requirement["key"], requirement["values"][0])
+
+
+def _read_label_requirement(requirement: Object) -> Selector:
+    return selector_from_object({"matchExpressions": [requirement]})
+
+
+_SELECTORS: dict[str, tuple[Callable[[str], object], Callable[[Object], object]]] = {
+    "fieldSelector": (parse_field_selector, _read_field_requirement),
+    "labelSelector": (parse_label_selector, _read_label_requirement),
+}
+"""Readers of a selector's text, and of one of its requirements."""
 
 
 def _attributes(user: User, spec: Object) -> Attributes:
@@ -141,8 +160,8 @@ def _attributes(user: User, spec: Object) -> Attributes:
     )
 
 
-def _self_rules(call: VerbCall, spec: Object) -> Object:
-    namespace = spec.get("namespace")
+def _self_rules(call: VerbCall, review: Object) -> Object:
+    namespace = review["spec"].get("namespace")
     if not namespace:
         raise bad_request("no namespace on request")
     rules, errors = call.state.authorizer.rules_of(call.request.user, namespace)
@@ -166,7 +185,7 @@ _AUTHORIZATION = "authorization.k8s.io"
 ANSWERED: dict[tuple[str, str], Verb] = {
     (_AUTHENTICATION, "selfsubjectreviews"): review_verb(_self_subject),
     (_AUTHENTICATION, "tokenreviews"): review_verb(_token),
-    (_AUTHORIZATION, "localsubjectaccessreviews"): review_verb(_local_access),
+    (_AUTHORIZATION, "localsubjectaccessreviews"): review_verb(_access),
     (_AUTHORIZATION, "selfsubjectaccessreviews"): review_verb(_self_access),
     (_AUTHORIZATION, "selfsubjectrulesreviews"): review_verb(_self_rules),
     (_AUTHORIZATION, "subjectaccessreviews"): review_verb(_access),

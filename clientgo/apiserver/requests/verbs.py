@@ -388,6 +388,18 @@ def _check_namespace(call: VerbCall, obj: Object) -> None:
         raise another_namespace()
 
 
+def set_namespace(call: VerbCall, obj: Object) -> None:
+    """Set the namespace of the request in an object that is not stored.
+
+    Raises:
+        RequestError: 400, the object is of another one.
+    """
+    _check_namespace(call, obj)
+    obj["metadata"].pop("namespace", None)
+    if call.namespace:
+        obj["metadata"]["namespace"] = call.namespace
+
+
 def check_names(call: VerbCall, obj: Object) -> None:
     """Check that a body names the object and the namespace of the request.
 
