@@ -110,7 +110,14 @@ def deployment(name: str) -> dict[str, Any]:
             'group "example.com" at the cluster scope',
             {"group": "example.com", "kind": "things"},
         ),
-        ("GET", "/metrics", 'forbidden: User "jane" cannot get path "/metrics"', None),
+        ("GET", "/metrics", 'forbidden: User "jane" cannot get path "/metrics"', {}),
+        (
+            "GET",
+            "/api/v1/watch/namespaces/default/pods/a",
+            'pods "a" is forbidden: User "jane" cannot watch resource "pods" in API group "" in '
+            'the namespace "default"',
+            {"kind": "pods", "name": "a"},
+        ),
     ],
 )
 def test_a_refusal_is_worded_as_by_a_real_server(
@@ -122,6 +129,12 @@ def test_a_refusal_is_worded_as_by_a_real_server(
     assert answer.body["message"] == message
     assert answer.body["reason"] == "Forbidden"
     assert answer.body.get("details") == details
+
+
+def test_a_refusal_never_looks_like_html(users: Users) -> None:
+    message = users.call("GET", PODS, user="<b>&").body["message"]
+
+    assert message.startswith('pods is forbidden: User "&lt;b&gt;&amp;" cannot list')
 
 
 def test_the_administrator_may_do_everything(users: Users) -> None:

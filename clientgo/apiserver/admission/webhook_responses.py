@@ -78,7 +78,7 @@ class AdmissionResponse(msgspec.Struct, rename="camel"):
         message = f'admission webhook "{name}" denied the request'
         message += f": {said}" if said else " without explanation"
         code = min(max(status.code or 0, _DENIED), _LAST_CODE)
-        details = msgspec.to_builtins(status.details) if status.details else {}
+        details = msgspec.to_builtins(status.details) if status.details else None
         return RequestError(code, status.reason or "", message, details)
 
 

@@ -365,7 +365,9 @@ def _failure(fault: FailRequests) -> RequestError:
     if fault.retry_after is not None:
         details["retryAfterSeconds"] = fault.retry_after
         headers = (("retry-after", str(fault.retry_after)),)
-    return RequestError(fault.status, reason, "the request fails by command", details, headers)
+    return RequestError(
+        fault.status, reason, "the request fails by command", details or None, headers
+    )
 
 
 def _words(status: int) -> str:

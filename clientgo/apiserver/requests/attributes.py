@@ -26,7 +26,7 @@ def attributes_of(request: Request) -> Attributes:
     info = parse_path(request.path)
     if info is None:
         return Attributes(request.user, request.method.lower(), path=request.path)
-    verb = _VERBS.get(request.method, "")
+    verb = "watch" if info.watch else _VERBS.get(request.method, "")
     name = info.name
     if not name:
         verb = _OF_COLLECTIONS.get(verb, verb)

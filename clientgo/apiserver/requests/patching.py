@@ -80,7 +80,7 @@ def read_patch(request: Request, resource: Resource) -> Patch:
         except InapplicablePatchError as error:
             if strategic and not isinstance(error, UnprocessablePatchError):
                 raise internal(str(error)) from error  # unclassified upstream
-            raise RequestError(422, "Invalid", str(error)) from error
+            raise RequestError(422, "Invalid", str(error), {}) from error
         except PatchError as error:
             raise bad_request(str(error)) from error
         if not isinstance(result, dict):

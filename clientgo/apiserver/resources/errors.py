@@ -11,7 +11,7 @@ Upstream: apimachinery ``api/errors`` and ``util/validation/field``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from clientgo.apiserver.resources.resource_type import ResourceType
@@ -28,7 +28,8 @@ class RequestError(Exception):
     code: int
     reason: str
     message: str
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] | None = None
+    """About what the request was; None where upstream has none. They may be empty."""
     headers: tuple[tuple[str, str], ...] = ()
     warnings: tuple[str, ...] = ()
     """What the client is warned of besides."""
@@ -49,7 +50,7 @@ class RequestError(Exception):
         }
         if self.reason:
             body["reason"] = self.reason
-        if self.details:
+        if self.details is not None:
             body["details"] = dict(self.details)
         body["code"] = self.code
         return body
@@ -171,7 +172,7 @@ def unauthorized() -> RequestError:
 
 def resource_not_found() -> RequestError:
     """Return a 404: the API group has no such resource."""
-    return RequestError(404, "NotFound", "the server could not find the requested resource")
+    return RequestError(404, "NotFound", "the server could not find the requested resource", {})
 
 
 def method_not_supported(resource: ResourceType, verb: str) -> RequestError:
@@ -193,6 +194,7 @@ def method_not_allowed() -> RequestError:
         405,
         "MethodNotAllowed",
         "the server does not allow this method on the requested resource",
+        {},
     )
 
 

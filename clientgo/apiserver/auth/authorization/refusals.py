@@ -6,9 +6,16 @@ Upstream: apiserver ``endpoints/handlers/responsewriters/errors.go``.
 from __future__ import annotations
 
 import json
+from typing import Final
 
 from clientgo.apiserver.auth.authorization.authorizer import Attributes
 from clientgo.apiserver.resources.errors import RequestError
+
+
+_NO_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
+"""What clients choose may not look like HTML, if a browser shows the message."""
+
+_HEADERS: Final = (("x-content-type-options", "nosniff"),)
 
 
 class AccessDeniedError(RequestError):
@@ -22,7 +29,7 @@ class AccessDeniedError(RequestError):
         if subject and attributes.name:
             subject = f"{subject} {_quoted(attributes.name)}"
         message = f"{subject} is forbidden: " if subject else "forbidden: "
-        message += _sentence(attributes)
+        message += _sentence(attributes).translate(_NO_HTML)
         if reason:
             message += f": {reason}"
         details = {
@@ -31,7 +38,7 @@ class AccessDeniedError(RequestError):
             "kind": attributes.resource,
         }
         shown = {key: value for key, value in details.items() if value}
-        super().__init__(403, "Forbidden", message, shown)
+        super().__init__(403, "Forbidden", message, shown, _HEADERS)
 
 
 def _sentence(wanted: Attributes) -> str:
