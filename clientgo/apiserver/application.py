@@ -15,7 +15,7 @@ from typing import Any
 from clientgo.apiserver.auth.authentication.shared_token import SharedToken
 from clientgo.apiserver.auth.authorization.authorizer import AlwaysAllow, Attributes
 from clientgo.apiserver.auth.authorization.refusals import AccessDeniedError
-from clientgo.apiserver.auth.impersonation import Headers, impersonated
+from clientgo.apiserver.auth.impersonation import Headers, Impersonation
 from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.cluster import Cluster
 from clientgo.apiserver.discovery.discovery import discover
@@ -67,6 +67,7 @@ class Application:
         """Serve ``cluster``."""
         self._state = cluster.state
         self._writer = cluster.writer
+        self._impersonation = Impersonation(cluster.state.authorizer)
         self._decides = not isinstance(cluster.state.authorizer, AlwaysAllow)
         self._faults = faults or FaultInjector(SharedToken())
         self._fault_control = fault_control
@@ -112,23 +113,22 @@ class Application:
 
     async def _admit(self, request: Request, headers: Headers) -> AnyResponse:
         if request.path not in HEALTH_PATHS:
-            request.user = self._identify(request, headers)
+            request.user = self._authenticate(request)
+            if "impersonate-" in "".join(request.headers):
+                request.user = self._impersonation.user_of(attributes_of(request), headers)
         return await self._faults.answer(request, self._state.storage, self._answer)
 
-    def _identify(self, request: Request, headers: Headers) -> User:
-        """Return the user of a request, or as which it acts.
+    def _authenticate(self, request: Request) -> User:
+        """Return the user of a request.
 
         Raises:
-            RequestError: 401 or 403.
+            RequestError: 401.
         """
         connection = request.connection
-        user = self._state.authenticator.authenticate(
+        return self._state.authenticator.authenticate(
             request.headers.get("authorization", ""),
             connection.get_extra_info("peercert") if connection is not None else None,
         )
-        if "impersonate-" in "".join(request.headers):
-            return impersonated(user, headers, self._state.authorizer)
-        return user
 
     def _authorize(self, request: Request) -> None:
         """Refuse what the user of a request may not do.

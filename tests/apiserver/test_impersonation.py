@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.http.webhook_client import WebhookClient
-from tests.apiserver.users import Users, rule
+from tests.apiserver.users import PODS, Users, rule
 
 REVIEWS = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 
@@ -61,7 +61,8 @@ def test_the_anonymous_user_is_not_authenticated(users: Users) -> None:
 
 
 def test_groups_without_a_user_are_refused(users: Users) -> None:
-    assert users.call("GET", "/api", headers=[("Impersonate-Group", "devs")]).status == 500
+    for header in ("Impersonate-Group", "Impersonate-Uid", "Impersonate-Extra-a"):
+        assert users.call("GET", "/api", headers=[(header, "devs")]).status == 400
 
 
 def test_webhooks_see_the_user_who_is_impersonated(
@@ -148,3 +149,127 @@ def test_each_name_needs_the_verb_impersonate(
         403,
         message.replace('"jane"', f'"{jane}"'),
     )
+
+
+NODE = "system:node:n1"
+ROBOT = "system:serviceaccount:default:robot"
+INFO = rule("impersonate:user-info", "users", "authentication.k8s.io", names=["joe"])
+
+
+@pytest.fixture
+def robot(users: Users) -> Users:
+    """The robot runs in a pod on the node n1; joe lists pods."""
+    users.create("/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "robot"}})
+    users.create("/api/v1/nodes", {"metadata": {"name": "n1"}})
+    containers = [{"name": "c", "image": "i"}]
+    spec = {"serviceAccountName": "robot", "nodeName": "n1", "containers": containers}
+    users.create(PODS, {"metadata": {"name": "p"}, "spec": spec})
+    users.grant("readers", rule("list watch", "pods"), user="joe")
+    return users
+
+
+def as_robot(users: Users, path: str, *headers: tuple[str, str]) -> Any:
+    reference = {"kind": "Pod", "apiVersion": "v1", "name": "p"}
+    request = {"spec": {"boundObjectRef": reference}}
+    path_of_token = "/api/v1/namespaces/default/serviceaccounts/robot/token"
+    token = users.create(path_of_token, request)["status"]["token"]
+    return users.call("GET", path, token=token, headers=headers)
+
+
+def test_a_constrained_mode_allows_some_verbs_only(robot: Users) -> None:
+    on = rule("impersonate-on:user-info:list", "pods")
+    robot.grant_everywhere("impersonators", INFO, on, user=ROBOT)
+
+    listed = as_robot(robot, PODS, ("Impersonate-User", "joe"))
+    watched = as_robot(robot, f"{PODS}?watch=1", ("Impersonate-User", "joe"))
+    other = as_robot(robot, PODS, ("Impersonate-User", "kim"))
+
+    assert listed.status == 200
+    assert (watched.status, watched.body["message"]) == (
+        403,
+        f'pods is forbidden: User "{ROBOT}" cannot impersonate-on:user-info:watch resource "pods" '
+        'in API group "" in the namespace "default"',
+    )
+    assert (other.status, other.body["message"]) == (
+        403,
+        f'users.authentication.k8s.io "kim" is forbidden: User "{ROBOT}" cannot '
+        'impersonate:user-info resource "users" in API group "authentication.k8s.io" at the '
+        "cluster scope",
+    )
+
+
+@pytest.mark.parametrize(
+    ("user", "mode"),
+    [
+        ("joe", "user-info"),
+        (NODE, "associated-node"),
+        ("system:node:n2", "arbitrary-node"),
+        ("system:serviceaccount:a:b", "serviceaccount"),
+        ("system:node:N2", "user-info"),
+    ],
+)
+def test_the_refusal_of_a_new_user_is_that_of_the_first_mode(
+    robot: Users, user: str, mode: str
+) -> None:
+    message = as_robot(robot, "/api", ("Impersonate-User", user)).body["message"]
+
+    assert message == f'forbidden: User "{ROBOT}" cannot impersonate-on:{mode}:get path "/api"'
+
+
+def test_an_account_acts_as_the_node_that_it_runs_on(robot: Users) -> None:
+    nodes = rule("impersonate:associated-node", "nodes", "authentication.k8s.io")
+    on = rule("impersonate-on:associated-node:list", "pods")
+    robot.grant_everywhere("agents", nodes, on, user=ROBOT)
+    robot.role("node-readers", rule("list", "pods"))
+    robot.bind("node-readers", {"kind": "Group", "name": "system:nodes"})
+
+    assert as_robot(robot, PODS, ("Impersonate-User", NODE)).status == 200
+    assert as_robot(robot, PODS, ("Impersonate-User", "system:node:n2")).status == 403
+
+
+def test_a_node_has_the_group_of_nodes(users: Users) -> None:
+    assert who(users, ("Impersonate-User", NODE))["groups"] == [
+        "system:nodes",
+        "system:authenticated",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("headers", "why"),
+    [
+        ([("Impersonate-Group", "")], "impersonating the empty string group is not allowed"),
+        (
+            [("Impersonate-Group", "system:masters")],
+            "impersonating the system:masters group is not allowed",
+        ),
+        (
+            [("Impersonate-Extra-Scopes", "a")],
+            "impersonating an invalid key in extra is not allowed: extra.key: Invalid value: "
+            '"scopes": must be a domain-prefixed path (such as "acme.io/foo")',
+        ),
+        (
+            [("Impersonate-Extra-Acme.io%2Fa", "")],
+            "impersonating the empty string value in extra is not allowed",
+        ),
+    ],
+)
+def test_what_a_constrained_mode_allows_to_no_user(
+    robot: Users, headers: list[tuple[str, str]], why: str
+) -> None:
+    everything = rule("impersonate:user-info", "*", "authentication.k8s.io")
+    robot.grant_everywhere("all", everything, rule("*", "pods"), user=ROBOT)
+
+    refused = as_robot(robot, PODS, ("Impersonate-User", "joe"), *headers)
+
+    assert refused.status == 403
+    assert refused.body["message"].endswith(f": {why}")
+
+
+@pytest.mark.parametrize(("count", "status"), [(3, 403), (4, 200)])
+def test_many_groups_may_be_allowed_by_one_wildcard(robot: Users, count: int, status: int) -> None:
+    groups = rule("impersonate:user-info", "groups", "authentication.k8s.io", names=["*"])
+    robot.grant_everywhere("many", INFO, groups, rule("*", "pods"), user=ROBOT)
+
+    headers = [("Impersonate-Group", f"g{number}") for number in range(count)]
+
+    assert as_robot(robot, PODS, ("Impersonate-User", "joe"), *headers).status == status

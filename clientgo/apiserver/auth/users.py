@@ -10,14 +10,23 @@ from typing import Any, Final
 
 import msgspec
 
+from clientgo.apiserver.resources.names import DNS_SUBDOMAIN
+
 MASTERS: Final = "system:masters"
 """The group that may do everything."""
+
+NODES: Final = "system:nodes"
+"""The group of the nodes."""
 
 AUTHENTICATED: Final = "system:authenticated"
 UNAUTHENTICATED: Final = "system:unauthenticated"
 
 _SERVICE_ACCOUNT: Final = "system:serviceaccount:"
 _SERVICE_ACCOUNTS: Final = "system:serviceaccounts"
+_NODE: Final = "system:node:"
+
+ACCOUNT_EXTRA: Final = "authentication.kubernetes.io/"
+"""The beginning of the keys of extra that tokens of service accounts have."""
 
 
 class User(msgspec.Struct, frozen=True):
@@ -69,3 +78,15 @@ def split_service_account(user: str) -> tuple[str, str] | None:
 def service_account_groups(namespace: str) -> tuple[str, ...]:
     """Return the groups of a namespace's service accounts."""
     return _SERVICE_ACCOUNTS, f"{_SERVICE_ACCOUNTS}:{namespace}"
+
+
+def split_node(user: str) -> str | None:
+    """Return the name of a node by its user name; None for another user."""
+    name = user.removeprefix(_NODE)
+    return None if name == user or DNS_SUBDOMAIN.problems(name) else name
+
+
+def node_of(account: User) -> str:
+    """Return the node that the token of a service account names; empty if it names none."""
+    names = account.extra.get(f"{ACCOUNT_EXTRA}node-name", ())
+    return names[0] if len(names) == 1 else ""

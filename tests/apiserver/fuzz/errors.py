@@ -10,7 +10,6 @@ _REAL_SERVER_ERRORS = {
     "Timeout: Too large resource version": "the server waits for the version, in vain",
     "Object 'apiVersion' is missing": "of a patched custom resource",
     "content is not a list": "of a Table of something else",
-    "is impersonated without a user": "unclassified",
     "request to convert CR to an invalid group/version: autoscaling/v1": "apply to a scale",
     "conversion webhook for ": "it can't be reached, or answers what it should not",
     "request to convert CR from an invalid group/version": "an admission webhook has set that",

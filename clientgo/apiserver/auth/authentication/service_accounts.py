@@ -19,6 +19,7 @@ from typing import Any, Final
 import msgspec
 
 from clientgo.apiserver.auth.users import (
+    ACCOUNT_EXTRA,
     User,
     service_account_groups,
     service_account_name,
@@ -39,8 +40,6 @@ _LONGEST_KEPT: Final = 8192
 
 _BOUND: Final = {"pod": ("", "pods"), "secret": ("", "secrets"), "node": ("", "nodes")}
 """Objects that a token can be bound to: their claim and collection."""
-
-_EXTRA: Final = "authentication.kubernetes.io/"
 
 
 class TokenError(ValueError):
@@ -149,7 +148,7 @@ class ServiceAccountTokens:
         private = claims.private
         account = private.serviceaccount
         self._check_account(private.namespace, account)
-        extra = {f"{_EXTRA}credential-id": (f"JTI={claims.jti}",)}
+        extra = {f"{ACCOUNT_EXTRA}credential-id": (f"JTI={claims.jti}",)}
         for claim in _BOUND:
             reference: Reference | None = getattr(private, claim)
             if reference is None:
@@ -157,8 +156,8 @@ class ServiceAccountTokens:
             if claim != "node" or private.pod is None:  # a pod's token only tells its node
                 self._check_bound(claim, private.namespace, reference)
             if claim != "secret":
-                extra[f"{_EXTRA}{claim}-name"] = (reference.name,)
-                extra[f"{_EXTRA}{claim}-uid"] = (reference.uid,)
+                extra[f"{ACCOUNT_EXTRA}{claim}-name"] = (reference.name,)
+                extra[f"{ACCOUNT_EXTRA}{claim}-uid"] = (reference.uid,)
         groups = service_account_groups(private.namespace)
         return User(claims.sub, account.uid, groups, extra), common
 

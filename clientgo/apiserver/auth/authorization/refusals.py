@@ -11,7 +11,6 @@ from typing import Final
 from clientgo.apiserver.auth.authorization.authorizer import Attributes
 from clientgo.apiserver.resources.errors import RequestError
 
-
 _NO_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 """What clients choose may not look like HTML, if a browser shows the message."""
 
