@@ -191,6 +191,12 @@ CLAIM = {
     "accessModes": ["ReadWriteOnce"],
     "resources": {"requests": {"storage": "1Gi"}},
 }
+RESOURCE = "/apis/resource.k8s.io/v1"
+SLICE = {
+    "driver": "d.example.com",
+    "nodeName": "n",
+    "pool": {"name": "p", "generation": 1, "resourceSliceCount": 1},
+}
 ATTACHMENT = {"attacher": "a", "nodeName": "n", "source": {"persistentVolumeName": "v"}}
 VOLUME = {
     "accessModes": ["ReadWriteOnce"],
@@ -214,6 +220,14 @@ VOLUME = {
         (f"{STORAGE}/storageclasses", {"provisioner": "p"}, "StorageClass"),
         (f"{STORAGE}/csidrivers", {"spec": {}}, "CSIDriver"),
         (f"{STORAGE}/volumeattachments", {"spec": ATTACHMENT}, "VolumeAttachment"),
+        (f"{RESOURCE}/deviceclasses", {"spec": {}}, "DeviceClass"),
+        (f"{RESOURCE}/resourceslices", {"spec": SLICE}, "ResourceSlice"),
+        (f"{RESOURCE}/namespaces/default/resourceclaims", {"spec": {}}, "ResourceClaim"),
+        (
+            f"{RESOURCE}/namespaces/default/resourceclaimtemplates",
+            {"spec": {"spec": {}}},
+            "ResourceClaimTemplate",
+        ),
         (CONFIGMAPS, {}, "Status"),
         ("/api/v1/namespaces/default/secrets", {}, "Status"),
         ("/api/v1/namespaces/default/limitranges", {"spec": {"limits": []}}, "Status"),
@@ -243,6 +257,29 @@ def test_a_pod_is_marked_as_deleted_before_it_goes(api: Api) -> None:
         metadata = event["object"]["metadata"]
         assert metadata["deletionGracePeriodSeconds"] == 0
         assert "deletionTimestamp" in metadata
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("deletionTimestamp", "2020-01-01T00:00:00Z"), ("deletionGracePeriodSeconds", 3)],
+)
+def test_an_update_deletes_no_object(api: Api, field: str, value: Any) -> None:
+    api.create(CONFIGMAPS, configmap("a"))
+    change = {"metadata": {field: value}}
+
+    answer = api.call("PATCH", f"{CONFIGMAPS}/a", change, MERGE_PATCH)
+
+    cause = answer.body["details"]["causes"][0]
+    assert (answer.status, cause["field"]) == (422, f"metadata.{field}")
+    assert cause["message"].endswith("field is immutable")
+
+
+def test_a_status_of_a_pod_begins_no_deletion(api: Api) -> None:
+    api.create(PODS, pod("a"))
+
+    change = {"metadata": {"deletionTimestamp": "2020-01-01T00:00:00Z"}}
+
+    assert "deletionTimestamp" not in api.patch(f"{PODS}/a/status", change)["metadata"]
 
 
 def test_a_dry_run_of_a_deletion_marks_no_pod(api: Api) -> None:

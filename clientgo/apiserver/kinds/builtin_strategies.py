@@ -42,12 +42,12 @@ _ZEROS: Mapping[str | None, int | bool] = {"integer": 0, "boolean": False}
 
 
 _LABELS = ("labels",)
-_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+_METADATA = ("labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp")
 _KEPT_BY_STATUS: Mapping[str, tuple[str, ...]] = {
     "CustomResourceDefinition": _LABELS,
     "Deployment": _LABELS,
     "FlowSchema": _METADATA,
-    "Pod": ("ownerReferences",),
+    "Pod": ("ownerReferences", "deletionTimestamp"),
     "PriorityLevelConfiguration": _METADATA,
     "ServiceCIDR": _METADATA,
     "ValidatingAdmissionPolicy": _METADATA,

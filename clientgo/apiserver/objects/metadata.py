@@ -126,7 +126,7 @@ def _without_nulls(value: Any) -> Any:
 
 def prepare_for_create(metadata: dict[str, Any], namespace: str, now: str) -> None:
     """Set namespace, generated name, uid and creation time of a new object."""
-    for field in ("deletionTimestamp", "deletionGracePeriodSeconds"):
+    for field in _OF_DELETION:
         metadata.pop(field, None)
     if namespace:
         metadata["namespace"] = namespace
@@ -155,19 +155,21 @@ def generate_name(prefix: str) -> str:
     return prefix[:_MAX_GENERATED] + letters
 
 
-_SERVER_OWNED = (
-    "creationTimestamp",
-    "deletionTimestamp",
-    "deletionGracePeriodSeconds",
-    "generation",
-    "namespace",
-    "generateName",
-)
+_DELETED_AT = "deletionTimestamp"
+_OF_DELETION = (_DELETED_AT, "deletionGracePeriodSeconds")
+_SERVER_OWNED = ("creationTimestamp", "generation", "namespace", "generateName")
+_IMMUTABLE = ("name", "uid", *_OF_DELETION)
 
 
 def prepare_for_update(new: dict[str, Any], old: Mapping[str, Any]) -> None:
-    """Copy from ``old`` what an update can't change; another uid is an error, found later."""
+    """Copy from ``old`` what an update can't change; another uid is an error, found later.
+
+    So is a deletion that an update begins.
+    """
     new.setdefault("uid", old["uid"])
+    for field in _OF_DELETION:
+        if field in old and (field == _DELETED_AT or field not in new):
+            new[field] = old[field]
     for field in _SERVER_OWNED:
         if field in old:
             new[field] = old[field]
@@ -232,11 +234,11 @@ def update_causes(
     causes += _finalizer_causes(finalizers) * whole
     if checks.qualified_finalizers:
         causes += _unqualified_finalizer_causes(finalizers) * (whole + changes - 2)
-    for field in ("name", "uid"):  # admission may have changed the name
-        if (value := new.get(field, "")) != old[field]:
+    for field in _IMMUTABLE:  # admission may have changed the name
+        if (value := new.get(field)) != old.get(field):
             error = FieldError.invalid(f"metadata.{field}", value, "field is immutable")
             causes += [error] * changes
-    if old.get("deletionTimestamp"):
+    if old.get(_DELETED_AT):
         before = set(old.get("finalizers") or ())
         if added := sorted({item for item in finalizers if item not in before}):
             detail = (
