@@ -110,6 +110,30 @@ def test_claims_count_for_their_storage_class(api: Api) -> None:
     assert refused.status == 403
 
 
+def test_resource_claims_count_for_their_device_classes(api: Api) -> None:
+    """A list of alternatives counts as the most of each class, all devices as 32."""
+    gpu, fpga = (f"{name}.deviceclass.resource.k8s.io/devices" for name in ("gpu", "fpga"))
+    hard = {gpu: "40", fpga: "4", "count/resourceclaims.resource.k8s.io": "5"}
+    quota = Quota(api, hard)
+    claims = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims"
+    every = {"deviceClassName": "gpu", "allocationMode": "All"}
+    one, three = ({"deviceClassName": name, "name": name} for name in ("gpu", "fpga"))
+    requests = [
+        {"name": "a", "exactly": every},
+        {"name": "b", "exactly": {"deviceClassName": "gpu"}},
+        {"name": "c", "firstAvailable": [one, {**three, "count": 3}]},
+    ]
+    spec = {"devices": {"requests": requests}}
+
+    api.create(claims, {"metadata": {"name": "a"}, "spec": spec})
+    refused = api.call("POST", claims, {"metadata": {"name": "b"}, "spec": spec})
+
+    used = {gpu: "34", fpga: "3", "count/resourceclaims.resource.k8s.io": "1"}
+    assert quota.wait_for(used)["used"] == used
+    assert refused.status == 403
+    assert f"exceeded quota: q, requested: {fpga}=3,{gpu}=34" in refused.body["message"]
+
+
 def test_a_status_that_is_right_is_not_written(api: Api) -> None:
     quota = Quota(api, {"configmaps": "5"})
     quota.wait_for({"configmaps": "0"})

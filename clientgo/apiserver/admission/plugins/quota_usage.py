@@ -19,7 +19,12 @@ Usage = dict[str, Decimal]
 
 PODS: Final = ("", "pods")
 _CLAIMS = ("", "persistentvolumeclaims")
+_RESOURCE_CLAIMS: Final = ("resource.k8s.io", "resourceclaims")
 _ONE = Decimal(1)
+
+_OF_DEVICES: Final = ".deviceclass.resource.k8s.io/devices"
+_MOST_DEVICES: Final = 32
+"""Devices that a request for all of them counts as: what a claim can have at most."""
 
 _PER_COLLECTION = "count/"
 _OF_CLASS = ".storageclass.storage.k8s.io/"
@@ -43,6 +48,8 @@ def counted_objects(resource: str) -> tuple[str, str] | None:
         return "", "services"
     if resource == "requests.storage" or _OF_CLASS in resource:
         return _CLAIMS
+    if resource.endswith(_OF_DEVICES):
+        return _RESOURCE_CLAIMS
     return PODS if "/" not in resource or resource.startswith("requests.") else None
 
 
@@ -52,6 +59,8 @@ def usage_of(key: tuple[str, str], obj: Object) -> Usage:
     if key == PODS and obj.get("status", {}).get("phase") in ("Succeeded", "Failed"):
         return {f"count/{plural}": _ONE}
     usage = {f"count/{plural}.{group}" if group else f"count/{plural}": _ONE}
+    if key == _RESOURCE_CLAIMS:
+        usage |= _device_usage(obj.get("spec", {}))
     if group:
         return usage
     usage[plural] = _ONE
@@ -67,6 +76,20 @@ def usage_of(key: tuple[str, str], obj: Object) -> Usage:
         if storage_class := annotations.get(_CLASS_ANNOTATION) or spec.get("storageClassName"):
             for name in (plural, "requests.storage"):
                 usage[f"{storage_class}{_OF_CLASS}{name}"] = usage[name]
+    return usage
+
+
+def _device_usage(spec: Object) -> Usage:
+    """Return the devices of each class that a claim may get."""
+    usage: Usage = {}
+    for request in (spec.get("devices") or {}).get("requests") or ():
+        most: Usage = {}
+        for each in request.get("firstAvailable") or [request.get("exactly") or {}]:
+            takes_all = each.get("allocationMode") == "All"
+            count = Decimal(_MOST_DEVICES if takes_all else each.get("count") or 1)
+            name = f"{each.get('deviceClassName', '')}{_OF_DEVICES}"
+            most[name] = max(most.get(name, count), count)
+        _add(usage, most)
     return usage
 
 

@@ -4,7 +4,7 @@ Promises: a write that would exceed a quota is refused as a real API server does
 follows from the stored objects: it is counted when a quota is first asked, and kept by each change.
 Followers are called when it has changed.
 
-Does not promise quotas for classes of devices.
+Does not promise that an extended resource of a pod counts as a device of its class.
 
 Differs from upstream (apiserver ``plugin/pkg/admission/resourcequota``): there a quota limits
 nothing before a controller has written its status.
