@@ -21,6 +21,7 @@ from clientgo.apiserver.kinds.admission.webhook_configurations import WebhookCon
 from clientgo.apiserver.kinds.builtin_strategies import (
     BuiltinStrategy,
     StatusStrategy,
+    text_fields,
 )
 from clientgo.apiserver.kinds.cluster.certificates import CertificateRequestStrategy
 from clientgo.apiserver.kinds.cluster.leases import LeaseStrategy
@@ -228,6 +229,8 @@ class Row(msgspec.Struct):
     categories: tuple[str, ...] = ()
     subresources: tuple[str, ...] = ()
     verbs: tuple[str, ...] = CRUD_VERBS
+    fields: tuple[str, ...] = ()
+    """Fields that can be selected."""
 
 
 @functools.cache
@@ -254,6 +257,8 @@ def _row(plural: str, kind: str, *words: str) -> Row:
             row.subresources += (word[1:],)
         elif word.startswith("verbs="):
             row.verbs = tuple(word.removeprefix("verbs=").split(","))
+        elif word.startswith("fields="):
+            row.fields = tuple(word.removeprefix("fields=").split(","))
         else:
             row.short_names += (word,)
     return row
@@ -309,6 +314,8 @@ def _strategy(api_version: str, row: Row, conversion: _Conversion | None) -> Bui
     if conversion and conversion.strategy:
         chosen = conversion.strategy
     strategy = chosen(api_version, row.kind)
+    if row.fields:
+        strategy.selectable_fields = text_fields(*row.fields)
     strategy.columns = columns_for(api_version, row.plural)
     strategy.returns_deleted_object = row.plural in _RETURNED_WHEN_DELETED
     strategy.creates_on_update = row.plural in _CREATED_BY_UPDATE

@@ -14,7 +14,6 @@ from clientgo.apiserver.kinds.builtin_strategies import (
     BuiltinStrategy,
     StatusStrategy,
     take,
-    text_fields,
 )
 from clientgo.apiserver.kinds.tables.formats import FORMATS
 from clientgo.apiserver.resources.names import DNS_LABEL
@@ -124,8 +123,6 @@ class SecretStrategy(_DataStrategy):
 
     data_fields = ("data",)
     too_long_at = "data"
-
-    selectable_fields = text_fields("type")
 
     def default(self, obj: Object) -> None:
         """Set the type to Opaque; move ``stringData`` to ``data``."""
@@ -254,8 +251,6 @@ class NamespaceStrategy(StatusStrategy):
     """Namespaces: their finalizers stay until they are empty."""
 
     name_rule = DNS_LABEL
-
-    selectable_fields = text_fields("status.phase")
 
     def prepare_for_create(self, obj: Object) -> None:
         """Add the name label and the finalizer ``kubernetes``."""

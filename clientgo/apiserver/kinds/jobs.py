@@ -5,7 +5,6 @@ Upstream: ``pkg/registry/batch/job/strategy.go`` and ``pkg/apis/batch/validation
 
 from __future__ import annotations
 
-from clientgo.apiserver.kinds.builtin_strategies import text_fields
 from clientgo.apiserver.kinds.workloads import JobSpecStrategy
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
@@ -20,7 +19,6 @@ _NAME_LABELS = ("job-name", "batch.kubernetes.io/job-name")
 class JobStrategy(JobSpecStrategy):
     """Jobs. Their pods are labelled with the name and uid of the job, unless told otherwise."""
 
-    selectable_fields = text_fields("status.successful")
     orphan_warning = (
         "child pods are preserved by default when jobs are deleted; set "
         "propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress "

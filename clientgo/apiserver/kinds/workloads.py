@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from clientgo.apiserver.kinds.builtin_strategies import (
     BuiltinStrategy,
     StatusStrategy,
-    text_fields,
 )
 from clientgo.apiserver.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.apiserver.kinds.warnings import CLAIM_ROWS, row_warnings
@@ -142,7 +141,6 @@ class ReplicaSetStrategy(ScaledStrategy):
     """Replica sets and replication controllers."""
 
     names_hosts = True
-    selectable_fields = text_fields("status.replicas")
 
 
 _TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"

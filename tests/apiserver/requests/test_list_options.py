@@ -20,6 +20,8 @@ REQUIRED, FORBIDDEN, UNSUPPORTED = (
     "FieldValueNotSupported",
 )
 
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+
 
 def causes(answer: Answer) -> list[str]:
     assert answer.status == 422, answer
@@ -143,9 +145,25 @@ def test_an_empty_propagation_policy_is_refused(api: Api) -> None:
             400,
         ),
         (WIDGETS, "metadata.namespace=default", 200),
+        (SLICES, "metadata.namespace=default", 400),
+        (SLICES, "spec.pool.name=p", 400),
     ],
 )
 def test_a_field_selector_names_fields_of_the_kind(
     widgets: Api, path: str, field: str, status: int
 ) -> None:
     assert widgets.call("GET", path, fieldSelector=field).status == status
+
+
+def test_slices_are_selected_by_driver_and_node(api: Api) -> None:
+    for name, driver, node in (("a", "x.io", "n1"), ("b", "x.io", "n2"), ("c", "y.io", "n1")):
+        pool = {"name": name, "generation": 1, "resourceSliceCount": 1}
+        spec = {"driver": driver, "nodeName": node, "pool": pool}
+        api.create(SLICES, {"metadata": {"name": name}, "spec": spec})
+
+    def selected(selector: str) -> list[str]:
+        items = api.get(SLICES, fieldSelector=selector)["items"]
+        return [item["metadata"]["name"] for item in items]
+
+    assert selected("spec.driver=x.io") == ["a", "b"]
+    assert selected("spec.driver=x.io,spec.nodeName!=n1") == ["b"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take, text_fields
+from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.timestamps import format_time
 
@@ -18,8 +18,6 @@ _DECISIONS = ("Approved", "Denied")
 
 class CertificateRequestStrategy(StatusStrategy):
     """Certificate signing requests: the spec never changes."""
-
-    selectable_fields = text_fields("spec.signerName")
 
     def prepare_for_update(self, new: Object, old: Object) -> None:
         """Keep spec and status."""

@@ -5,7 +5,7 @@ Upstream: ``pkg/registry/core/service`` and ``pkg/api/service``.
 
 from __future__ import annotations
 
-from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, text_fields
+from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 
@@ -17,8 +17,6 @@ class ServiceStrategy(StatusStrategy):
     """Services."""
 
     name_rule = DNS_LABEL
-
-    selectable_fields = text_fields("spec.clusterIP", "spec.type")
 
     def default(self, obj: Object) -> None:
         """Remove the configuration of an affinity that is off."""
