@@ -29,7 +29,7 @@ type that the file or an included one has, the type's table applies::
         - rule: self.min <= self.max        # CEL with self, oldSelf, object; true: valid
           field: min                        # where the cause is, relative to self
           reason: Invalid                   # default; or Required, Forbidden, ...
-          message: must not be greater than max
+          message: must not be greater than max   # without: the rule, or nothing if Required
           needs: min max                    # not evaluated without them (paths, also item.x)
           unless: any                       # not evaluated if one of them is there
         - each: ports[]                     # evaluated for each `item` there

@@ -15,7 +15,8 @@ def compile_rule(rule: Mapping[str, Any]) -> Check:
     evaluate = Expression(rule["rule"]).evaluate
     needs_old = "oldSelf" in rule["rule"]
     reason, name = rule.get("reason", "Invalid"), rule.get("field", "")
-    message = rule.get("message") or f"failed rule: {rule['rule']}"
+    without = "" if reason == "Required" else f"failed rule: {rule['rule']}"
+    message = rule.get("message", without)
     each = Reader(rule["each"]) if "each" in rule else None
     needs = rule.get("needs", "").split()
     item_needs = [name.removeprefix("item.") for name in needs if name.startswith("item.")]
