@@ -172,6 +172,16 @@ def test_what_needs_a_running_pod_says_why_it_is_missing(api: Api, subresource: 
     assert api.call("GET", f"{pods}/b/{subresource}").status == 404
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST", "PUT", "PATCH", "DELETE"])
+@pytest.mark.parametrize("name", ["a", "a:80", "http:a:80", "https:a:", "http:a:web"])
+def test_a_proxy_is_of_a_name_with_scheme_and_port(api: Api, method: str, name: str) -> None:
+    services = "/api/v1/namespaces/default/services"
+    api.create(services, {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}]}})
+
+    assert api.call(method, f"{services}/{name}/proxy/x").status == 501
+    assert api.call(method, f"{services}/{name.replace('a', 'b')}/proxy").status == 404
+
+
 def test_an_eviction_and_a_binding_are_of_the_pod_in_the_path(api: Api) -> None:
     pod = "/api/v1/namespaces/default/pods/a"
     for subresource in ("eviction", "binding"):

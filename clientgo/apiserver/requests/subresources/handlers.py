@@ -8,6 +8,8 @@ Upstream: the ``rest`` storages of each resource and of custom resources.
 
 from __future__ import annotations
 
+import re
+
 from msgspec.structs import replace
 
 from clientgo.apiserver.http.messages import AnyResponse, json_response
@@ -51,11 +53,18 @@ def subresource_verb(resource: Resource, info: RequestInfo, method: str) -> Verb
     subresource = resource.subresource(name if name == "proxy" or not below else "")
     if subresource is None:
         raise not_found(resource, info.name) if resource.is_custom else resource_not_found()
-    verb = _METHODS.get(method, "")
+    verb = (_PROXIED if name == "proxy" else _METHODS).get(method, "")
     if verb not in subresource.verbs:
         raise method_not_supported(resource, verb) if resource.is_custom else method_not_allowed()
     own = _HANDLERS.get((subresource.name, verb))
     return own or OBJECT_VERBS[method][1]
+
+
+_PROXIED = {**_METHODS, "HEAD": "get", "OPTIONS": "get"}
+"""A proxy passes on every method."""
+
+_SCHEMED = re.compile(r"(?:https?:)?([^:]+)(?::[^:]*)?")
+"""The name of a pod, service or node to which requests are passed: ``[scheme:]name[:port]``."""
 
 
 async def create_binding(call: VerbCall) -> AnyResponse:
@@ -120,8 +129,11 @@ async def _assign(call: VerbCall, binding: Object, options: WriteOptions) -> Any
 
 async def _refuse(call: VerbCall) -> AnyResponse:
     """Refuse: pods don't run here."""
+    name = call.subresource.partition("/")[0]
+    if name == "proxy" and (found := _SCHEMED.fullmatch(call.name)):
+        call = replace(call, name=found[1])
     await existing(call)
-    message = f"{call.subresource} is not available: the embedded API server runs no pods"
+    message = f"{name} is not available: the embedded API server runs no pods"
     raise RequestError(501, "NotImplemented", message)
 
 
