@@ -13,7 +13,7 @@ import pytest
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.kinds.builtin_resources import builtin_versions
 from clientgo.apiserver.kinds.columns.table import columns_for
-from tests.apiserver.http_api import Api
+from tests.apiserver.http_api import MERGE_PATCH, Api
 
 PUBLISHED = Path(__file__).parents[1] / "data/published"
 """What a real API server says; see ``hack/pack_openapi.py`` for the documents of types."""
@@ -197,6 +197,51 @@ def test_a_certificate_is_issued_through_the_status(api: Api, request_path: str)
 
     assert issued["certificate"] == ignored["certificate"] == "eA=="
     assert [item["type"] for item in issued["conditions"]] == ["Approved"]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "fields"),
+    [
+        ([condition("Denied")], {"status.conditions"}),
+        ([condition("Approved"), condition("Denied")], {"status.conditions"}),
+        ([condition("Approved"), condition("Approved")], {"status.conditions[1].type"}),
+        (
+            [condition("Approved"), condition("Failed") | {"status": "False"}],
+            {"status.conditions[1].status"},
+        ),
+    ],
+)
+def test_a_decision_on_a_certificate_is_final(
+    api: Api, request_path: str, conditions: list[dict[str, str]], fields: set[str]
+) -> None:
+    path = f"{request_path}/approval"
+    api.patch(path, {"status": {"conditions": [condition("Approved")]}})
+
+    answer = api.call("PATCH", path, {"status": {"conditions": conditions}}, MERGE_PATCH)
+
+    assert answer.status == 422
+    assert {cause["field"] for cause in answer.body["details"]["causes"]} == fields
+
+
+@pytest.mark.parametrize(
+    ("wrong", "field"),
+    [
+        ({"usages": []}, "spec.usages"),
+        ({"usages": ["client auth", "x"]}, "spec.usages[1]"),
+        ({"usages": ["client auth", "client auth"]}, "spec.usages[1]"),
+        ({"signerName": ""}, "spec.signerName"),
+        ({"signerName": "signer"}, "spec.signerName"),
+        ({"signerName": "example/signer"}, "spec.signerName"),
+        ({"signerName": "kubernetes.io/legacy-unknown"}, "spec.signerName"),
+        ({"expirationSeconds": 599}, "spec.expirationSeconds"),
+    ],
+)
+def test_certificate_requests_that_are_refused(api: Api, wrong: dict[str, Any], field: str) -> None:
+    spec = {"request": "eA==", "signerName": SIGNER, "usages": ["client auth"], **wrong}
+
+    answer = api.call("POST", REQUESTS, {"metadata": {"name": "a"}, "spec": spec})
+
+    assert [cause["field"] for cause in answer.body["details"]["causes"]] == [field]
 
 
 def test_the_spec_of_a_certificate_request_never_changes(api: Api, request_path: str) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.timestamps import format_time
+from clientgo.schema.field_errors import FieldError
 
 _DECISIONS = ("Approved", "Denied")
 """Types of the conditions that only the approval subresource changes."""
@@ -37,6 +38,12 @@ class CertificateRequestStrategy(StatusStrategy):
         conditions = _conditions(new)
         new["status"] = {**old.get("status", {})}
         _set_conditions(new["status"], conditions)
+
+    def validate_subresource_update(
+        self, subresource: str, new: Object, old: Object
+    ) -> list[FieldError]:
+        """Return the errors of the conditions."""
+        return self.validate_status_update(new, old)
 
 
 def _conditions(obj: Object) -> list[Any]:
