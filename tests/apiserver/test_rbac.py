@@ -168,9 +168,10 @@ def test_every_user_may_read_discovery(users: Users) -> None:
 
 
 def test_a_wrong_token_is_no_anonymous_client(users: Users) -> None:
-    answer = users.call("GET", "/version", token="wrong")
+    for path in ("/version", "/readyz"):
+        answer = users.call("GET", path, token="wrong")
 
-    assert (answer.status, answer.body["message"]) == (401, "Unauthorized")
+        assert (answer.status, answer.body["message"]) == (401, "Unauthorized")
 
 
 def test_a_role_allows_its_verbs_in_its_namespace(users: Users) -> None:
