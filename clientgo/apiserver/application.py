@@ -14,7 +14,7 @@ from typing import Any
 
 from clientgo.apiserver.auth.authentication.shared_token import SharedToken
 from clientgo.apiserver.auth.authorization.authorizer import AlwaysAllow, Attributes
-from clientgo.apiserver.auth.authorization.refusals import AccessDeniedError
+from clientgo.apiserver.auth.authorization.refusals import AccessDeniedError, RefusedError
 from clientgo.apiserver.auth.impersonation import Headers, Impersonation
 from clientgo.apiserver.auth.users import User
 from clientgo.apiserver.cluster import Cluster
@@ -90,7 +90,7 @@ class Application:
             if isinstance(answer, Response) and request.accepts_gzip:
                 await answer.compress()
         except RequestError as error:
-            if isinstance(error, AccessDeniedError):
+            if isinstance(error, RefusedError):
                 self._remember(error.attributes)
             answer = failure_response(error, _media_type(scope))
         except RecursionError:

@@ -83,7 +83,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--authorization-mode",
         metavar="MODE",
-        choices=list(AuthorizationMode),
+        choices=[mode.value for mode in AuthorizationMode],
         default=AuthorizationMode.ALWAYS_ALLOW,
         help="AlwaysAllow (default), or RBAC: roles and bindings decide what a client may do",
     )

@@ -14,6 +14,7 @@ import pytest
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import ConfigMap, Pod
+from clientgo.api.rbac_v1 import PolicyRule, Role, RoleBinding, RoleRef
 from clientgo.client import Client
 from clientgo.meta import ForbiddenError, ObjectMeta
 from clientgo.rest import Impersonation, load_config
@@ -117,6 +118,27 @@ def test_an_apply_that_creates_needs_two_verbs(rbac: RBACServer) -> None:
         client.resource(ConfigMap).namespace("demo").apply(wanted, field_manager="robot")
 
     assert rbac.missing() == [MissingRule(ROBOT, ("create",), "", "configmaps", "demo")]
+
+
+def test_who_grants_more_than_it_holds_needs_a_verb_of_the_role(rbac: RBACServer) -> None:
+    group = "rbac.authorization.k8s.io"
+    write = {"apiGroups": [group], "resources": ["roles", "rolebindings"], "verbs": ["create"]}
+    rbac.apply(*roles(write))
+    client = rbac.client_of("demo", "robot")
+    secrets = PolicyRule(api_groups=[""], resources=["secrets"], verbs=["get"])
+    role = Role(metadata=ObjectMeta(name="a"), rules=[secrets])
+    ref = RoleRef(api_group=group, kind="ClusterRole", name="view")
+    binding = RoleBinding(metadata=ObjectMeta(name="a"), role_ref=ref)
+
+    with pytest.raises(ForbiddenError):
+        client.resource(Role).namespace("demo").create(role)
+    with pytest.raises(ForbiddenError):
+        client.resource(RoleBinding).namespace("demo").create(binding)
+
+    assert rbac.missing() == [
+        MissingRule(ROBOT, ("escalate",), group, "roles", "demo"),
+        MissingRule(ROBOT, ("bind",), group, "clusterroles", "demo"),
+    ]
 
 
 def test_an_impersonating_client_of_ours_acts_as_the_user(rbac: RBACServer) -> None:

@@ -14,6 +14,7 @@ from typing import Final
 
 from clientgo.apiserver.auth.authorization.authorizer import Attributes
 from clientgo.apiserver.auth.authorization.rbac import RBAC, RoleNotFoundError
+from clientgo.apiserver.auth.authorization.refusals import EscalationError
 from clientgo.apiserver.auth.authorization.rules import (
     EVERYTHING,
     RBAC_GROUP,
@@ -57,48 +58,52 @@ class RoleEscalation:
     def _check_role(self, review: Review, role: Object) -> None:
         # Upstream, a request that creates a role does not name it yet.
         name = review.name if review.old is not None else ""
-        if self._may(review, "escalate", review.resource.plural, name):
+        escalate = _attributes(review, "escalate", review.resource.plural, name)
+        if self._rbac.authorize(escalate).allowed:
             return
-        self._check_held(review, map(Rule.parse, role.get("rules") or ()))
+        self._check_held(review, map(Rule.parse, role.get("rules") or ()), escalate)
         if _aggregates(role) or _aggregates(review.old or {}):
             held, _ = self._rbac.rules_of(review.user, "")
             if missing_rules(held, EVERYTHING):
                 why = "must have cluster-admin privileges to use an aggregationRule"
-                raise forbidden(review.resource, review.name, why)
+                raise EscalationError(forbidden(review.resource, review.name, why), escalate)
 
     def _check_binding(self, review: Review, binding: Object) -> None:
         ref = binding["roleRef"]
         kind, name = ref.get("kind", ""), ref.get("name", "")
         plural = _PLURALS.get(kind)
-        if plural is None or self._may(review, "bind", plural, name):
-            return  # validation refuses another kind
+        if plural is None:
+            return  # validation refuses it
+        bind = _attributes(review, "bind", plural, name)
+        if self._rbac.authorize(bind).allowed:
+            return
         try:
             rules = self._rbac.rules_of_role(kind, review.namespace, name)
         except RoleNotFoundError as error:
             details = {"name": name, "group": RBAC_GROUP, "kind": kind.lower()}
             raise RequestError(404, "NotFound", str(error), details) from error
-        self._check_held(review, rules)
+        self._check_held(review, rules, bind)
 
-    def _may(self, review: Review, verb: str, plural: str, name: str) -> bool:
-        wanted = Attributes(
-            review.user,
-            verb,
-            RBAC_GROUP,
-            review.resource.version,
-            plural,
-            namespace=review.namespace,
-            name=name,
-        )
-        return self._rbac.authorize(wanted).allowed
-
-    def _check_held(self, review: Review, wanted: Iterable[Rule]) -> None:
+    def _check_held(self, review: Review, wanted: Iterable[Rule], instead: Attributes) -> None:
         held, errors = self._rbac.rules_of(review.user, review.namespace)
         missing = missing_rules(held, wanted)
         if missing:
             why = _escalation(review.user, missing)
             if errors:
                 why += f"; resolution errors: [{', '.join(errors)}]"
-            raise forbidden(review.resource, review.name, why)
+            raise EscalationError(forbidden(review.resource, review.name, why), instead)
+
+
+def _attributes(review: Review, verb: str, plural: str, name: str) -> Attributes:
+    return Attributes(
+        review.user,
+        verb,
+        RBAC_GROUP,
+        review.resource.version,
+        plural,
+        namespace=review.namespace,
+        name=name,
+    )
 
 
 def _escalation(user: User, missing: list[Rule]) -> str:

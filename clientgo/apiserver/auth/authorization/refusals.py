@@ -17,7 +17,21 @@ _NO_HTML: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _HEADERS: Final = (("x-content-type-options", "nosniff"),)
 
 
-class AccessDeniedError(RequestError):
+class RefusedError(RequestError):
+    """A 403 that would not be one, if the user might do what the attributes say."""
+
+    attributes: Attributes
+
+
+class EscalationError(RefusedError):
+    """A 403: a user may not grant what it does not hold, as it lacks the verb of the attributes."""
+
+    def __init__(self, refusal: RequestError, attributes: Attributes) -> None:
+        self.attributes = attributes
+        super().__init__(refusal.code, refusal.reason, refusal.message, refusal.details)
+
+
+class AccessDeniedError(RefusedError):
     """A 403: a user may not do what the attributes say."""
 
     def __init__(self, attributes: Attributes, reason: str = "") -> None:
