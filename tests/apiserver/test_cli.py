@@ -161,6 +161,17 @@ def test_an_address_that_it_does_not_listen_on_is_refused(
     assert "--listen" in capsys.readouterr().err
 
 
+def test_an_unknown_mode_of_authorization_names_the_modes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        main(["apiserver", "--authorization-mode", "Node"])
+
+    message = capsys.readouterr().err
+    assert "'AlwaysAllow'" in message
+    assert "AuthorizationMode" not in message
+
+
 def test_a_port_in_use_is_reported_in_a_sentence(
     server: EmbeddedAPIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
