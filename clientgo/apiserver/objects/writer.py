@@ -66,6 +66,10 @@ from clientgo.meta.json_values import copy_json
 _GENERATE_ATTEMPTS = 8
 """Tries to find a free generated name, as upstream does."""
 
+_FREE_ATTEMPTS = 2
+"""Tries of an update before it waits for the others that have failed as often. Not from the start:
+a webhook may update the object that it is asked about."""
+
 ObjectChange = Callable[[Object], Object]
 """Returns the wanted state; is given a copy of the current one. It may run on a thread, see
 ``large_work``."""
@@ -101,8 +105,7 @@ class ObjectWriter:
         self._admission = admission
         self._turns: weakref.WeakValueDictionary[tuple[Collection, str], asyncio.Lock]
         self._turns = weakref.WeakValueDictionary()
-        """By collection and key: large objects are updated one update after the other, because
-        another one that is stored meanwhile lets an update start again."""
+        """By collection and key: updates that others have overtaken go on one after the other."""
 
     # -- create
 
@@ -228,15 +231,19 @@ class ObjectWriter:
             RequestError: it does not exist, it was modified meanwhile, the new state is invalid or
                 not admitted.
         """
-        collection = self._collection(target.resource)
-        stored = _existing(collection, target)
-        if not self._work_on(stored, options).is_large:
-            return await self._update(target, change, options, subresource, applied=applied)
-        turn = self._turns.setdefault((collection, target.key), asyncio.Lock())
-        async with turn:
-            return await self._update(target, change, options, subresource, applied=applied)
+        attempt = functools.partial(
+            self._try_update, target, change, options, subresource, applied=applied
+        )
+        for _ in range(_FREE_ATTEMPTS):
+            if result := await attempt():
+                return result
+        key = self._collection(target.resource), target.key
+        async with self._turns.setdefault(key, asyncio.Lock()):
+            while not (result := await attempt()):
+                pass
+        return result
 
-    async def _update(
+    async def _try_update(
         self,
         target: Target,
         change: ObjectChange,
@@ -244,55 +251,55 @@ class ObjectWriter:
         subresource: str,
         *,
         applied: bool,
-    ) -> WriteResult:
+    ) -> WriteResult | None:
+        """Update an object; return None if another write was stored meanwhile."""
         resource = target.resource
         collection = self._collection(resource)
-        while True:
-            stored = _existing(collection, target)
-            work = self._work_on(stored, options)
-            [current] = await resource.served([stored])
-            old, new = await work.run(_change, resource, current, change)
-            check_version(resource, target.name, new["metadata"], old["metadata"])
-            if not applied and not type_causes(resource, new):
-                new = await work.run(
-                    self._state.ownership.update,
-                    resource,
-                    subresource,
-                    old,
-                    new,
-                    options.field_manager,
-                    is_large=work.is_large,
-                )
-            await work.run(_prepare_update, resource, new, old, subresource)
-            review = Review(
-                Operation.UPDATE,
+        stored = _existing(collection, target)
+        work = self._work_on(stored, options)
+        [current] = await resource.served([stored])
+        old, new = await work.run(_change, resource, current, change)
+        check_version(resource, target.name, new["metadata"], old["metadata"])
+        if not applied and not type_causes(resource, new):
+            new = await work.run(
+                self._state.ownership.update,
                 resource,
-                target.namespace,
-                target.name,
-                new,
-                old,
-                work,
                 subresource,
-                options.dry_run,
-                options.as_sent,
-                options.user,
+                old,
+                new,
+                options.field_manager,
+                is_large=work.is_large,
             )
-            new = await self._mutate(review, new)
-            if subresource != "status":
-                await work.run(_count_generation, resource, new, old)
-            check_changed_type(resource, target.name, new, old)
-            review.obj = new
-            version = self._allocate(review)
-            await work.run(validate_update, resource, target.name, new, old, subresource)
-            is_status = subresource == "status"
-            warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
-            review.warnings += await work.run(warn, new, old)
-            await self._admission.validate(review)
-            unchanged = await work.run(_is_unchanged, new, old)
-            finished = is_finished(resource, new, old)
-            form = new if unchanged or finished else await resource.stored_form(new, work.run)
-            if collection.get(target.key) is stored:
-                break
+        await work.run(_prepare_update, resource, new, old, subresource)
+        review = Review(
+            Operation.UPDATE,
+            resource,
+            target.namespace,
+            target.name,
+            new,
+            old,
+            work,
+            subresource,
+            options.dry_run,
+            options.as_sent,
+            options.user,
+        )
+        new = await self._mutate(review, new)
+        if subresource != "status":
+            await work.run(_count_generation, resource, new, old)
+        check_changed_type(resource, target.name, new, old)
+        review.obj = new
+        version = self._allocate(review)
+        await work.run(validate_update, resource, target.name, new, old, subresource)
+        is_status = subresource == "status"
+        warn = resource.strategy.status_warnings if is_status else resource.strategy.warnings
+        review.warnings += await work.run(warn, new, old)
+        await self._admission.validate(review)
+        unchanged = await work.run(_is_unchanged, new, old)
+        finished = is_finished(resource, new, old)
+        form = new if unchanged or finished else await resource.stored_form(new, work.run)
+        if collection.get(target.key) is not stored:
+            return None
         self._allocate(review, since=version)
         if unchanged:
             return WriteResult(stored, warnings=review.warnings)
