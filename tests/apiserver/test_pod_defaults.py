@@ -73,6 +73,28 @@ def test_a_toleration_of_the_pod_replaces_the_default_it_covers(
     assert [item["key"] for item in others] == added
 
 
+@pytest.mark.parametrize(
+    ("image", "policy"),
+    [
+        ("nginx", "Always"),
+        ("a__b/c--d", "Always"),
+        ("r.example.com:5000/x/y:latest", "Always"),
+        ("nginx:1", "IfNotPresent"),
+        ("a..b", "IfNotPresent"),
+        ("Bad Image", "IfNotPresent"),
+        ("a" * 64, "IfNotPresent"),
+        ("g" * 64, "Always"),
+        ("a" * 254, "IfNotPresent"),
+    ],
+)
+def test_only_an_image_that_names_the_latest_is_always_pulled(
+    api: Api, image: str, policy: str
+) -> None:
+    [container] = _pod(api, _spec({"image": image}))["containers"]
+
+    assert container["imagePullPolicy"] == policy
+
+
 def test_what_the_pod_says_is_kept(api: Api) -> None:
     pod = _pod(api, _spec(enableServiceLinks=False))
 

@@ -32,12 +32,17 @@ _UNDERSCORED_SUBDOMAIN = re.compile(
 )
 _PORT_NAME = re.compile(r"[-a-z0-9]+")
 _MOST_PORT_NAME = 15
-_MOST_KEY = 253
+_MOST_KEY = _MOST_DOMAIN = _MOST_SYSCTL = 253
 _LAST_PORT = 65535
 
 
-def _matching(pattern: re.Pattern[str], problem: str) -> Format:
-    return lambda text: [] if pattern.fullmatch(text) else [problem]
+def _matching(pattern: re.Pattern[str], problem: str, longest: int | None = None) -> Format:
+    def check(text: str) -> list[str]:
+        too_long = longest is not None and len(text) > longest
+        problems = [f"must be no more than {longest} characters"] if too_long else []
+        return problems if pattern.fullmatch(text) else [*problems, problem]
+
+    return check
 
 
 def _labels(labels: Mapping[str, str]) -> list[str]:
@@ -328,10 +333,12 @@ FORMATS: Final[Mapping[str, Format]] = {
     "quota-resource": _quota_resource,
     "reachable-ip": _reachable_ip,
     "resource-name": _resource_name,
-    "sysctl": _matching(_SYSCTL, "must be the name of a sysctl"),
+    "sysctl": _matching(_SYSCTL, "must be the name of a sysctl", _MOST_SYSCTL),
     "time-zone": _time_zone,
     "trimmed": _trimmed,
-    "underscored-subdomain": _matching(_UNDERSCORED_SUBDOMAIN, "must be a DNS subdomain"),
+    "underscored-subdomain": _matching(
+        _UNDERSCORED_SUBDOMAIN, "must be a DNS subdomain", _MOST_DOMAIN
+    ),
     "user-id": _user_id,
     "wildcard-subdomain": _wildcard_subdomain,
 }

@@ -71,15 +71,18 @@ def _field_path(supported: Collection[str]) -> Check:
         field = selector.get("fieldPath")
         if not field:
             return [FieldError.required(f"{path}.fieldPath")]
+        unknown = FieldError.invalid(f"{path}.fieldPath", field, "error converting fieldPath")
+        if selector.get("apiVersion") != "v1":
+            return [unknown]
         if found := _SUBSCRIPTED.fullmatch(field):
             name, key = found.groups()
             if name == "metadata.annotations":
                 key = key.lower()
             elif name != "metadata.labels":
-                return [FieldError.invalid(f"{path}.fieldPath", field, "field label not supported")]
+                return [unknown]
             return [FieldError.invalid(path, key, problem) for problem in label_key_problems(key)]
-        if field not in _KNOWN_FIELDS or selector.get("apiVersion") != "v1":
-            return [FieldError.invalid(f"{path}.fieldPath", field, "error converting fieldPath")]
+        if field not in _KNOWN_FIELDS:
+            return [unknown]
         if field not in supported:
             return [FieldError.not_supported(f"{path}.fieldPath", field, sorted(supported))]
         return []
