@@ -6,6 +6,7 @@ reason, so that a kind names a rule instead of a function.
 
 from __future__ import annotations
 
+import math
 import re
 
 import msgspec
@@ -19,7 +20,7 @@ class NameRule(msgspec.Struct, frozen=True):
     """A pattern that names must match."""
 
     pattern: re.Pattern[str]
-    max_length: int
+    max_length: float
     reason: str
 
     def problems(self, name: str, *, prefix: bool = False) -> list[str]:
@@ -56,7 +57,7 @@ DNS_1035_LABEL = NameRule(
 
 PATH_SEGMENT = NameRule(
     re.compile(r"(?!\.{1,2}\Z)[^/%]+"),
-    253,
+    math.inf,
     "may not be '.' or '..' and may not contain '/' or '%'",
 )
 
