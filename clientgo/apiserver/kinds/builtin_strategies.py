@@ -63,7 +63,7 @@ class BuiltinStrategy(Strategy):
         self.api_version = api_version
         self.kind = kind
         self.counts_generations = kind in GENERATION_FIELDS
-        self.metadata_checks = metadata_checks(kind)
+        self.metadata_checks = metadata_checks(api_version, kind)
 
     @functools.cached_property
     def table(self) -> BuiltinTable:

@@ -25,14 +25,14 @@ _GROUPS = {
         "ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
         "ValidatingWebhookConfiguration"
     ),
-    MetadataChecks(changes=0): "PodDisruptionBudget",
+    MetadataChecks(changes=0): "PodDisruptionBudget v1/Event",
     MetadataChecks(): "APIService CustomResourceDefinition Lease",
 }
-"""Kinds by their checks."""
+"""Kinds by their checks; with the version where groups differ."""
 
 _CHECKS = {kind: checks for checks, kinds in _GROUPS.items() for kind in kinds.split()}
 
 
-def metadata_checks(kind: str) -> MetadataChecks:
+def metadata_checks(api_version: str, kind: str) -> MetadataChecks:
     """Return the checks of a built-in kind: one of the change, unless it is listed."""
-    return _CHECKS.get(kind, _USUAL)
+    return _CHECKS.get(f"{api_version}/{kind}") or _CHECKS.get(kind, _USUAL)

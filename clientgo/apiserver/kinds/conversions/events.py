@@ -8,6 +8,7 @@ Upstream: ``pkg/apis/core/validation/events.go`` and ``pkg/apis/events/v1/conver
 from __future__ import annotations
 
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, text_field, text_fields
+from clientgo.apiserver.resources.names import PATH_SEGMENT
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import label_key_problems
 from clientgo.schema.field_errors import FieldError
@@ -73,8 +74,9 @@ class _EventStrategy(BuiltinStrategy):
 
 
 class CoreEventStrategy(_EventStrategy):
-    """Events of the core group."""
+    """Events of the core group, of whose metadata only the least is checked."""
 
+    name_rule = PATH_SEGMENT
     time_fields = ("eventTime", "firstTimestamp", "lastTimestamp")
 
     def validate(self, obj: Object) -> list[FieldError]:
