@@ -260,6 +260,17 @@ def test_a_binding_is_posted_to_its_own_resource_too(api: Api) -> None:
     assert api.get(f"{pods}/a")["spec"]["nodeName"] == "n"
 
 
+@pytest.mark.parametrize(
+    ("body", "status"), [({}, 500), ({"target": {"kind": "Node", "name": "n"}}, 400)]
+)
+def test_a_binding_without_a_name_has_its_target_checked_first(
+    shared: Api, body: dict[str, Any], status: int
+) -> None:
+    answer = shared.call("POST", "/api/v1/namespaces/default/bindings", body)
+
+    assert answer.status == status
+
+
 MEBIBYTE = 1024 * 1024
 
 

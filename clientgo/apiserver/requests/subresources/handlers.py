@@ -71,9 +71,7 @@ async def create_binding(call: VerbCall) -> AnyResponse:
     """Assign the pod of a binding's name to a node."""
     options = write_options(call.request, "CreateOptions")
     binding = await read_body_as(call, call.resource, options)
-    pod = binding["metadata"].get("name")
-    if not pod:
-        raise bad_request("metadata.name of the binding is missing")
+    pod = binding["metadata"].get("name", "")
     return await _assign(replace(call, resource=_core(call, "pods"), name=pod), binding, options)
 
 
@@ -100,6 +98,8 @@ async def _assign(call: VerbCall, binding: Object, options: WriteOptions) -> Any
         raise internal("target.name: Required value")
     if kind and kind != "Node":
         raise internal(f'target.kind: Unsupported value: "{kind}": supported values: "Node"')
+    if not call.name:
+        raise bad_request("Name parameter required.")
 
     def assigned(pod: Object) -> Object:
         if pod["metadata"].get("deletionTimestamp"):
