@@ -55,11 +55,13 @@ def test_a_published_default_that_is_left_out_when_written_is_not_set() -> None:
     assert account["imagePullSecrets"] == [{}]
 
 
-def test_null_in_a_list_is_the_zero_value_of_its_items() -> None:
+def test_null_in_a_list_or_map_is_the_zero_value_of_its_items() -> None:
     assert container(name="a", args=["x", None])["args"] == ["x", ""]
     assert read("v1", "Pod", spec={"containers": [None]})["spec"]["containers"] == [
         {"name": "", "resources": {}}
     ]
+    disrupted = read("policy/v1", "PodDisruptionBudget", status={"disruptedPods": {"a": None}})
+    assert disrupted["status"]["disruptedPods"] == {"a": None}
 
 
 @pytest.mark.parametrize(

@@ -197,6 +197,8 @@ def _zero(openapi_type: OpenAPIType) -> Any:
         return "0"
     if openapi_type.field_names:
         return _reader(openapi_type)({}, "", "", [])
+    if openapi_type.node.get("format") == "date-time":
+        return None
     return _ZEROS.get(openapi_type.type)
 
 
