@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from clientgo.meta import ObjectName, metadata_of
+from clientgo.meta import NotFoundError, ObjectName, metadata_of
 
 
 class OperatorError(Exception):
@@ -117,6 +117,15 @@ class Retry(OperatorError):  # noqa: N818 - it reads as what it asks for: raise 
 
 
 # Objects
+
+
+def is_gone(error: BaseException, name: str) -> bool:
+    """Return True if an error says that the object of a name does not exist.
+
+    A 404 of a proxy, or of a server that does not serve the kind, names no object: it says nothing
+    about it.
+    """
+    return isinstance(error, NotFoundError) and error.status.details.name == name
 
 
 class AlreadyOwnedError(OperatorError):

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from clientgo.api.apps_v1 import Deployment
 from clientgo.api.core_v1 import ConfigMap, Namespace
+from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.client import PatchKind
 from clientgo.meta import (
     AlreadyExistsError,
@@ -171,6 +172,17 @@ def test_options_of_deletions(live: LiveClient, world: World) -> None:
     live.delete(first)
     with pytest.raises(NotFoundError):
         live.delete(first, ignore_missing=False)
+
+
+def test_a_deletion_is_done_only_if_an_answer_names_the_object(
+    live: LiveClient, world: World
+) -> None:
+    """OP-CLI-03: a proxy, or a server that does not serve the kind yet, answers 404 as well."""
+    world.create(gadget())
+    world.server.inject(FailRequests(requests=Requests(verbs=("delete",)), status=404))
+    with pytest.raises(NotFoundError):
+        live.delete(gadget())
+    assert live.find(Gadget, "a", "default") is not None
 
 
 def test_a_dry_run_checks_and_stores_nothing(live: LiveClient) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.meta import (
     InternalServerError,
     NotFoundError,
@@ -276,3 +277,18 @@ def test_a_note_that_meets_a_newer_version_is_no_warning(
     with caplog.at_level(logging.INFO, LOGGER), world.running():
         world.clock.wait_for(lambda: "the status of the success was not written" in caplog.text)
     assert {record.levelno for record in caplog.records if record.name == LOGGER} == {logging.INFO}
+
+
+def test_a_note_that_meets_another_404_is_written_later(
+    make_world: Callable[..., World],
+) -> None:
+    """OP-RTY-13: only an answer that names the object says that it is gone."""
+    world = make_world(Watcher(metadata=ObjectMeta(name="a", namespace="default")))
+    for verb, name in (("patch", "watchers/status"), ("get", "watchers")):
+        world.server.inject(FailRequests(requests=Requests((verb,), name), status=404))
+    world.manager.controller(Watcher).build(Recording())
+    with world.running():
+        world.wait_for_timer()
+        assert world.get(Watcher).status is None
+        world.run_for(2)
+    assert world.get(Watcher).status.observed_generation == 1

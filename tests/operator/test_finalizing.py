@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from clientgo.api.events_v1 import Event
+from clientgo.apiserver.faults import FailRequests, Requests
 from clientgo.meta import (
     APIResource,
     ConflictError,
@@ -30,6 +31,8 @@ from tests.operator.world import Gadget, GadgetStatus, Recording, World, gadget,
 A = ObjectName("default", "a")
 UNSTRUCTURED = APIResource(group="example.com", version="v1", kind="Gadget", plural="gadgets")
 OURS = "gadgets.example.com/finalizer"
+PATCHES = Requests(verbs=("patch",), resource="gadgets")
+READS = Requests(verbs=("get",), resource="gadgets")
 
 
 class Cleaning(Recording):
@@ -233,6 +236,32 @@ def test_an_object_that_changed_meanwhile_is_read_anew(world: World) -> None:
         world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
     assert gone(world)
     assert len(cleaning.cleaned) == 1
+
+
+@pytest.mark.parametrize(
+    "failing",
+    [FailRequests(requests=PATCHES, status=404), FailRequests(requests=READS, status=404)],
+    ids=["removal", "read after a conflict"],
+)
+def test_an_object_is_gone_only_if_an_answer_names_it(world: World, failing: FailRequests) -> None:
+    """OP-FIN-07, OP-RTY-06: a proxy, or a server that does not serve the kind yet, answers 404."""
+
+    def fail(_ctx: Context[Any], obj: Gadget) -> None:
+        if len(cleaning.cleaned) == 1:
+            world.patch(obj, {"metadata": {"labels": {"changed": "yes"}}})
+            world.server.inject(failing)
+
+    world.create(gadget(finalizers=(OURS,)))
+    world.delete(gadget())
+    cleaning = Cleaning(fail)
+    controller = world.register(cleaning)
+    with world.running():
+        world.wait_for_timer()
+        assert world.server.struck(failing) == 1
+        world.run_for(2)
+        world.clock.wait_for(lambda: controller.queue.statistics().known == 0)
+    assert gone(world)
+    assert len(cleaning.cleaned) == 2
 
 
 @pytest.mark.parametrize("kind", [Gadget, UNSTRUCTURED])

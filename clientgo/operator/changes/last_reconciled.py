@@ -22,10 +22,10 @@ from clientgo.meta import (
 )
 from clientgo.meta.decoding import without_nulls
 from clientgo.operator.changes.changes import Changes, Field
-from clientgo.operator.client.configured_client import kind_of
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.client.live_client import LiveClient
-from clientgo.operator.errors import ConfigError
+from clientgo.operator.client.object_writes import read_again
+from clientgo.operator.errors import ConfigError, is_gone
 from clientgo.operator.mappers import field_at
 from clientgo.operator.predicates import Predicate, UpdatePredicate
 from clientgo.operator.status import (
@@ -126,10 +126,12 @@ class StateKeeper:
             note = {"resourceVersion": metadata.resource_version, "annotations": {self._key: text}}
             try:
                 return client.patch(current, {"metadata": note})
-            except NotFoundError:
-                return current
+            except NotFoundError as error:
+                if is_gone(error, metadata.name):
+                    return current
+                raise
             except ConflictError:
-                newer = client.live.find(kind_of(current), metadata.name, metadata.namespace or "")
+                newer = read_again(client, current)
             if newer is None or metadata_of(newer).uid != metadata.uid:
                 return current
             current = newer

@@ -38,7 +38,7 @@ from clientgo.operator.client.differences import (
     patch_for,
     to_apply,
 )
-from clientgo.operator.errors import NamespaceTerminatingError, OperatorError
+from clientgo.operator.errors import NamespaceTerminatingError, OperatorError, is_gone
 from clientgo.rest import TransportError
 
 S = TypeVar("S")
@@ -214,7 +214,7 @@ class LiveClient(ConfiguredClient):
         ignore_missing: bool = True,
     ) -> None:
         """Delete an object; one that is gone already is an error only if ``ignore_missing`` is
-        False.
+        False. A 404 that does not name the object is an error in any case.
 
         ``only_this``: not another object of the same name, nor a changed one. ``grace`` is in
         seconds.
@@ -232,8 +232,8 @@ class LiveClient(ConfiguredClient):
                     dry_run=self._options.dry_run,
                     stop=stop,
                 )
-        except NotFoundError:
-            if not ignore_missing:
+        except NotFoundError as error:
+            if not (ignore_missing and is_gone(error, metadata.name)):
                 raise
         # The other two leave the object there until the garbage collector has done its work.
         if not self._options.dry_run and propagation in (None, "Background"):

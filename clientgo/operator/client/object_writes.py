@@ -21,6 +21,7 @@ from clientgo.meta import (
 from clientgo.operator.client.configured_client import kind_of
 from clientgo.operator.client.differences import merge_patch_between
 from clientgo.operator.client.live_client import LiveClient
+from clientgo.operator.errors import is_gone
 from clientgo.operator.result import Result, Write
 
 _REMOVAL_ATTEMPTS = 10
@@ -91,7 +92,7 @@ def add_finalizers_now(client: LiveClient, obj: Any, names: Sequence[str]) -> An
         return client.patch(obj, patch, PatchKind.JSON)
     except InvalidError as error:
         # So a server answers a test that fails, and anything else that it does not take.
-        found = _read_again(client, obj)
+        found = read_again(client, obj)
         if found is None or metadata_of(found).resource_version == metadata.resource_version:
             raise
         raise ConflictError.of(f"{metadata.name} has changed since it was read") from error
@@ -110,12 +111,14 @@ def remove_finalizers_now(client: LiveClient, obj: Any, names: Collection[str]) 
         patch = {"metadata": {"resourceVersion": metadata.resource_version, "finalizers": left}}
         try:
             client.patch(obj, patch)
-        except NotFoundError:
-            return
+        except NotFoundError as error:
+            if is_gone(error, metadata.name):
+                return
+            raise
         except (ConflictError, InvalidError):
             if attempt == _REMOVAL_ATTEMPTS:
                 raise
-            found = _read_again(client, obj)
+            found = read_again(client, obj)
             if found is None or metadata_of(found).uid != metadata.uid:
                 return
             obj = found
@@ -123,9 +126,15 @@ def remove_finalizers_now(client: LiveClient, obj: Any, names: Collection[str]) 
             return
 
 
-def _read_again(client: LiveClient, obj: Any) -> Any | None:
+def read_again(client: LiveClient, obj: Any) -> Any | None:
+    """Return an object as the API server has it; None if it says that there is none."""
     metadata = metadata_of(obj)
-    return client.live.find(kind_of(obj), metadata.name, metadata.namespace or "")
+    try:
+        return client.live.get(kind_of(obj), metadata.name, metadata.namespace or "")
+    except NotFoundError as error:
+        if is_gone(error, metadata.name):
+            return None
+        raise
 
 
 def _without(plain: dict[str, Any], name: str) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from functools import partial
 from typing import Any, Final
 
 from clientgo.meta import (
-    NotFoundError,
     ObjectName,
     StatusError,
     deep_copy,
@@ -45,6 +44,7 @@ from clientgo.operator.errors import (
     FinalizerErrors,
     OperatorError,
     TerminalError,
+    is_gone,
 )
 from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.result import Result, Write
@@ -264,9 +264,10 @@ class Cycle:
         notes.succeeded(ctx, noted, generation)
         try:
             write_status(client, current, noted)
-        except NotFoundError:
-            _log.debug("%s: is gone, and its status with it", run.key)
         except (StatusError, TransportError) as error:
+            if is_gone(error, run.key.name):
+                _log.debug("%s: is gone, and its status with it", run.key)
+                return
             level = logging.INFO if is_conflict(error) else logging.WARNING
             _log.log(level, "%s: the status of the success was not written: %s", run.key, error)
             run.again_after(STATUS_RETRY)

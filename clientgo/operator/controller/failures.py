@@ -15,7 +15,7 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
-from clientgo.meta import NotFoundError, StatusError, deep_copy, is_conflict, metadata_of
+from clientgo.meta import StatusError, deep_copy, is_conflict, metadata_of
 from clientgo.meta.timestamps import parse_time
 from clientgo.operator.client.events import CLEANUP_ABANDONED
 from clientgo.operator.client.object_writes import remove_finalizers_now, write_status
@@ -27,6 +27,7 @@ from clientgo.operator.errors import (
     ReconcileTimeoutError,
     Retry,
     TerminalError,
+    is_gone,
 )
 from clientgo.operator.result import ErrorResult
 from clientgo.operator.runs import FailedRun, Run, Timer, retry_after
@@ -94,14 +95,10 @@ class Failures:
 
     def _is_gone(self, run: Run, error: Exception) -> bool:
         """Return True if the primary itself was deleted during the run; its event will follow."""
-        if not isinstance(error, NotFoundError):
+        if not (isinstance(error, StatusError) and is_gone(error, run.key.name)):
             return False
         details, primary = error.status.details, self._parts.primary
-        return (details.group, details.kind, details.name) == (
-            primary.group,
-            primary.plural,
-            run.key.name,
-        )
+        return (details.group, details.kind) == (primary.group, primary.plural)
 
     def _timed_out(self, ctx: Context[Any], error: Exception) -> Exception:
         """Return the error itself, unless it is only what the end of the run's time made of it."""
@@ -167,11 +164,11 @@ class Failures:
         try:
             # This is how its last run ended, even if the object has changed since.
             write_status(self._parts.client, shared, wanted, optimistic=False)
-        except NotFoundError:
-            _log.debug("%s: is gone, and its status with it", run.key)
         except (StatusError, TransportError) as failure:
-            _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
-            return not notes.reports
+            if not is_gone(failure, run.key.name):
+                _log.warning("%s: the status of the failure was not written: %s", run.key, failure)
+                return not notes.reports
+            _log.debug("%s: is gone, and its status with it", run.key)
         except Exception:  # noqa: BLE001 - it must not take the place of the failure itself
             _log.exception("%s: the status of the failure cannot be written", run.key)
         if invalid:
