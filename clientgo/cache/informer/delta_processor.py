@@ -107,6 +107,7 @@ class DeltaProcessor:
                     same = before.metadata.resource_version == obj.metadata.resource_version
                 except AttributeError:
                     same = _is_same_version(before, obj)
+                same = same and _is_same_object(before, obj)
                 syncs += same
                 append((sync if same else update, before, obj))
         return Chunk(notifications, adds if is_initial else 0, syncs)
@@ -150,7 +151,7 @@ def _recreations_split(notifications: list[Notification]) -> list[Notification]:
     split: list[Notification] = []
     for notification in notifications:
         kind, old, new = notification
-        if kind is Kind.UPDATE and metadata_of(old).uid != metadata_of(new).uid:
+        if kind is Kind.UPDATE and not _is_same_object(old, new):
             key = deletion_handling_meta_namespace_key(old)
             split.append((Kind.DELETE, DeletedFinalStateUnknown(key, old), None))
             split.append((Kind.ADD, new, False))
@@ -164,4 +165,10 @@ def _is_same_version(before: Any, after: Any) -> bool:
         same: bool = metadata_of(before).resource_version == metadata_of(after).resource_version
     except NoMetadataError:
         return False
+    return same
+
+
+def _is_same_object(before: Any, after: Any) -> bool:
+    """Return False for another object of the name; a new server may give it the same version."""
+    same: bool = before is after or metadata_of(before).uid == metadata_of(after).uid
     return same

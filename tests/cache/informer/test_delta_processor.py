@@ -99,6 +99,17 @@ def test_a_deletion_is_delivered_even_if_the_store_has_no_such_object() -> None:
     assert processing.store.list() == []
 
 
+@pytest.mark.parametrize("kind", [DeltaType.REPLACED, DeltaType.REPLACED_ALL])
+def test_another_object_of_the_same_version_is_no_sync(kind: DeltaType) -> None:
+    """INF-17: a server that took the place of another one counts from the beginning."""
+    processing = Processing(foo("a", uid="first"))
+    again = foo("a", uid="second")
+    listed: Any = Replacement((again,), "20") if kind is DeltaType.REPLACED_ALL else again
+    assert processing.process((kind, listed)) == ["a@1→a@1"]
+    (chunk,) = processing.chunks
+    assert chunk.without_syncs().notifications
+
+
 def test_an_update_to_the_same_version_is_a_sync() -> None:
     """INF-17."""
     processing = Processing(foo("a"), foo("b"))
