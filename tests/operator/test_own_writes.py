@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import logging
+import threading
 from typing import Any
 
 import pytest
 
-from clientgo.meta import ObjectName
+from clientgo.meta import EventType, ListOptions, ObjectName
 from clientgo.operator.cache.own_writes import TIME_TO_LIVE, OwnWrites
+from clientgo.operator.cache.watches import ObservedLister
 from clientgo.testing import FakeClock
+from clientgo.testing.fake_source import FakeSource
 from tests.operator.world import Part, part
 
 P = ObjectName("default", "p")
@@ -278,3 +281,32 @@ def test_after_a_list_nothing_counts_as_an_echo(kit: Kit) -> None:
     kit.writes.wrote(stored(5), WRITER)
     kit.writes.forget_echoes()
     assert told(kit, stored(5)) == ["run"]
+
+
+def test_a_write_that_a_list_may_have_is_no_echo_when_it_is_answered(kit: Kit) -> None:
+    """OP-SRC-16: the list was faster than the answer; the next write is an echo again."""
+    with kit.writes.writing(WRITER):
+        kit.writes.forget_echoes()
+        kit.writes.wrote(stored(5), WRITER)
+    assert told(kit, stored(5)) == ["run"]
+    with kit.writes.writing(WRITER):
+        kit.writes.wrote(stored(6), WRITER)
+    assert told(kit, stored(6)) == []
+
+
+def test_a_streamed_list_is_a_list_until_its_end() -> None:
+    """OP-SRC-16: changes of its objects that come before its end are merged into it."""
+    lists: list[int] = []
+    source = FakeSource([part("p")])
+    lister = ObservedLister(source, lambda: lists.append(len(lists)), lambda: None)
+    options = ListOptions(
+        resource_version_match="NotOlderThan", send_initial_events=True, allow_watch_bookmarks=True
+    )
+    stream = lister.watch(options, threading.Event())
+    assert len(lists) == 1
+    while all(event.type != EventType.BOOKMARK for event in stream.read()):
+        pass
+    assert len(lists) == 2
+    source.update(part("p"))
+    assert stream.read()
+    assert len(lists) == 2

@@ -86,6 +86,8 @@ class OwnWrites:
         self._echoes: OrderedDict[tuple[str, str], tuple[Hashable, float]] = OrderedDict()
         self._unanswered: dict[Hashable, list[list[Callable[[], object]]]] = {}
         """By writer: for each write that is not answered yet, what waits for its answer."""
+        self._overtaken: set[Hashable] = set()
+        """The writers with a write that was not answered when a list came."""
         self._expired = 0
 
     # Writing
@@ -104,15 +106,19 @@ class OwnWrites:
                 waiting_writes[:] = [other for other in waiting_writes if other is not waiting]
                 if not waiting_writes:
                     del self._unanswered[writer]
+                    self._overtaken.discard(writer)
             for decide in waiting:
                 decide()
 
     def wrote(self, obj: Any, writer: Hashable = None) -> None:
-        """Remember what a write returned; events of it are echoes for ``writer``."""
+        """Remember what a write returned; events of it are echoes for ``writer``.
+
+        Not if a list came while the request was under way: the list may have it.
+        """
         metadata = metadata_of(obj)
         with self._lock:
             now = self._clock.monotonic()
-            if writer is not None:
+            if writer is not None and writer not in self._overtaken:
                 self._echoes[metadata.uid, metadata.resource_version] = writer, now + TIME_TO_LIVE
             self._tidy_locked(now)
             self._remember_locked(obj, deleted=False, now=now)
@@ -154,6 +160,7 @@ class OwnWrites:
         """A list came: it may hide what others have done before a write of ours."""
         with self._lock:
             self._echoes.clear()
+            self._overtaken.update(self._unanswered)
 
     # Reading
 

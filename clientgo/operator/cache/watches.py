@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -23,7 +23,17 @@ from clientgo.cache import (
     last_known_state,
 )
 from clientgo.clock import Clock
-from clientgo.meta import APIResource, ListOptions, NotFoundError, ObjectList, metadata_of
+from clientgo.meta import (
+    INITIAL_EVENTS_END,
+    APIResource,
+    EventType,
+    ListOptions,
+    NotFoundError,
+    ObjectList,
+    WatchEvent,
+    annotations_of,
+    metadata_of,
+)
 from clientgo.operator.cache.indexes import Indexes
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import CacheScope, KindScope
@@ -267,8 +277,9 @@ class _StoreProgress(ResourceEventHandler[Any]):
 class ObservedLister:
     """Passes on to ``inner``. For the thread of one reflector.
 
-    ``on_list`` is called with each list that came. ``on_recovery`` is called with each list but
-    the first, and with the first answer after a request that failed.
+    ``on_list`` is called with each list that came; with one that is streamed, when it begins and
+    when it ends. ``on_recovery`` is called with each list but the first, and with the first answer
+    after a request that failed.
     """
 
     def __init__(
@@ -298,7 +309,7 @@ class ObservedLister:
         if options.send_initial_events:
             stream = self._noted(lambda: self._inner.watch(options, stop))
             self._list_came()
-            return stream
+            return _StreamedList(stream, self._on_list)
         try:
             stream = self._inner.watch(options, stop)
         except Exception:
@@ -331,3 +342,32 @@ class ObservedLister:
     def _recovered(self) -> None:
         self._failing = False
         self._on_recovery()
+
+
+class _StreamedList:
+    """A stream that calls ``on_end`` when the initial events have come."""
+
+    def __init__(self, stream: WatchStream, on_end: Callable[[], object]) -> None:
+        self._stream = stream
+        self._on_end: Callable[[], object] | None = on_end
+
+    def read(self) -> Sequence[WatchEvent[Any]]:
+        events = self._stream.read()
+        on_end = self._on_end
+        if on_end is not None and any(map(_is_end_of_list, events)):
+            self._on_end = None
+            on_end()
+        return events
+
+    def stop(self) -> None:
+        self._stream.stop()
+
+    @property
+    def last_byte_time(self) -> float | None:
+        """When the last byte arrived, if the stream knows."""
+        at: float | None = getattr(self._stream, "last_byte_time", None)
+        return at
+
+
+def _is_end_of_list(event: WatchEvent[Any]) -> bool:
+    return event.type == EventType.BOOKMARK and INITIAL_EVENTS_END in annotations_of(event.object)
