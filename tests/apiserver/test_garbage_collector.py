@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import Any
 
@@ -9,7 +10,10 @@ import pytest
 
 from clientgo.apiserver.controllers import garbage_collector
 from clientgo.apiserver.controllers.garbage_collector import GarbageCollector
-from tests.apiserver.http_api import CONFIGMAPS, CRDS, Api, configmap, widget_crd
+from clientgo.testing.operator import eventually
+from tests.apiserver.http_api import CONFIGMAPS, CRDS, WIDGETS, Api, configmap, widget, widget_crd
+
+ADMISSION = "/apis/admissionregistration.k8s.io/v1/validatingadmission"
 
 
 def owned_by(*owners: dict[str, Any], blocks: bool = False) -> list[dict[str, Any]]:
@@ -145,3 +149,69 @@ def test_many_references_to_one_owner_are_each_looked_at_once(
     assert compared == []
     assert both.wait(30)
     assert released[0] == (owner["metadata"]["uid"], "missing")
+
+
+REFUSED = {
+    "apiGroups": ["", "example.com"],
+    "apiVersions": ["*"],
+    "resources": ["*"],
+    "operations": ["UPDATE", "DELETE"],
+}
+
+
+def refuse_changes_of(api: Api, name: str) -> None:
+    """Let admission refuse changes of objects of a name, until the policy ``p`` is deleted."""
+    spec = {
+        "matchConstraints": {"resourceRules": [REFUSED]},
+        "validations": [{"expression": f"oldObject.metadata.name != '{name}'"}],
+    }
+    api.create(f"{ADMISSION}policies", {"metadata": {"name": "p"}, "spec": spec})
+    binding = {"policyName": "p", "validationActions": ["Deny"]}
+    api.create(f"{ADMISSION}policybindings", {"metadata": {"name": "b"}, "spec": binding})
+
+
+@pytest.mark.parametrize(
+    ("deleted", "propagation", "event"),
+    [
+        (["one", "two"], "Background", "DELETED"),
+        (["one"], "Background", "MODIFIED"),
+        (["one", "two"], "Orphan", "MODIFIED"),
+        (["one", "two"], "Foreground", "DELETED"),
+    ],
+)
+def test_what_admission_refuses_is_tried_again(
+    api: Api, deleted: list[str], propagation: str, event: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "clientgo.apiserver")
+    owners = [api.create(CONFIGMAPS, configmap(name)) for name in ("one", "two")]
+    references = owned_by(*owners, blocks=True)
+    child = api.create(CONFIGMAPS, configmap("child", ownerReferences=references))
+    refuse_changes_of(api, "child")
+    selector = {"fieldSelector": "metadata.name=child"}
+    watch = api.watch(CONFIGMAPS, resourceVersion=child["metadata"]["resourceVersion"], **selector)
+    for name in deleted:
+        api.delete(f"{CONFIGMAPS}/{name}", {"propagationPolicy": propagation})
+    eventually(lambda: "garbage collector: default/child" in caplog.text)
+
+    api.delete(f"{ADMISSION}policies/p")
+
+    assert next(seen["type"] for seen in watch if seen["type"] == event)
+    watch.close()
+
+
+def test_a_definition_goes_when_admission_refuses_its_objects_no_longer(
+    api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "clientgo.apiserver")
+    definition = api.create(CRDS, widget_crd())
+    eventually(lambda: api.call("GET", WIDGETS).status == 200)
+    api.create(WIDGETS, widget("kept"))
+    refuse_changes_of(api, "kept")
+    watch = api.watch(CRDS, resourceVersion=definition["metadata"]["resourceVersion"])
+    api.delete(f"{CRDS}/{definition['metadata']['name']}")
+    eventually(lambda: "keeps default/kept" in caplog.text)
+
+    api.delete(f"{ADMISSION}policies/p")
+
+    assert next(seen for seen in watch if seen["type"] == "DELETED")
+    watch.close()

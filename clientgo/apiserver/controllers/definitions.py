@@ -2,7 +2,7 @@
 
 Promises: a CRD is served soon after it was stored, in all its served versions; a changed one
 replaces what is served. Deleting one deletes its objects first, as far as finalizers allow, and
-then ends the watches.
+then ends the watches. A deletion that admission refuses is tried again.
 
 Upstream: apiextensions-apiserver ``pkg/controller`` (status, establish, finalizer) and
 ``pkg/apiserver/customresource_handler.go``.
@@ -107,6 +107,7 @@ class DefinitionController:
     async def _sync(self, name: str) -> None:
         stored = self.collection.get(name)
         if stored is None:
+            self._work.forget(self._sync, name)
             self._free_names(name)
             return
         crd = stored.decode()
@@ -239,14 +240,19 @@ class DefinitionController:
             self._storage.put(self.collection, name, crd, stored.fields)
             return
         collection = self._storage.collection((group, plural))
-        resource = self._resource_to_delete(crd)
+        resource, refused = self._resource_to_delete(crd), False
         async for item in in_turns(list(collection.scan())):
             namespace, _, object_name = item.key.rpartition("/")
             target = Target(resource, namespace, object_name)
             try:
                 await self._writer.delete(target, DeleteOptions())
             except RequestError as error:
+                refused = refused or collection.get(item.key) is not None
                 LOG.info("%s keeps %s: %s", name, item.key, error)
+        if refused:
+            self._work.retry(self._sync, name)
+        else:
+            self._work.forget(self._sync, name)
         if len(collection) == 0:
             self._finish(name, group, plural)
 

@@ -3,7 +3,8 @@
 Promises: dependents of a deleted owner are deleted if they have no other owner (background); an
 owner deleted in the foreground waits for the dependents that block it; an owner deleted with Orphan
 is removed from its dependents' references. A reference to an object that never existed counts as a
-deleted owner, as on a real cluster, once its kind is served.
+deleted owner, as on a real cluster, once its kind is served. A write that admission refuses is
+tried again.
 
 Differs from upstream (``pkg/controller/garbagecollector``), which builds a graph from informers:
 here the collector observes each change, so its two indexes are always exact.
@@ -12,7 +13,7 @@ here the collector observes each change, so its two indexes are always exact.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from clientgo.apiserver.controllers.background import BackgroundWork
@@ -20,7 +21,7 @@ from clientgo.apiserver.objects.deletion import FOREGROUND_FINALIZER, ORPHAN_FIN
 from clientgo.apiserver.objects.options import SERVER_OPTIONS, DeleteOptions, Propagation
 from clientgo.apiserver.objects.state import State
 from clientgo.apiserver.objects.turns import in_turns
-from clientgo.apiserver.objects.writer import ObjectWriter, Target, WriteResult
+from clientgo.apiserver.objects.writer import ObjectChange, ObjectWriter, Target, WriteResult
 from clientgo.apiserver.resources.errors import RequestError
 from clientgo.apiserver.storage.storage import Change, Collection, Object, StoredObject
 from clientgo.meta.watch_event import EventType
@@ -100,14 +101,22 @@ class GarbageCollector:
         ):
             self._work.retry(self._collect, node)
             return
-        self._work.forget(self._collect, node)
-        if stored is None or len(present) == len(references):
-            return
-        if not present:
-            await self._delete(node, stored)
-            return
-        deleted = {item["uid"] for item in references} - {item["uid"] for item in present}
-        await self._forget_owners(node, deleted)
+        done = True
+        if stored is not None and not present and references:
+            done = await self._delete(node, stored)
+        elif len(present) < len(references):
+            deleted = {item["uid"] for item in references} - {item["uid"] for item in present}
+            done = await self._forget_owners(node, deleted)
+        self._end(self._collect, node, done=done)
+
+    def _end(
+        self, function: Callable[[Node], Coroutine[Any, Any, None]], node: Node, *, done: bool
+    ) -> None:
+        """Call a function for an object again later, unless its work is done."""
+        if done:
+            self._work.forget(function, node)
+        else:
+            self._work.retry(function, node)
 
     def _can_be_asked_for(self, reference: Mapping[str, Any]) -> bool:
         """Return False for an owner of a kind that is not served, which may exist anyway."""
@@ -118,18 +127,11 @@ class GarbageCollector:
 
     async def _delete(
         self, node: Node, stored: StoredObject, propagation: Propagation | None = None
-    ) -> None:
-        target = self._target(node)
-        if target is None:
-            return
+    ) -> bool:
         options = DeleteOptions(uid=stored.uid, propagation=propagation)
-        await self._try(self._writer.delete(target, options), target)
+        return await self._try(node, lambda target: self._writer.delete(target, options))
 
-    async def _forget_owners(self, node: Node, deleted: set[str]) -> None:
-        target = self._target(node)
-        if target is None:
-            return
-
+    async def _forget_owners(self, node: Node, deleted: set[str]) -> bool:
         def change(obj: Object) -> Object:
             metadata = obj["metadata"]
             kept = [
@@ -141,8 +143,7 @@ class GarbageCollector:
                 metadata.pop("ownerReferences", None)
             return obj
 
-        update = self._writer.update(target, change, SERVER_OPTIONS)
-        await self._try(update, target)
+        return await self._update(node, change)
 
     # -- owners that wait for their dependents
 
@@ -155,22 +156,24 @@ class GarbageCollector:
     async def _finish_owner(self, node: Node) -> None:
         """Continue the deletion of an owner that waits for its dependents."""
         stored = node[0].get(node[1])
-        if stored is None or b'"deletionTimestamp"' not in stored.raw:
-            return
-        metadata = stored.decode()["metadata"]
-        finalizers = metadata.get("finalizers", ())
-        if "deletionTimestamp" not in metadata:
-            return
-        if ORPHAN_FINALIZER in finalizers:
+        is_marked = stored is not None and b'"deletionTimestamp"' in stored.raw
+        metadata = stored.decode()["metadata"] if stored is not None and is_marked else {}
+        finalizers = metadata.get("finalizers", ()) if "deletionTimestamp" in metadata else ()
+        done = True
+        if stored is not None and ORPHAN_FINALIZER in finalizers:
             for dependent in list(self._dependents.get(stored.uid, ())):
-                await self._forget_owners(dependent, {stored.uid})
-            await self._drop_finalizer(node, ORPHAN_FINALIZER)
-        elif FOREGROUND_FINALIZER in finalizers:
-            await self._delete_blocking(node, stored)
+                done = await self._forget_owners(dependent, {stored.uid}) and done
+            done = done and await self._drop_finalizer(node, ORPHAN_FINALIZER)
+        elif stored is not None and FOREGROUND_FINALIZER in finalizers:
+            done = await self._delete_blocking(node, stored)
+        self._end(self._finish_owner, node, done=done)
 
-    async def _delete_blocking(self, node: Node, owner: StoredObject) -> None:
-        """Delete the dependents of an owner, then the owner if none of them blocks it."""
-        blocked = False
+    async def _delete_blocking(self, node: Node, owner: StoredObject) -> bool:
+        """Delete the dependents of an owner, then the owner if none of them blocks it.
+
+        Return False if a write was refused.
+        """
+        done, blocked = True, False
         for dependent in list(self._dependents.get(owner.uid, ())):
             stored = dependent[0].get(dependent[1])
             if stored is None:
@@ -182,26 +185,24 @@ class GarbageCollector:
                 if item["uid"] != owner.uid and item["uid"] in self._by_uid
             ]
             if others:
-                await self._forget_owners(dependent, {owner.uid})
+                done = await self._forget_owners(dependent, {owner.uid}) and done
                 continue
             blocks = any(
                 item["uid"] == owner.uid and item.get("blockOwnerDeletion") for item in references
             )
             if b'"deletionTimestamp"' not in stored.raw:
-                await self._delete(dependent, stored, self._propagation_to(stored))
+                propagation = self._propagation_to(stored)
+                done = await self._delete(dependent, stored, propagation) and done
             blocked = blocked or (blocks and dependent[0].get(dependent[1]) is not None)
         if not blocked:
-            await self._drop_finalizer(node, FOREGROUND_FINALIZER)
+            done = await self._drop_finalizer(node, FOREGROUND_FINALIZER) and done
+        return done
 
     def _propagation_to(self, stored: StoredObject) -> Propagation | None:
         """Return Foreground for an object that has dependents itself."""
         return Propagation.FOREGROUND if stored.uid in self._dependents else None
 
-    async def _drop_finalizer(self, node: Node, finalizer: str) -> None:
-        target = self._target(node)
-        if target is None:
-            return
-
+    async def _drop_finalizer(self, node: Node, finalizer: str) -> bool:
         def change(obj: Object) -> Object:
             metadata = obj["metadata"]
             kept = [item for item in metadata.get("finalizers", ()) if item != finalizer]
@@ -211,8 +212,7 @@ class GarbageCollector:
                 metadata.pop("finalizers", None)
             return obj
 
-        update = self._writer.update(target, change, SERVER_OPTIONS)
-        await self._try(update, target)
+        return await self._update(node, change)
 
     # -- writes
 
@@ -224,13 +224,23 @@ class GarbageCollector:
         namespace, _, name = key.rpartition("/")
         return Target(versions[0], namespace, name)
 
-    async def _try(self, write: Awaitable[WriteResult], target: Target) -> None:
-        """Write; a refusal (by a webhook, or because a client was faster) is logged."""
+    async def _update(self, node: Node, change: ObjectChange) -> bool:
+        return await self._try(
+            node, lambda target: self._writer.update(target, change, SERVER_OPTIONS)
+        )
+
+    async def _try(self, node: Node, write: Callable[[Target], Awaitable[WriteResult]]) -> bool:
+        """Write; return False if that was refused, by a webhook or because a client was faster."""
+        target = self._target(node)
+        if target is None:
+            return False
         try:
-            await write
+            await write(target)
         except RequestError as error:
             if error.code != 404:
                 LOG.info("garbage collector: %s: %s", target.key, error)
+                return False
+        return True
 
 
 def _references(stored: StoredObject) -> list[dict[str, Any]]:
