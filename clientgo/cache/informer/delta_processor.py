@@ -98,7 +98,7 @@ class DeltaProcessor:
             if isinstance(before, Exception):
                 self._quarantine.report(obj, str(before))
             elif change.type is deleted:
-                append((Kind.DELETE, obj, None))
+                append((Kind.DELETE, _with_state(obj, before), None))
             elif before is None:
                 adds += 1
                 append((add, obj, is_initial))
@@ -158,6 +158,16 @@ def _recreations_split(notifications: list[Notification]) -> list[Notification]:
         else:
             split.append(notification)
     return split
+
+
+def _with_state(deleted: Any, before: Any) -> Any:
+    """Return a deleted object; a tombstone without a state is given the one before.
+
+    The last state may be one that cannot be decoded.
+    """
+    if type(deleted) is DeletedFinalStateUnknown and deleted.obj is None and before is not None:
+        return DeletedFinalStateUnknown(deleted.key, before)
+    return deleted
 
 
 def _is_same_version(before: Any, after: Any) -> bool:

@@ -99,6 +99,13 @@ def test_a_deletion_is_delivered_even_if_the_store_has_no_such_object() -> None:
     assert processing.store.list() == []
 
 
+def test_a_deletion_whose_state_is_unknown_has_the_state_of_the_store() -> None:
+    """CTL-06: the last state that the server sent could not be decoded."""
+    processing = Processing(foo("a"))
+    gone = DeletedFinalStateUnknown("ns/a", None)
+    assert processing.process((DeltaType.DELETED, gone)) == ["†a@1"]
+
+
 @pytest.mark.parametrize("kind", [DeltaType.REPLACED, DeltaType.REPLACED_ALL])
 def test_another_object_of_the_same_version_is_no_sync(kind: DeltaType) -> None:
     """INF-17: a server that took the place of another one counts from the beginning."""
