@@ -109,6 +109,8 @@ class WatchStream:
         self._wakeup = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._position = self._collection.log_end
+        self._reached = state.storage.version
+        """The version up to which all events have been read, for bookmarks."""
         self._place(options)
 
     def _place(self, options: ListQuery) -> None:
@@ -225,7 +227,7 @@ class WatchStream:
             await send({"type": "http.response.body", "body": line, "more_body": True})
         while True:
             self._wakeup.clear()
-            while chunk := await self._next_chunk(self._new_events()):
+            while chunk := await self._next_new_chunk():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
             if self._bookmark_due:
                 self._bookmark_due = False
@@ -260,6 +262,14 @@ class WatchStream:
         served = await self.resource.served([stored for _, stored in batch])
         rendered = zip(batch, map(self._render, served), strict=True)
         return b"".join(self._line(kind, body) for (kind, _), body in rendered)
+
+    async def _next_new_chunk(self) -> bytes:
+        """Return the lines of the next events; at the end note the version that is reached."""
+        version = self._storage.version
+        chunk = await self._next_chunk(self._new_events())
+        if not chunk:
+            self._reached = version
+        return chunk
 
     def _new_events(self) -> Iterator[_Event]:
         """Yield the next events, up to the end of the log; move the position."""
@@ -304,7 +314,7 @@ class WatchStream:
         return encode(table)
 
     def _bookmark(self, annotations: dict[str, str] | None = None) -> bytes:
-        metadata: dict[str, Any] = {"resourceVersion": str(self._storage.version)}
+        metadata: dict[str, Any] = {"resourceVersion": str(self._reached)}
         if annotations:
             metadata["annotations"] = annotations
         obj = self.resource.strategy.empty_object(self.resource) | {"metadata": metadata}

@@ -110,6 +110,33 @@ def test_a_frozen_watch_gets_no_events_until_the_fault_is_lifted(
     assert (next_name(watch), next_name(other)) == ("b", "b")
 
 
+def test_a_list_that_is_streamed_late_ends_at_the_version_of_its_beginning(
+    server: EmbeddedAPIServer, api: Api
+) -> None:
+    """A client that resumes from its end misses nothing that came meanwhile."""
+    listed = api.create(CONFIGMAPS, configmap("a"))
+    fault = FreezeWatches()
+    server.inject(fault)
+    watch = api.watch(
+        CONFIGMAPS,
+        fieldSelector="metadata.name!=kube-root-ca.crt",
+        sendInitialEvents="true",
+        resourceVersionMatch="NotOlderThan",
+        allowWatchBookmarks="true",
+    )
+    assert server.wait_until_struck(fault)
+    missed = api.create(CONFIGMAPS, configmap("b"))
+    server.lift()
+
+    events = [watch.next() for _ in range(3)]
+
+    assert [event["type"] for event in events] == ["ADDED", "BOOKMARK", "ADDED"]
+    versions = [int(each["object"]["metadata"]["resourceVersion"]) for each in events]
+    assert versions[0] == int(listed["metadata"]["resourceVersion"]) <= versions[1] < versions[2]
+    assert versions[2] == int(missed["metadata"]["resourceVersion"])
+    watch.close()
+
+
 def test_a_frozen_watch_does_not_hold_up_a_stop(server: EmbeddedAPIServer, api: Api) -> None:
     watch = watch_from_now(api)
     fault = FreezeWatches()
