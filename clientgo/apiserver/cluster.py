@@ -86,7 +86,7 @@ class Cluster:
         RoleAggregationController(*parts, cluster_roles)
 
     async def begin(self, address: str, port: int, authority: str = "") -> None:
-        """Continue with what was restored; create what every cluster has from the start.
+        """Continue with what was restored or stopped; create what every cluster has from the start.
 
         ``address`` and ``port`` are where the server listens, ``authority`` what clients trust.
         """
@@ -97,6 +97,7 @@ class Cluster:
             storage.announce(collection)
             if collection is self._definitions.collection:
                 await self.settle()  # custom resources may follow
+        self._work.resume()
         create_initial(self.writer, address, port)
         self._api_services.create_initial(
             {item.name: item.priorities for item in builtin_versions() if item.priorities}

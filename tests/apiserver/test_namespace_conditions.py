@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from clientgo.apiserver import EmbeddedAPIServer
 from tests.apiserver.http_api import MERGE_PATCH, Api, Watch, configmap
 
@@ -59,7 +61,10 @@ def test_what_is_left_is_shown_and_goes_at_last(api: Api) -> None:
     watch.close()
 
 
-def test_a_refused_deletion_of_content_is_tried_again(api: Api) -> None:
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_refused_deletion_of_content_is_tried_again(
+    server: EmbeddedAPIServer, api: Api, *, restarts: bool
+) -> None:
     """Found by random requests: the namespace was emptied by the next start of the server."""
     rules = {"matchConstraints": {"resourceRules": [DELETIONS]}}
     refusal = {"spec": {**rules, "validations": [{"expression": "false"}]}}
@@ -80,6 +85,9 @@ def test_a_refused_deletion_of_content_is_tried_again(api: Api) -> None:
     assert conditions["NamespaceContentRemaining"]["reason"] == "ContentRemoved"
     assert conditions["NamespaceFinalizersRemaining"]["reason"] == "ContentHasNoFinalizers"
 
+    if restarts:
+        server.restart()
+        watch = watch_from(api, created)
     api.delete(f"{POLICIES}/p")
 
     assert next(event for event in watch if event["type"] == "DELETED")

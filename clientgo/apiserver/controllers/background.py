@@ -69,9 +69,15 @@ class BackgroundWork:
         self.start(function(*args))
 
     def close(self) -> None:
-        """Don't start what waits for a delay."""
-        while self._waiting:
-            self._waiting.popitem()[1].cancel()
+        """Don't start what waits for a delay, until :meth:`resume`."""
+        for waiting in self._waiting.values():
+            waiting.cancel()
+
+    def resume(self) -> None:
+        """Start what waited for a delay when the server was stopped."""
+        waiting, self._waiting = self._waiting, {}
+        for function, args in waiting:
+            self.start(function(*args))
 
     async def _run(self, work: _Work, after: float) -> None:
         if after:
