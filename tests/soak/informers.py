@@ -136,7 +136,9 @@ class Replay(ResourceEventHandler[Any]):
         key, before = self._before(obj)
         last = obj.obj if isinstance(obj, DeletedFinalStateUnknown) else obj
         if before is None:
-            self._fail("a deletion of an object that is not there", before, last)
+            # A new server that has passed the version of a watch was not noticed.
+            if not self._world.has_lost_state:
+                self._fail("a deletion of an object that is not there", before, last)
         elif last.metadata.uid != before[0] and not self._world.has_lost_state:
             self._fail("a deletion of another uid", before, last)
         self.state.pop(key, None)
@@ -155,8 +157,8 @@ class Replay(ResourceEventHandler[Any]):
             raise DeliberateError("the handler fails")
 
     def _fail(self, kind: str, before: Version | None, obj: Any) -> None:
-        name = obj.metadata.name
-        self._findings.fail(kind, f"{self.name}: {name} is {version_of(obj)} after {before}")
+        name, lost = obj.metadata.name, self._world.lost_text()
+        self._findings.fail(kind, f"{self.name}: {name} is {version_of(obj)} after {before}{lost}")
 
 
 class InformerRun(SoakClient):

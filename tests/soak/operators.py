@@ -247,10 +247,18 @@ class Operator(SoakClient):
         return f"operator: ConfigMaps of no Foo: {sorted(of_foos)[:5]}" if of_foos else ""
 
     def _explained(self, key: str) -> str:
-        """Return what the controllers know of an object."""
+        """Return what the controllers know of an object, and what their caches have of it."""
         name = ObjectName.parse(key)
-        known = {each: c.queue.explain(name) for each, c in list(self._controllers.items())}
-        return f"{known}, narrowed {self._narrowed}"
+        lines = [f"narrowed {self._narrowed}{self._world.lost_text()}"]
+        for manager, each in list(self._controllers.items()):
+            cache = each.primary_cache
+            cached = cache.stored(name)
+            has = "nothing" if cached is None else cached.metadata
+            lines += [f"{manager}: {each.explain(name)}", f"  {each.queue.explain(name)}"]
+            lines += [f"  {each.queue.statistics()}", f"  the cache has {has}"]
+            lines += [f"  {cache.own_writes.statistics()}, as of {cache.as_of(name.namespace)}"]
+            lines += [f"  {informer.statistics()}" for informer in cache.informers().values()]
+        return "\n".join(lines)
 
     def _problem_with_pods(self, foos: dict[str, Any]) -> str:
         pods = self._world.state(Pod)

@@ -192,7 +192,8 @@ class Replicas(SoakClient):
         problem = self._work.problem(self._world.state(ConfigMap), deletions=False)
         owned = [(loop.name, sorted(loop.ownership.owned)) for _, _, loop in self._running]
         if problem:
-            return f"{problem}; owned {owned}"
+            queues = [loop.queue.statistics() for _, _, loop in self._running]
+            return f"{problem}; owned {owned}; {queues}"
         if sorted(shard for _, shards in owned for shard in shards) != list(range(8)):
             return f"the shards are {owned}"
         return ""

@@ -53,6 +53,11 @@ class World:
         """Return True if an empty server has taken the place of the first one."""
         return self.state_lost_at > float("-inf")
 
+    def lost_text(self) -> str:
+        """Return when the server lost its state, for a report; empty if it has not."""
+        ago = time.monotonic() - self.state_lost_at
+        return f"; the server lost its state {ago:.1f} s ago" if self.has_lost_state else ""
+
     def config(self, name: str) -> RestConfig:
         """Return the configuration of a client under test."""
         return RestConfig(
