@@ -294,6 +294,24 @@ def test_a_write_that_a_list_may_have_is_no_echo_when_it_is_answered(kit: Kit) -
     assert told(kit, stored(6)) == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "acted"),
+    [
+        ({"spec": {"size": 5}}, []),
+        ({"spec": {"size": 5, "colour": "red"}}, ["run"]),
+        ({"spec": {"size": 5}, "status": {"ready": 1}}, ["run"]),
+    ],
+)
+def test_a_state_with_more_than_was_sent_is_no_echo(
+    kit: Kit, changes: dict[str, Any], acted: list[str]
+) -> None:
+    """OP-SRC-16: without a condition the answer may have the version of another client."""
+    kit.writes.wrote(stored(5), WRITER, {"spec": {"size": 5}})
+    found: list[str] = []
+    kit.writes.unless_echo(stored(5), WRITER, lambda: found.append("run"), changes=lambda: changes)
+    assert found == acted
+
+
 def test_a_streamed_list_is_a_list_until_its_end() -> None:
     """OP-SRC-16: changes of its objects that come before its end are merged into it."""
     lists: list[int] = []

@@ -10,8 +10,9 @@ from typing import Any, cast
 import pytest
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
+from clientgo.apiserver.faults import FreezeWatches, Requests
 from clientgo.codegen.crd import definitions_of
-from clientgo.meta import ForbiddenError, ObjectName
+from clientgo.meta import ForbiddenError, ObjectName, deep_copy
 from clientgo.operator import Context, Predicate, Source, watch
 from clientgo.operator.change_events import (
     ChangeEvent,
@@ -380,6 +381,32 @@ def test_an_echo_that_is_faster_than_the_answer_wakes_nobody(world: World) -> No
         assert reconciler.seen.empty()
         world.patch(part("child"), {"spec": {"size": 2}})
         assert reconciler.seen.get(timeout=30) == 2
+
+
+def test_a_write_that_changed_nothing_hides_no_change_of_others(world: World) -> None:
+    """OP-SRC-16: its answer has the version of the last change, which may be anyone's."""
+    obj = part("child", labels={"app": "web"})
+
+    def write(ctx: Context[Any], _gadget: Gadget) -> None:
+        if len(recording.runs) == 1:
+            ctx.client.create(ctx.own(deep_copy(obj)))
+        else:
+            ctx.client.patch(obj, {"metadata": {"labels": {"app": "web"}}})
+
+    world.create(gadget())
+    recording = Recording(write)
+    controller = world.manager.controller(Gadget).owns(Part).build(recording)
+    with world.running():
+        seen_by_cache(world, 0)
+        world.clock.wait_for(world.at_rest)
+        runs = len(recording.runs)
+        world.server.inject(FreezeWatches(requests=Requests(resource="parts")))
+        world.patch(obj, {"spec": {"size": 5}})
+        controller.trigger(A)
+        recording.wait_for_runs(runs + 1)
+        world.clock.wait_for(world.at_rest)
+        world.server.lift()
+        recording.wait_for_runs(runs + 2)
 
 
 def test_another_controller_is_woken_by_what_is_an_echo_to_one(world: World) -> None:

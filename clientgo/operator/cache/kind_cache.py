@@ -291,7 +291,7 @@ class KindCache:
 
     # What this process does itself
 
-    def wrote(self, obj: Any, writer: Hashable = None) -> None:
+    def wrote(self, obj: Any, writer: Hashable = None, sent: Any = None) -> None:
         """A write was acknowledged, with this object; see :class:`OwnWrites`."""
         metadata = metadata_of(obj)
         namespace = metadata.namespace or ""
@@ -307,7 +307,7 @@ class KindCache:
         cached = deep_copy(obj if self._project is None else self._project(obj))
         if scope.transform is not None:
             cached = scope.transform(cached)
-        self.own_writes.wrote(cached, writer)
+        self.own_writes.wrote(cached, writer, sent)
 
     def deleted(self, obj: Any) -> None:
         """A deletion was acknowledged. ``obj`` need not be the newest state, nor have a uid."""

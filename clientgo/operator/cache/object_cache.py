@@ -235,10 +235,10 @@ class ObjectCache:
             return None
         return found
 
-    def wrote(self, kind: Kind, obj: Any, writer: Hashable) -> None:
-        """A write was acknowledged, with this object."""
+    def wrote(self, kind: Kind, obj: Any, writer: Hashable, sent: Any = None) -> None:
+        """A write was acknowledged, with this object; see :meth:`OwnWrites.wrote`."""
         for cache in self._caches_of(kind):
-            cache.wrote(obj, writer)
+            cache.wrote(obj, writer, sent)
 
     def deleted(self, kind: Kind, obj: Any) -> None:
         """A deletion was acknowledged."""

@@ -2,7 +2,8 @@
 
 Promises that a read is never older than a write acknowledged before it. An entry goes when the
 store has come as far as the write, or after a minute with a warning. Whether an event is the echo
-of a write is decided when the write has been answered: a watch may be faster. Nothing is promised
+of a write is decided when the write has been answered: a watch may be faster. It is none if more
+has changed than was sent: the change may be another client's. Nothing is promised
 where resource versions are no numbers, nor for writes to a server that was restored or replaced
 since.
 
@@ -57,6 +58,14 @@ class _Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class _Echo:
+    writer: Hashable
+    expires: float
+    sent: Any
+    """What can have changed with this version; None if all that has."""
+
+
+@dataclass(frozen=True, slots=True)
 class OwnWritesStatistics:
     """What is remembered, and how often the watch was late by a minute."""
 
@@ -83,7 +92,7 @@ class OwnWrites:
         self._lock = threading.Lock()
         self._entries: OrderedDict[ObjectName, _Entry] = OrderedDict()
         """In the order in which they expire."""
-        self._echoes: OrderedDict[tuple[str, str], tuple[Hashable, float]] = OrderedDict()
+        self._echoes: OrderedDict[tuple[str, str], _Echo] = OrderedDict()
         self._unanswered: dict[Hashable, list[list[Callable[[], object]]]] = {}
         """By writer: for each write that is not answered yet, what waits for its answer."""
         self._overtaken: set[Hashable] = set()
@@ -110,16 +119,19 @@ class OwnWrites:
             for decide in waiting:
                 decide()
 
-    def wrote(self, obj: Any, writer: Hashable = None) -> None:
+    def wrote(self, obj: Any, writer: Hashable = None, sent: Any = None) -> None:
         """Remember what a write returned; events of it are echoes for ``writer``.
 
-        Not if a list came while the request was under way: the list may have it.
+        Not if a list came while the request was under way: the list may have it. ``sent`` are the
+        fields of a write that another client's version can have been the answer to, because it
+        was on no condition and changed nothing.
         """
         metadata = metadata_of(obj)
         with self._lock:
             now = self._clock.monotonic()
             if writer is not None and writer not in self._overtaken:
-                self._echoes[metadata.uid, metadata.resource_version] = writer, now + TIME_TO_LIVE
+                echo = _Echo(writer, now + TIME_TO_LIVE, sent)
+                self._echoes[metadata.uid, metadata.resource_version] = echo
             self._tidy_locked(now)
             self._remember_locked(obj, deleted=False, now=now)
 
@@ -138,8 +150,11 @@ class OwnWrites:
         writer: Hashable,
         act: Callable[[], object],
         echoed: Callable[[], object] | None = None,
+        changes: Callable[[], Any] = dict,
     ) -> None:
         """Call ``act`` unless ``writer`` wrote this state of the object; then call ``echoed``.
+
+        ``changes()`` is the merge patch from the state before.
 
         The call is immediate or, while a write of that writer is under way, made by its thread
         when the answer comes.
@@ -147,11 +162,14 @@ class OwnWrites:
         with self._lock:
             waiting_writes = self._unanswered.get(writer)
             if waiting_writes:
-                waiting_writes[-1].append(lambda: self.unless_echo(obj, writer, act, echoed))
+                waiting_writes[-1].append(
+                    lambda: self.unless_echo(obj, writer, act, echoed, changes)
+                )
                 return
             metadata = metadata_of(obj)
             echo = self._echoes.get((metadata.uid, metadata.resource_version))
-        if echo is None or echo[0] != writer:
+        is_foreign = echo is None or echo.writer != writer
+        if is_foreign or (echo is not None and not _is_within(changes, echo.sent)):
             act()
         elif echoed is not None:
             echoed()
@@ -249,7 +267,7 @@ class OwnWrites:
             self._expire_locked(key)
         while self._echoes:
             echo = next(iter(self._echoes))
-            if self._echoes[echo][1] > now:
+            if self._echoes[echo].expires > now:
                 break
             del self._echoes[echo]
 
@@ -275,3 +293,14 @@ def _is_history(entry: _Entry, stored: Any | None, as_of: int) -> bool:
     # or turns out to be deleted only when its finalizers or its grace period have ended.
     metadata = metadata_of(stored)
     return metadata.uid != metadata_of(entry.obj).uid or bool(metadata.deletion_timestamp)
+
+
+def _is_within(changes: Callable[[], Any], sent: Any) -> bool:
+    """Return True if only fields have changed that were sent."""
+    return sent is None or _has_all(sent, changes())
+
+
+def _has_all(sent: Any, changed: Any) -> bool:
+    if not isinstance(sent, dict) or not isinstance(changed, dict):
+        return True
+    return all(name in sent and _has_all(sent[name], value) for name, value in changed.items())

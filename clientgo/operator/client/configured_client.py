@@ -130,9 +130,17 @@ class ConfiguredClient:
         self._intercepted(verb, subject)
 
     def _write(
-        self, verb: str, obj: S, subresource: str, send: Callable[[dict[str, Any]], Any]
+        self,
+        verb: str,
+        obj: S,
+        subresource: str,
+        send: Callable[[dict[str, Any]], Any],
+        sent: Any = None,
     ) -> S:
-        """Make one write: ``send`` is given the options of the request, and returns its answer."""
+        """Make one write: ``send`` is given the options of the request, and returns its answer.
+
+        ``sent`` are the fields of a write that is on no condition.
+        """
         self._before_write(verb, obj)
         options = self._options
         remembers = not options.dry_run and subresource in ("", "status")
@@ -148,7 +156,7 @@ class ConfiguredClient:
                 }
             )
             if remembers:
-                self._cache.wrote(kind, answer, writer)
+                self._cache.wrote(kind, answer, writer, sent)
             return answer
 
     @contextmanager

@@ -187,7 +187,7 @@ class LiveClient(ConfiguredClient):
         def send(options: dict[str, Any]) -> Any:
             return self._for(obj).patch(name, patch, kind, subresource=subresource, **options)
 
-        return self._write("patch", obj, subresource, send)
+        return self._write("patch", obj, subresource, send, _sent_by(patch))
 
     def apply(
         self, obj: S, *, force: bool = True, optimistic: bool = False, subresource: str = ""
@@ -202,7 +202,7 @@ class LiveClient(ConfiguredClient):
         def send(options: dict[str, Any]) -> Any:
             return self._for(obj).apply(wanted, force=force, subresource=subresource, **options)
 
-        return self._write("apply", obj, subresource, send)
+        return self._write("apply", obj, subresource, send, _sent_by(wanted))
 
     def delete(
         self,
@@ -322,10 +322,15 @@ class LiveClient(ConfiguredClient):
     # Inside
 
     def _write(
-        self, verb: str, obj: S, subresource: str, send: Callable[[dict[str, Any]], Any]
+        self,
+        verb: str,
+        obj: S,
+        subresource: str,
+        send: Callable[[dict[str, Any]], Any],
+        sent: Any = None,
     ) -> S:
         try:
-            return super()._write(verb, obj, subresource, send)
+            return super()._write(verb, obj, subresource, send, sent)
         except NotFoundError as error:
             if subresource:
                 self._check_served(obj, subresource, error)
@@ -384,6 +389,19 @@ class Subresource:
 def ignore(*refusals: type[StatusError]) -> AbstractContextManager[None]:
     """``with ignore(NotFoundError): ...``: such a refusal does not matter."""
     return suppress(*refusals)
+
+
+def _sent_by(body: Any) -> Any:
+    """Return what a patch can change; None if it is on the condition of a version.
+
+    What a JSON patch changes is not looked at.
+    """
+    if isinstance(body, builtins.list):
+        tests = (op for op in body if op.get("op") == "test")
+        is_conditional = any(op["path"] == "/metadata/resourceVersion" for op in tests)
+        return None if is_conditional else {}
+    metadata = body.get("metadata") if isinstance(body, dict) else None
+    return None if metadata and metadata.get("resourceVersion") else body
 
 
 def _list_options(

@@ -18,10 +18,11 @@ from typing import Any, Final
 
 from clientgo.clock import Clock
 from clientgo.meta import ObjectName, metadata_of
+from clientgo.meta.patches import create_merge_patch
 from clientgo.operator.cache.own_writes import OwnWrites
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.change_events import ChangeEvent, CreateEvent, DeleteEvent, UpdateEvent
-from clientgo.operator.client.differences import changed_fields
+from clientgo.operator.client.differences import as_wanted, changed_fields
 from clientgo.operator.mappers import MapContext, Mapper, mapped_keys
 from clientgo.operator.metrics import ControllerMetrics
 from clientgo.operator.predicates import Predicate
@@ -133,7 +134,8 @@ class EventRouter:
                 trigger()
             else:
                 writer, echoed = (self._routing.controller, key), partial(self._echoed, key, event)
-                self._own_writes.unless_echo(event.obj, writer, trigger, echoed)
+                changes = partial(_changes_of, event)
+                self._own_writes.unless_echo(event.obj, writer, trigger, echoed, changes)
 
     def _echoed(self, key: ObjectName, event: ChangeEvent) -> None:
         """Handle an event that passed, of a state that a run for that key has just written."""
@@ -232,6 +234,12 @@ class PrimaryRouter(EventRouter):
                 changed,
                 wait,
             )
+
+
+def _changes_of(event: ChangeEvent) -> Any:
+    """Return the merge patch from the state before to the one after."""
+    old = as_wanted(event.old) if isinstance(event, UpdateEvent) else {}
+    return create_merge_patch(old, as_wanted(event.obj))
 
 
 def _states_of(event: ChangeEvent) -> Iterable[Any]:

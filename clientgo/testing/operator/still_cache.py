@@ -66,7 +66,7 @@ class _StillKind(KindCache):
         ]
         return sorted(found, key=ObjectName.of)
 
-    def wrote(self, obj: Any, writer: Any = None) -> None:
+    def wrote(self, obj: Any, writer: Any = None, sent: Any = None) -> None:
         """The next read will see it."""
 
     def deleted(self, obj: Any) -> None:
