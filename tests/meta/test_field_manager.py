@@ -132,7 +132,7 @@ def test_a_conflict_names_the_field_and_its_owner() -> None:
 
 
 def test_fields_that_the_server_resets_belong_to_nobody() -> None:
-    manager = manager_for(reset_fields=FieldSet.of_fields("status"))
+    manager = manager_for(reset_fields=lambda _version: FieldSet.of_fields("status"))
 
     live = manager.update(EMPTY, {**widget({"a": 1}), "status": {"ready": True}}, "u")
 
@@ -328,7 +328,8 @@ def test_a_list_with_an_item_twice_is_refused_in_an_apply_after_an_update_had_it
         manager.apply(EMPTY, {**EMPTY, "spec": ["a", "a"]}, "a")
 
 
-def test_an_object_that_does_not_fit_the_version_of_another_manager_is_refused() -> None:
+@pytest.mark.parametrize("spec", [["a"], [{"k": "a"}, {"k": "a"}]], ids=["type", "duplicates"])
+def test_an_object_that_does_not_fit_the_version_of_another_manager_is_refused(spec: Any) -> None:
     keyed = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"], "items": {}}
     types: dict[str, FieldType] = {
         version: schema_field_type({"x-kubernetes-preserve-unknown-fields": True} | schema)
@@ -348,6 +349,31 @@ def test_an_object_that_does_not_fit_the_version_of_another_manager_is_refused()
     live = widget([{"k": "a"}], uid="1", managedFields=[entry])
 
     with pytest.raises(TypedValueError, match=r"failed to convert new object to example\.com/v2"):
-        manager.update(live, widget(["a"], uid="1"), "a")
+        manager.update(live, widget(spec, uid="1"), "a")
     with pytest.raises(TypedValueError, match=r"failed to convert new object to example\.com/v2"):
-        manager.apply(live, widget(["a"]), "a", force=True)
+        manager.apply(live, widget(spec), "a", force=True)
+
+
+def test_each_version_has_its_own_fields_that_the_server_resets() -> None:
+    def resets(api_version: str) -> FieldSet:
+        return FieldSet.of_fields("status") if api_version == "example.com/v1" else FieldSet()
+
+    manager = manager_for(reset_fields=resets)
+    status = {"f:status": {"f:ready": {}}}
+    entries = [
+        {
+            "manager": name,
+            "operation": "Update",
+            "apiVersion": f"example.com/{version}",
+            "fieldsType": "FieldsV1",
+            "fieldsV1": status,
+            "subresource": "status",
+        }
+        for name, version in (("same", "v1"), ("other", "v2"))
+    ]
+    live = {**widget({"a": 1}, managedFields=entries), "status": {"ready": True}}
+
+    live = manager.update(live, widget({"a": 1}), "u")
+
+    assert owned(live, "same") == [status]
+    assert owned(live, "other") == []

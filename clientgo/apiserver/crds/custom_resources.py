@@ -66,6 +66,7 @@ class CustomStrategy(Strategy):
         ``schemas`` are those of all versions, by apiVersion.
         """
         self._schemas = schemas
+        self._version = version["name"]
         schema = version.get("schema", {}).get("openAPIV3Schema")
         self.schema = parse_schema(schema) if schema else None
         self.published_schema = schema or {"x-kubernetes-preserve-unknown-fields": True}
@@ -140,11 +141,16 @@ class CustomStrategy(Strategy):
             return None
         return custom_resource_field_type(self._schemas[api_version])
 
-    def reset_fields(self, subresource: str) -> FieldSet:
-        """Return the fields of the other side, if there is a status subresource."""
+    def reset_fields(self, subresource: str, api_version: str) -> FieldSet:
+        """Return the fields of the other side, if there is a status subresource.
+
+        A write to the main resource takes the status away from owners at other versions: upstream,
+        the strategy of a version knows the status of that version only.
+        """
         if subresource == "status":
             return _SPEC_AND_METADATA
-        return _STATUS if self._has_status else FieldSet()
+        is_own_version = api_version.rpartition("/")[2] == self._version
+        return _STATUS if self._has_status and is_own_version else FieldSet()
 
     def prepare_for_create(self, obj: Object) -> None:
         """Remove the status, if there is a status subresource."""

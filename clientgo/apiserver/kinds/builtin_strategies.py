@@ -205,7 +205,7 @@ class StatusStrategy(BuiltinStrategy):
         """Keep the status."""
         take(new, old, "status")
 
-    def reset_fields(self, subresource: str) -> FieldSet:
+    def reset_fields(self, subresource: str, api_version: str) -> FieldSet:
         """Return the status for the main resource, the spec for the status."""
         if subresource != "status":
             return _STATUS

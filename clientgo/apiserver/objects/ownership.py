@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Hashable
+from functools import partial
 from typing import Any, Final
 
 from clientgo.apiserver.resources.errors import RequestError, bad_request, internal
@@ -55,7 +56,7 @@ class Ownership:
                     kind=resource.kind,
                     types=resource.strategy.field_type,
                     subresource=subresource,
-                    reset_fields=resource.strategy.reset_fields(subresource),
+                    reset_fields=partial(resource.strategy.reset_fields, subresource),
                     empty=resource.strategy.empty_object(resource),
                     now=self._now,
                 )

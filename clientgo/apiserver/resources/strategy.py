@@ -173,8 +173,8 @@ class Strategy:
         """Return the type by which server-side apply merges a version of the kind."""
         return DEDUCED
 
-    def reset_fields(self, subresource: str) -> FieldSet:
-        """Return the fields that a write to a subresource ("" for the main one) can't own."""
+    def reset_fields(self, subresource: str, api_version: str) -> FieldSet:
+        """Return what a write to a subresource ("" for the main one) can't own at a version."""
         return FieldSet()
 
     def prepare_for_subresource(self, subresource: str, new: Object, old: Object) -> None:

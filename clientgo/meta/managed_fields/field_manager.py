@@ -40,6 +40,7 @@ from clientgo.meta.managed_fields.last_applied import (
 )
 from clientgo.meta.managed_fields.ownership import (
     OwnershipRules,
+    ResetFields,
     TypeLookup,
 )
 from clientgo.meta.repeated_values import RepeatedValues, value_key
@@ -86,17 +87,17 @@ class FieldManager:
         kind: str,
         types: TypeLookup,
         subresource: str = "",
-        reset_fields: FieldSet = EMPTY,
+        reset_fields: ResetFields = lambda _version: EMPTY,
         empty: JSONObject | None = None,
         now: Callable[[], float] = time.time,
     ) -> None:
         """Set up for objects of `kind`.
 
         `types` returns the type of an API version and kind, or None; it is `DEDUCED` where there
-        are no schemas. `reset_fields` are those that the server overwrites on this subresource, and
-        that a client therefore can't own. `empty` is an object that no field is set in, if the kind
-        always writes more than apiVersion and kind. `now` returns Unix seconds. Raises
-        ``ValueError`` if there is no type for `api_version` and `kind`.
+        are no schemas. `reset_fields` returns those that the server overwrites on this subresource,
+        and that a client therefore can't own, by API version. `empty` is an object that no field is
+        set in, if the kind always writes more than apiVersion and kind. `now` returns Unix seconds.
+        Raises ``ValueError`` if there is no type for `api_version` and `kind`.
         """
         self._api_version = api_version
         self._kind = kind

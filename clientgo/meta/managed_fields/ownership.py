@@ -26,16 +26,21 @@ from clientgo.meta.managed_fields.reconcile import reconcile_fields
 Owners = dict[ManagerId, Ownership]
 TypeLookup = Callable[[str, str], FieldType | None]
 """Returns the type of an API version and kind, or None if there is none (any more)."""
+ResetFields = Callable[[str], FieldSet]
+"""Returns the fields that the server overwrites at an API version."""
 
 
 class OwnershipRules:
     """Computes the owners of an object of one kind.
 
-    `ignored` fields are never owned. Objects are converted between versions by writing the other
-    version into them, as for custom resources without a conversion webhook.
+    `ignored` are the fields that are never owned, by API version. Objects are converted between
+    versions by writing the other version into them, as for custom resources without a conversion
+    webhook.
     """
 
-    def __init__(self, types: TypeLookup, api_version: str, kind: str, ignored: FieldSet) -> None:
+    def __init__(
+        self, types: TypeLookup, api_version: str, kind: str, ignored: ResetFields
+    ) -> None:
         field_type = types(api_version, kind)
         if field_type is None:
             raise ValueError(f"there is no type for {api_version}, kind {kind}")
@@ -59,7 +64,7 @@ class OwnershipRules:
         )
         own = result.pop(manager, Ownership(EMPTY, self._version)).fields
         own = (own - comparison.removed) | comparison.modified | comparison.added
-        if own := own.without_trees(self._ignored):
+        if own := own.without_trees(self._ignored(self._version)):
             result[manager] = Ownership(own, self._version)
         return result
 
@@ -78,7 +83,7 @@ class OwnershipRules:
         `force` is set.
         """
         reconciled = self._reconciled(owners)
-        applied = fields_of(config, self.field_type).without_trees(self._ignored)
+        applied = fields_of(config, self.field_type).without_trees(self._ignored(self._version))
         last = reconciled.get(manager)
         reconciled[manager] = Ownership(applied, self._version)
         merged: JSONObject = merge_values(live, config, self.field_type)
@@ -90,7 +95,7 @@ class OwnershipRules:
         self, live: JSONObject, new: JSONObject, owners: Owners, manager: ManagerId, *, force: bool
     ) -> tuple[Owners, Comparison]:
         """Take from all but `manager` what differs between the objects."""
-        comparisons = {self._version: self._compare(live, new, self.field_type)}
+        comparisons = {self._version: self._compare(live, new, self._version, self.field_type)}
         result: Owners = {}
         conflicts: list[FieldConflict] = []
         for other, ownership in owners.items():
@@ -102,7 +107,7 @@ class OwnershipRules:
                 field_type = self._type_at(version, old=live, new=new)
                 if field_type is None:
                     continue  # the meaning of the entry is lost
-                comparisons[version] = self._compare(live, new, field_type)
+                comparisons[version] = self._compare(live, new, version, field_type)
             comparison = comparisons[version]
             taken = ownership.fields & (comparison.modified | comparison.added)
             conflicts += [FieldConflict(other, path) for path in taken.paths()]
@@ -112,8 +117,10 @@ class OwnershipRules:
         left = {other: ownership for other, ownership in result.items() if ownership.fields}
         return left, comparisons[self._version]
 
-    def _compare(self, live: JSONObject, new: JSONObject, field_type: FieldType) -> Comparison:
-        return compare_values(live, new, field_type).without_trees(self._ignored)
+    def _compare(
+        self, live: JSONObject, new: JSONObject, version: str, field_type: FieldType
+    ) -> Comparison:
+        return compare_values(live, new, field_type).without_trees(self._ignored(version))
 
     def _prune(
         self, merged: JSONObject, owners: Owners, manager: ManagerId, last: Ownership
@@ -155,7 +162,7 @@ class OwnershipRules:
         if field_type is not None and version != self._version:
             for role, obj in objects.items():
                 try:
-                    check_value(obj, field_type, allow_duplicates=True)
+                    check_value(obj, field_type)
                 except TypedValueError as error:
                     raise TypedValueError(
                         f"failed to convert {role} object to {version}: {error}"
