@@ -72,6 +72,13 @@ def test_test_tells_numbers_from_booleans() -> None:
         apply_json_patch({"a": 1}, [{"op": "test", "path": "/a", "value": True}])
 
 
+@pytest.mark.parametrize(("value", "expected"), [({"b": 2}, {"b": 2}), (1, {"a": 1})])
+def test_a_scalar_does_not_replace_the_document(value: Any, expected: Any) -> None:
+    patch = [{"op": "replace", "path": "", "value": value}]
+
+    assert apply_json_patch({"a": 1}, patch) == expected
+
+
 def test_negative_indices_count_from_the_end() -> None:
     def patched(op: str, index: int) -> Any:
         return apply_json_patch({"a": [1, 2]}, [{"op": op, "path": f"/a/{index}", "value": 9}])

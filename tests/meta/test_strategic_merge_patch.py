@@ -138,6 +138,13 @@ def test_items_that_share_a_merge_key_are_paired_in_sequence() -> None:
         ({"$setElementOrder": []}, MalformedPatchError),
         ({"$setElementOrder/items": "a"}, InapplicablePatchError),
         ({"$setElementOrder/tags": ["t1"], "tags": []}, InapplicablePatchError),
+        (
+            {
+                "$setElementOrder/items": [{"name": "a"}],
+                "items": [{"name": "a"}, {"$patch": "replace"}],
+            },
+            InapplicablePatchError,
+        ),
         ({"$deleteFromPrimitiveList": ["a"]}, MalformedPatchError),
         ({"$retainKeys": "a"}, MalformedPatchError),
         ({"$retainKeys": ["a"], "value": 1}, MalformedPatchError),
@@ -147,6 +154,32 @@ def test_items_that_share_a_merge_key_are_paired_in_sequence() -> None:
 def test_patches_that_make_no_sense_are_refused(patch: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         apply_strategic_merge_patch({"items": [{"name": "a"}], "unknown": {}}, patch, TREE)
+
+
+def test_directives_before_the_last_ordered_item_have_no_place_in_the_order() -> None:
+    patch = {
+        "$setElementOrder/items": [{"name": "b"}, {"name": "a"}],
+        "items": [{"$patch": "replace"}, {"name": "b"}, {"name": "a"}],
+    }
+
+    result = apply_strategic_merge_patch({"items": [{"name": "a"}]}, patch, TREE)
+
+    assert result == {"items": [{"name": "b"}, {"name": "a"}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ([], [{"name": "a", "value": 1}]),
+        ([{"name": "a", "value": 2}], [{"name": "a", "value": 2}]),
+    ],
+)
+def test_objects_can_not_be_deleted_as_scalars_but_merge(value: Any, expected: Any) -> None:
+    original = {"items": [{"name": "a", "value": 1}]}
+
+    result = apply_strategic_merge_patch(original, {"$deleteFromPrimitiveList/items": value}, TREE)
+
+    assert result == {"items": expected}
 
 
 def test_neither_argument_is_changed_and_nothing_is_shared() -> None:

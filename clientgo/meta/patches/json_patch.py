@@ -79,9 +79,7 @@ def _remove(root: Any, step: JSONObject) -> Any:
 def _replace(root: Any, step: JSONObject) -> Any:
     path, value = _path(step, "path"), copy_json(step.get("value"))
     if not path:
-        if not isinstance(value, dict | list):
-            raise InapplicablePatchError("only an object or a list can replace the document")
-        return value
+        return value if isinstance(value, dict | list) else root  # as upstream's library does
     container, key = _parent(root, path)
     if isinstance(container, list):
         container[_existing_index(container, key)] = value

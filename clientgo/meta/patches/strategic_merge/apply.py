@@ -12,6 +12,8 @@ change both arguments in place.
 from __future__ import annotations
 
 import enum
+from collections import deque
+from dataclasses import replace
 from typing import Final
 
 from clientgo.meta.json_values import JSONObject, JSONValue, json_equal, without_nulls
@@ -47,7 +49,7 @@ def merge(original: JSONObject, patch: JSONObject, schema: PatchSchema, mode: Mo
     _merge_ordered_lists(result, patch, schema, mode)
     for key, value in patch.items():
         if directives.is_list_deletion(key):
-            _delete_from_list(result, key, value, mode)
+            _delete_from_list(result, key, value, schema, mode)
         elif value is None and mode is Mode.APPLY:
             result.pop(key, None)
         else:
@@ -152,16 +154,19 @@ def _check_order(changes: Items, order: Items, merge_key: str) -> None:
     """Raise if the patched items are not all in `order`, or in another sequence."""
     if not order:
         return
-    remaining = iter(order)
-    for item in changes:
-        if isinstance(item, dict) and directives.PATCH in item:
-            continue
-        key = element_key(item, merge_key)
-        if not any(element_key(other, merge_key) == key for other in remaining):
-            raise InapplicablePatchError(f"the order of {changes} is not that of {order}")
+    remaining = deque(item for item in changes if not directives.is_deletion(item))
+    for listed in order:
+        while remaining and isinstance(item := remaining[0], dict) and directives.PATCH in item:
+            remaining.popleft()  # behind the last item in the order, this is an error
+        if remaining and element_key(remaining[0], merge_key) == element_key(listed, merge_key):
+            remaining.popleft()
+    if remaining:
+        raise InapplicablePatchError(f"the order of {changes} is not that of {order}")
 
 
-def _delete_from_list(result: JSONObject, key: str, value: JSONValue, mode: Mode) -> None:
+def _delete_from_list(
+    result: JSONObject, key: str, value: JSONValue, schema: PatchSchema, mode: Mode
+) -> None:
     if mode is Mode.COMBINE:
         result[key] = value
         return
@@ -169,9 +174,11 @@ def _delete_from_list(result: JSONObject, key: str, value: JSONValue, mode: Mode
     present = result.get(name)
     if value is None:
         result.pop(name, None)
-    elif isinstance(present, list) and isinstance(value, list):
-        if present or value:
-            element_type(present, value)
+    elif isinstance(present, list) and isinstance(value, list) and (present or value):
+        if element_type(present, value) is dict:  # objects merge, as they do without the directive
+            field = replace(field_rule(schema, name), strategy=MergeStrategy.MERGE)
+            result[name] = _merge_lists(present, value, field, mode)
+            return
         gone = {element_key(item, "") for item in value}
         result[name] = [item for item in present if element_key(item, "") not in gone]
 
@@ -196,7 +203,7 @@ def _obey_in_list(original: Items, patch: Items, merge_key: str) -> tuple[Items,
     """Take the directives out of `patch` and return what is left of both lists."""
     gone = set()
     changes = []
-    replace = False
+    replaces = False
     for item in patch:
         match item.get(directives.PATCH):
             case None:
@@ -204,12 +211,12 @@ def _obey_in_list(original: Items, patch: Items, merge_key: str) -> tuple[Items,
             case directives.DELETE:
                 gone.add(element_key(item, merge_key))
             case directives.REPLACE:
-                replace = True
+                replaces = True
             case directives.MERGE:
                 raise InapplicablePatchError("an item can't ask to be merged; it is anyway")
             case directive:
                 raise _unknown_directive(directive, item)
-    if replace:
+    if replaces:
         return changes, []
     if gone:
         original = [item for item in original if element_key(item, merge_key) not in gone]
