@@ -330,6 +330,8 @@ class Compiler:
         result: CelType | None = None
         for part, node in parts:
             joined = part if result is None else types.join(result, part)
+            if result is not None and not (result.is_open or part.is_open):
+                joined = joined if (part == DYN) == (result == DYN) else None
             if joined is None:
                 if not self._format_depth:
                     problem = f"expected type '{result}' but found '{part}'"
@@ -344,7 +346,8 @@ class Compiler:
             return compiled.type, compiled.evaluate
         compiled = self._expect(types.optional_of(DYN), node)
         parameters = compiled.type.parameters
-        return (parameters[0] if parameters else DYN), compiled.evaluate
+        known = parameters and parameters[0] != DYN
+        return (parameters[0] if known else OPEN), compiled.evaluate
 
     def _list(self, node: ListLiteral) -> Compiled:
         values = [

@@ -19,6 +19,7 @@ from typing import Any
 
 from clientgo.cel.bounds import KEY, Bounds, Kind
 from clientgo.cel.environment import Checked
+from clientgo.cel.library.formats import FORMAT
 from clientgo.cel.library.network import CIDR, IP
 from clientgo.cel.library.quantities import QUANTITY
 from clientgo.cel.library.semver import SEMVER
@@ -93,7 +94,7 @@ _SCALARS = (BOOL, INT, UINT, DOUBLE, TIMESTAMP, DURATION)
 _TEXTS = (STRING, BYTES)
 _EQUALITY = frozenset({"_==_", "_!=_"})
 _ORDER = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
-_COMPARED_AT_ONCE = (IP, CIDR, QUANTITY, SEMVER)
+_COMPARED_AT_ONCE = (IP, CIDR, QUANTITY, SEMVER, FORMAT)
 _PARSED = frozenset(
     {"url", "cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"}
 )
@@ -347,8 +348,8 @@ class _Estimator:
             case "reverse":
                 return _list_made(type_, size)
             case "slice" if len(arguments) == 2:
-                end = _literal_number(arguments[1], size)
-                return _list_made(type_, max(end - _literal_number(arguments[0], 0), 0))
+                start, end = _literal_number(arguments[0], 0), _literal_number(arguments[1], size)
+                return _list_made(type_, end - start if start <= end else _UNLIMITED)
             case "flatten":
                 depth = _literal_number(arguments[0], _UNLIMITED) if arguments else 1
                 return _list_made(type_, size, depth)

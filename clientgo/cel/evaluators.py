@@ -106,7 +106,7 @@ def logical_call(left: Evaluator, right: Evaluator, decisive: bool) -> Evaluator
 
 
 def build_map(entries: list[tuple[Evaluator, Evaluator, bool]], scope: Scope) -> dict[Any, Any]:
-    """Return the map of a literal; a value that is optional can be absent."""
+    """Return the map of a literal; an optional value can be absent, the last of a key counts."""
     result: dict[Any, Any] = {}
     for get_key, get_value, optional in entries:
         key, value = get_key(scope), get_value(scope)
@@ -114,9 +114,7 @@ def build_map(entries: list[tuple[Evaluator, Evaluator, bool]], scope: Scope) ->
             if not value.present:
                 continue
             value = value.value
-        if not isinstance(key, str | int):
+        if isinstance(key, list | dict):
             raise CelEvaluationError(f"unsupported key type: {key!r}")
-        if key in result:
-            raise CelEvaluationError(f"Failed with repeated key: {key}")
         result[key] = value
     return result

@@ -12,7 +12,7 @@ import re
 from decimal import ROUND_UP, Context, Decimal
 
 _QUANTITY = re.compile(
-    r"([-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))([eE][-+]?[0-9]+|[KMGTPE]i|[numkMGTPE]?)", re.ASCII
+    r"(?=.)([-+]?)([0-9]*\.?[0-9]*)([eE][-+]?[0-9]+|[KMGTPE]i|[numkMGTPE]?)", re.ASCII
 )
 _SHAPE = re.compile(r"[-+]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)[eEinumkKMGTP]*[-+]?[0-9]*", re.ASCII)
 """A number and what may be a suffix."""
@@ -86,7 +86,8 @@ def _parse(text: str) -> tuple[Decimal, str]:
         if len(text) > _MAX_LENGTH or _SHAPE.fullmatch(text) is None:
             raise ValueError(_WRONG_SHAPE)
         raise ValueError("unable to parse quantity's suffix")
-    number, suffix = Decimal(match[1]), match[2]
+    sign, digits, suffix = match.groups()
+    number = Decimal(f"{sign}0{digits}")  # a server reads a number without digits as 0
     if suffix in _FACTORS:
         return _CONTEXT.multiply(number, _FACTORS[suffix]), suffix
     exponent = int(suffix[1:])

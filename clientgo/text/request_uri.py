@@ -62,7 +62,7 @@ def parse_request_uri(text: str) -> RequestURI:
     rest = text[match.end() :] if match else text
     rest, _, query = rest.partition("?")
     if not rest.startswith("/"):
-        if scheme and rest:
+        if scheme or text == "*":
             return RequestURI(text, scheme, "", "", query)
         raise RequestURIError(f"{text!r} is not a URI: neither absolute nor an absolute path")
     host, path = "", rest

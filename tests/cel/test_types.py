@@ -20,7 +20,7 @@ VARIABLES = {"x": INT, "a.b": map_of(STRING, INT), "a.b.c": STRING, "d": DYN}
         ("true ? [] : [x]", list_of(INT)),
         ("{'a': [], 'b': [x]}", map_of(STRING, list_of(INT))),
         ("[] + [x]", list_of(INT)),
-        ("[x, d]", list_of(DYN)),
+        ("[d, dyn(x)]", list_of(DYN)),
         ("a.b.c", STRING),
         ("a.b.d", INT),
         ("a.b", map_of(STRING, INT)),

@@ -134,6 +134,7 @@ OVERLOADS: tuple[Overload, ...] = (
     function("int", [DOUBLE], INT, _double_to_int),
     function("int", [STRING], INT, _parse_int),
     function("int", [TIMESTAMP], INT, lambda moment: moment.nanoseconds // 10**9),
+    function("int", [DURATION], INT, lambda duration: duration.nanoseconds),
     function("uint", [INT], UINT, checked_uint),
     function("uint", [DOUBLE], UINT, _double_to_uint),
     function("uint", [STRING], UINT, _parse_uint),

@@ -51,7 +51,9 @@ def _char_at(text: str, position: int) -> str:
 
 
 def _index_of(text: str, wanted: str, start: int = 0) -> int:
-    if wanted and not 0 <= start <= len(text):
+    if not wanted:
+        return start
+    if start < 0:
         raise CelEvaluationError(f"index out of range: {start}")
     return text.find(wanted, start)
 
@@ -59,9 +61,11 @@ def _index_of(text: str, wanted: str, start: int = 0) -> int:
 def _last_index_of(text: str, wanted: str, last: int | None = None) -> int:
     if last is None:
         return text.rfind(wanted)
-    if not 0 <= last < max(len(text), 1):
+    if not wanted:
+        return last
+    if last < 0:
         raise CelEvaluationError(f"index out of range: {last}")
-    return text.rfind(wanted, 0, last + len(wanted))
+    return text.rfind(wanted, 0, last + len(wanted)) if last < len(text) else -1
 
 
 def _substring(text: str, start: int, end: int | None = None) -> str:

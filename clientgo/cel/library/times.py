@@ -32,14 +32,14 @@ _UNITS = {
 }
 
 
-def _zone(name: str) -> datetime.tzinfo:
+def _in_zone(moment: Timestamp, name: str) -> datetime.datetime:
     offset = _OFFSET.fullmatch(name)
-    if offset is not None:
+    if offset is not None:  # may be a day and more
         minutes = int(offset[2]) * 60 + int(offset[3])
         signed = -minutes if offset[1] == "-" else minutes
-        return datetime.timezone(datetime.timedelta(minutes=signed))
+        return moment.in_zone() + datetime.timedelta(minutes=signed)
     try:
-        return zoneinfo.ZoneInfo(name)
+        return moment.in_zone(zoneinfo.ZoneInfo("UTC" if name in ("", "Local") else name))
     except (zoneinfo.ZoneInfoNotFoundError, ValueError) as error:
         raise CelEvaluationError(f"unknown time zone {name}") from error
 
@@ -47,7 +47,7 @@ def _zone(name: str) -> datetime.tzinfo:
 def _part(take: Callable[[datetime.datetime], int]) -> Callable[..., int]:
     def part(moment: Timestamp, zone: str = "UTC") -> int:
         try:
-            return take(moment.in_zone(datetime.UTC if zone == "UTC" else _zone(zone)))
+            return take(moment.in_zone() if zone == "UTC" else _in_zone(moment, zone))
         except OverflowError as error:
             raise CelEvaluationError("timestamp overflow") from error
 

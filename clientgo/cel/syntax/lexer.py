@@ -16,7 +16,7 @@ from clientgo.cel.values import INT_RANGE, UINT_RANGE, Uint
 _TOKEN = re.compile(
     r"""
     (?P<space>\s+|//[^\n]*)
-  | (?P<string>(?P<prefix>[rRbB]|[rR][bB]|[bB][rR])?
+  | (?P<string>(?P<prefix>[rRbB]|[bB][rR])?
       (?P<quote>\"\"\"|'''|"|') )
   | (?P<float>(?:\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?))
   | (?P<uint>(?:0x[0-9a-fA-F]+|\d+)[uU])

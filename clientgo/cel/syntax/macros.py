@@ -21,7 +21,6 @@ _LOOPS = {
     ("all", 2): Loop.ALL,
     ("exists", 2): Loop.EXISTS,
     ("exists_one", 2): Loop.EXISTS_ONE,
-    ("existsOne", 2): Loop.EXISTS_ONE,
     ("filter", 2): Loop.FILTER,
     ("map", 2): Loop.MAP,
     ("map", 3): Loop.MAP,
@@ -30,6 +29,7 @@ _LOOPS = {
 _TWO_VARIABLE_LOOPS = {
     ("all", 3): Loop.ALL,
     ("exists", 3): Loop.EXISTS,
+    ("exists_one", 3): Loop.EXISTS_ONE,
     ("existsOne", 3): Loop.EXISTS_ONE,
     ("transformList", 3): Loop.MAP,
     ("transformList", 4): Loop.MAP,
@@ -63,6 +63,9 @@ def expand_macro(
     else:
         return None
     names = tuple(_variable(source, variable) for variable in variables)
+    if len(set(names)) < len(names):
+        problem = f"duplicate variable name: {names[0]}"
+        raise CelCompileError(problem, source, variables[1].offset)
     condition = rest[0] if len(rest) == 2 else None
     return Comprehension(offset, loop, target, names, rest[-1], condition)
 

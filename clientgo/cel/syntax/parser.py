@@ -235,9 +235,16 @@ class _Parser:
             raise CelCompileError(problem, self._source, token.offset)
         return Identifier(token.offset, token.value)
 
+    def _at_end(self, closing: str) -> bool:
+        """Return True if no element follows; a comma may, even in an empty literal."""
+        following = self._tokens[self._position + 1 : self._position + 2]
+        if self._at(",") and following and following[0].value == closing:
+            self._next()
+        return self._at(closing)
+
     def _list(self, offset: int) -> Node:
         elements: list[Element] = []
-        while not self._at("]"):
+        while not self._at_end("]"):
             optional = self._accept("?") is not None
             elements.append(Element(self._expression(), optional))
             if self._accept(",") is None:
@@ -262,7 +269,7 @@ class _Parser:
 
     def _map(self, offset: int) -> Node:
         entries: list[Entry] = []
-        while not self._at("}"):
+        while not self._at_end("}"):
             optional = self._accept("?") is not None
             key = self._expression()
             self._expect(":")
