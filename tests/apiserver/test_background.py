@@ -110,3 +110,24 @@ def test_what_is_asked_twice_is_called_once(monkeypatch: pytest.MonkeyPatch) -> 
     _run(monkeypatch, test)
 
     assert called == ["a"]
+
+
+def test_a_restart_starts_what_was_stopped_and_nothing_that_waits_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What was restored from a directory has begun to wait by then."""
+    called = _Calls()
+
+    async def test(work: BackgroundWork, timers: _Timers) -> None:
+        work.retry(called.note, "stopped")
+        work.close()
+        timers.expire()
+        work.later(1.0, called.note, "restored")
+        work.resume()
+        await work.settle()
+        assert called == ["stopped"]
+        timers.expire()
+
+    _run(monkeypatch, test)
+
+    assert called == ["stopped", "restored"]

@@ -31,6 +31,8 @@ class BackgroundWork:
         self._tasks: set[asyncio.Task[None]] = set()
         self._waiting: dict[_Call, asyncio.TimerHandle] = {}
         self._delays: dict[_Call, float] = {}
+        self._stopped: list[_Call] = []
+        """What waited for a delay when the server was stopped."""
 
     def start(self, work: _Work, after: float = 0) -> None:
         """Run ``work`` soon, or some seconds later; an error is logged."""
@@ -72,11 +74,13 @@ class BackgroundWork:
         """Don't start what waits for a delay, until :meth:`resume`."""
         for waiting in self._waiting.values():
             waiting.cancel()
+        self._stopped += self._waiting
+        self._waiting.clear()
 
     def resume(self) -> None:
         """Start what waited for a delay when the server was stopped."""
-        waiting, self._waiting = self._waiting, {}
-        for function, args in waiting:
+        stopped, self._stopped = self._stopped, []
+        for function, args in stopped:
             self.start(function(*args))
 
     async def _run(self, work: _Work, after: float) -> None:
