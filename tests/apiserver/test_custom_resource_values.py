@@ -27,7 +27,7 @@ def strategy(**properties: Any) -> CustomStrategy:
     """The strategy of Widgets whose spec has the properties."""
     spec = {"type": "object", "properties": properties}
     schema = {"type": "object", "properties": {"spec": spec}}
-    return CustomStrategy({"schema": {"openAPIV3Schema": schema}}, {})
+    return CustomStrategy({"name": "v1", "schema": {"openAPIV3Schema": schema}}, {})
 
 
 def widget(**spec: Any) -> dict[str, Any]:
@@ -136,7 +136,7 @@ def test_an_embedded_resource_with_a_header_of_wrong_types_is_no_object(
 def cell(kind: str, value: Any, path: str = ".spec.v") -> Any:
     """The cell of a column for an object with the value."""
     column = {"name": "V", "type": kind, "jsonPath": path}
-    columns = CustomStrategy({"additionalPrinterColumns": [column]}, {}).columns
+    columns = CustomStrategy({"name": "v1", "additionalPrinterColumns": [column]}, {}).columns
     return columns[1].cell({"spec": {"v": value}})
 
 
@@ -174,7 +174,7 @@ def test_columns_end_before_the_first_that_can_not_be_read() -> None:
         {"name": name, "type": "string", "jsonPath": path}
         for name, path in (("A", ".a"), ("B", ".b["), ("C", ".c"))
     ]
-    found = CustomStrategy({"additionalPrinterColumns": columns}, {}).columns
+    found = CustomStrategy({"name": "v1", "additionalPrinterColumns": columns}, {}).columns
     assert [column.name for column in found] == ["Name", "A"]
 
 

@@ -21,7 +21,7 @@ def causes(metadata: Any) -> list[tuple[str, FieldErrorReason]]:
     }
     spec = {"type": "object", "properties": {"templates": {"type": "array", "items": template}}}
     schema = {"type": "object", "properties": {"spec": spec}}
-    strategy = CustomStrategy({"schema": {"openAPIV3Schema": schema}}, {})
+    strategy = CustomStrategy({"name": "v1", "schema": {"openAPIV3Schema": schema}}, {})
     embedded = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata}
     found = strategy.validate({"spec": {"templates": [embedded]}})
     return [(cause.field.removeprefix("spec.templates[0]."), cause.reason) for cause in found]
@@ -108,7 +108,7 @@ def test_a_deprecated_version_names_the_newest_version_to_use(
 )
 def test_a_column_of_strings_shows_objects_and_lists_as_json(value: Any, cell: str) -> None:
     column = {"name": "Value", "type": "string", "jsonPath": ".spec.value"}
-    strategy = CustomStrategy({"additionalPrinterColumns": [column]}, {})
+    strategy = CustomStrategy({"name": "v1", "additionalPrinterColumns": [column]}, {})
 
     assert strategy.columns[1].cell({"spec": {"value": value}}) == cell
 

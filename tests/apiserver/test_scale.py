@@ -115,7 +115,11 @@ def test_apply_to_the_scale_of_a_custom_resource_fails(scaled: Api) -> None:
 )
 def test_fields_that_a_scale_shows_are_validated(obj: dict[str, Any], fields: list[str]) -> None:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    version = {"schema": {"openAPIV3Schema": schema}, "subresources": {"scale": PATHS}}
+    version = {
+        "name": "v1",
+        "schema": {"openAPIV3Schema": schema},
+        "subresources": {"scale": PATHS},
+    }
     strategy = CustomStrategy(version, {})
     assert [cause.field for cause in strategy.validate(obj)] == fields
     in_status = [field for field in fields if field.startswith(".status")]

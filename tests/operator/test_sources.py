@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
+from clientgo.api.apps_v1 import Deployment
 from clientgo.apiserver.faults import FreezeWatches, Requests
 from clientgo.codegen.crd import definitions_of
 from clientgo.meta import ForbiddenError, ObjectName, deep_copy
@@ -27,6 +28,7 @@ from clientgo.operator.sources import channel
 from clientgo.rest import RestConfig
 from clientgo.testing.fakes.actions import Action
 from clientgo.testing.faults import unobserved_state
+from clientgo.testing.operator import eventually
 from tests.operator.world import (
     PATIENCE,
     Gadget,
@@ -37,6 +39,7 @@ from tests.operator.world import (
     give_up_waiting_when_refused,
     part,
 )
+from tests.workloads.objects import deployment
 
 A = ObjectName("default", "a")
 
@@ -381,6 +384,25 @@ def test_an_echo_that_is_faster_than_the_answer_wakes_nobody(world: World) -> No
         assert reconciler.seen.empty()
         world.patch(part("child"), {"spec": {"size": 2}})
         assert reconciler.seen.get(timeout=30) == 2
+
+
+def test_what_the_server_adds_to_a_new_object_is_part_of_the_echo(world: World) -> None:
+    """OP-SRC-16: an apply of a Deployment sends a few of the fields that it has then."""
+    obj = deployment()
+
+    def write(ctx: Context[Any], _gadget: Gadget) -> None:
+        ctx.client.apply(ctx.own(deep_copy(obj)))
+
+    world.create(gadget())
+    recording = Recording(write)
+    world.manager.controller(Gadget).owns(Deployment).build(recording)
+    with world.running():
+        recording.wait_for_runs(1)
+        (cache,) = [c for c in world.manager.cache.caches() if c.resource.kind == "Deployment"]
+        eventually(lambda: cache.stored(ObjectName("default", "web")) is not None)
+        world.clock.wait_for(world.at_rest)
+        assert world.get(Deployment, "web").spec.strategy.type == "RollingUpdate"
+    assert len(recording.runs) == 1
 
 
 def test_a_write_that_changed_nothing_hides_no_change_of_others(world: World) -> None:

@@ -237,9 +237,14 @@ class PrimaryRouter(EventRouter):
 
 
 def _changes_of(event: ChangeEvent) -> Any:
-    """Return the merge patch from the state before to the one after."""
-    old = as_wanted(event.old) if isinstance(event, UpdateEvent) else {}
-    return create_merge_patch(old, as_wanted(event.obj))
+    """Return the merge patch from the state before to the one after.
+
+    Nothing but its creator has changed an object that has one field manager.
+    """
+    if isinstance(event, UpdateEvent):
+        return create_merge_patch(as_wanted(event.old), as_wanted(event.obj))
+    managers = {entry.manager for entry in metadata_of(event.obj).managed_fields}
+    return {} if len(managers) == 1 else as_wanted(event.obj)
 
 
 def _states_of(event: ChangeEvent) -> Iterable[Any]:
