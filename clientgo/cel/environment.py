@@ -16,7 +16,7 @@ from clientgo.cel.compiler import Compiler, ObjectFields
 from clientgo.cel.errors import BudgetExceededError, CelCompileError
 from clientgo.cel.evaluators import Evaluator
 from clientgo.cel.library import standard_library
-from clientgo.cel.scope import Budget, Scope
+from clientgo.cel.scope import EVALUATION_LIMIT, Budget, Scope
 from clientgo.cel.syntax.nodes import Node
 from clientgo.cel.syntax.parser import parse
 from clientgo.cel.types import CelType
@@ -43,6 +43,20 @@ class Program:
             return self._evaluate(Scope(values, budget or Budget()))
         except RecursionError:
             raise BudgetExceededError("expression is nested too deeply to be evaluated") from None
+
+    def evaluate_within(self, values: Mapping[str, Any], total: Budget) -> Any:
+        """Evaluate with the limit of one evaluation, and take the cost from another budget too.
+
+        What is left of that may be negative afterwards.
+
+        Raises:
+            CelEvaluationError: the expression has no value, or costs more than its limit.
+        """
+        own = Budget(EVALUATION_LIMIT)
+        try:
+            return self.evaluate(values, own)
+        finally:
+            total.left -= EVALUATION_LIMIT - own.left
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,6 +181,98 @@ def test_what_can_not_be_evaluated_follows_the_failure_policy(
         assert message_of(answer).endswith(f"denied request: {problem}")
 
 
+@pytest.mark.parametrize(("failure_policy", "problem"), [("Fail", "expression "), ("Ignore", "no")])
+def test_a_validation_that_fails_does_not_hide_others(
+    api: Api, failure_policy: str, problem: str
+) -> None:
+    validations = [
+        {"expression": "object.data.missing == ''"},
+        {"expression": "false", "message": "no"},
+    ]
+    install(api, VALIDATING, policy(validations=validations, failurePolicy=failure_policy))
+    answer = api.call("POST", CONFIGMAPS, configmap("a"))
+    assert answer.status == 422
+    assert f"denied request: {problem}" in message_of(answer)
+
+
+EXPENSIVE = "object.data.text.matches(object.data.pattern)"
+"""Costs three quarters of the limit of one evaluation, and takes no time."""
+
+OF_EXPENSIVE = {"text": "a" * 30_000, "pattern": "a" * 1_000}
+OUT_OF_BUDGET = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+USES_VARIABLES = " && ".join(f"variables.v{index}" for index in range(5))
+
+
+def expensive(count: int, field: str = "expression", **others: str) -> list[dict[str, str]]:
+    return [
+        {"name": f"v{index}", field: f"{EXPENSIVE} && {index} >= 0", **others}
+        for index in range(count)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem"),
+    [
+        ({"validations": [{"expression": EXPENSIVE}] * 5}, OUT_OF_BUDGET),
+        (
+            {"variables": expensive(5), "validations": [{"expression": USES_VARIABLES}]},
+            OUT_OF_BUDGET,
+        ),
+        (
+            {
+                "validations": [
+                    {"expression": EXPENSIVE, "messageExpression": f"string({EXPENSIVE})"}
+                ]
+                * 3
+            },
+            f"failed messageExpression: {OUT_OF_BUDGET}",
+        ),
+        (
+            {"matchConditions": expensive(4), "validations": [{"expression": "true"}]},
+            OUT_OF_BUDGET,
+        ),
+        (
+            {
+                "auditAnnotations": [
+                    {"key": f"k{index}", "valueExpression": f"string({EXPENSIVE})"}
+                    for index in range(5)
+                ]
+            },
+            OUT_OF_BUDGET,
+        ),
+    ],
+)
+def test_the_expressions_of_a_policy_share_a_budget(
+    api: Api, spec: dict[str, Any], problem: str
+) -> None:
+    install(api, VALIDATING, policy(**spec))
+    answer = api.call("POST", CONFIGMAPS, configmap("a") | {"data": OF_EXPENSIVE})
+    assert answer.status == 422
+    assert message_of(answer).endswith(f" with binding 'b' denied request: {problem}")
+
+
+def test_the_match_conditions_of_a_webhook_share_a_budget(api: Api) -> None:
+    webhook: dict[str, Any] = {
+        "name": "w.example.com",
+        "clientConfig": {"url": "https://127.0.0.1:1/"},
+        "rules": constraints()["resourceRules"],
+        "matchConditions": expensive(4),
+        "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+    }
+    configurations = f"{GROUP}/validatingwebhookconfigurations"
+    configuration = {"metadata": {"name": "w"}, "webhooks": [webhook]}
+    stored = api.create(configurations, configuration)
+    answer = api.call("POST", CONFIGMAPS, configmap("a") | {"data": OF_EXPENSIVE})
+    assert answer.status == 403
+    assert message_of(answer) == f'configmaps "a" is forbidden: {OUT_OF_BUDGET}'
+    stored["webhooks"][0]["failurePolicy"] = "Ignore"
+    assert api.call("PUT", f"{configurations}/w", stored).status == 200
+    api.create(CONFIGMAPS, configmap("a") | {"data": OF_EXPENSIVE})
+
+
 def test_an_audit_annotation_that_fails_denies_the_write(api: Api) -> None:
     annotations = [{"key": "size", "valueExpression": "object.data.missing"}]
     install(api, VALIDATING, policy("true", auditAnnotations=annotations))

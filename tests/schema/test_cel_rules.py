@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from clientgo.cel import environment
 from clientgo.schema import SchemaError, StructuralSchema
 from clientgo.schema.rules import cel_rules
 
@@ -429,7 +430,7 @@ def test_a_default_must_keep_the_rules() -> None:
 def test_a_rule_that_costs_too_much_is_the_last_of_its_value(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cel_rules, "EVALUATION_LIMIT", 3_000)
+    monkeypatch.setattr(environment, "EVALUATION_LIMIT", 3_000)
     expensive = "self.a.all(x, self.a.all(y, y >= 0))"
     numbers = {"type": "array", "items": INTEGER, "maxItems": 100}
     schema = schema_of(spec_with(rule(expensive), rule("false"), a=numbers))

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clientgo.apiserver.http.webhook_client import WebhookCallError
+from clientgo.apiserver.admission.evaluation import CONDITIONS_LIMIT, Evaluation
 from clientgo.apiserver.storage.storage import Object
-from clientgo.cel import DYN, CelCompileError, CelEvaluationError, Environment
+from clientgo.cel import DYN, Budget, CelCompileError, Environment
 from clientgo.schema.field_errors import FieldError
 
 _ENVIRONMENT = Environment({"object": DYN, "oldObject": DYN, "request": DYN, "authorizer": DYN})
@@ -24,33 +24,21 @@ class MatchConditions:
 
     def __init__(self, conditions: Sequence[Mapping[str, str]]) -> None:
         """Compile conditions that were validated when they were registered."""
-        self._programs = [
-            (condition["name"], _ENVIRONMENT.compile(condition["expression"]))
-            for condition in conditions
-        ]
+        self._programs = [_ENVIRONMENT.compile(item["expression"]) for item in conditions]
 
     def hold(self, request: Object) -> bool:
         """Return True if every condition holds for a review's request.
 
         Raises:
-            WebhookCallError: one could not be evaluated, and none is false.
+            ExpressionError: one could not be evaluated, and none is false; or they cost too much.
         """
-        failures = []
         values: dict[str, Any] = {
             "object": request.get("object"),
             "oldObject": request.get("oldObject"),
             "request": request,
             "authorizer": None,
         }
-        for name, program in self._programs:
-            try:
-                if program.evaluate(values) is not True:
-                    return False
-            except CelEvaluationError as error:
-                failures.append(f"condition {name}: {error}")
-        if failures:
-            raise WebhookCallError("; ".join(failures))
-        return True
+        return Evaluation(values, Budget(CONDITIONS_LIMIT)).all_hold(self._programs)
 
 
 def expression_errors(expression: str, path: str) -> list[FieldError]:

@@ -113,7 +113,7 @@ class Webhook(msgspec.Struct, frozen=True):
         """Return True if every condition holds for a review's request.
 
         Raises:
-            WebhookCallError: one could not be evaluated, and none is false.
+            ExpressionError: one could not be evaluated, and none is false; or they cost too much.
         """
         return self.conditions is None or self.conditions.hold(request)
 

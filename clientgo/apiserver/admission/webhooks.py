@@ -18,13 +18,14 @@ from collections.abc import Callable
 
 import msgspec
 
+from clientgo.apiserver.admission.expression_errors import ExpressionError
 from clientgo.apiserver.admission.reviews import namespace_labels, request_of
 from clientgo.apiserver.admission.webhook_responses import AdmissionResponse, read_response
 from clientgo.apiserver.admission.webhook_rules import Webhook
 from clientgo.apiserver.http.webhook_client import WebhookCallError, WebhookClient
 from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.objects.decoding import read_object
-from clientgo.apiserver.resources.errors import RequestError, internal_error
+from clientgo.apiserver.resources.errors import RequestError, forbidden, internal_error
 from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.storage import Change, Collection, Object, Storage
@@ -123,9 +124,9 @@ class Webhooks:
             "object": None if review.obj is None else await matched.from_version(review.obj),
             "oldObject": None if review.old is None else await matched.from_version(review.old),
         }
+        if not await self._meets_conditions(webhook, review, request):
+            return None
         try:
-            if not await review.work.run(webhook.meets_conditions, request):
-                return None
             response = await self._call(webhook, request, mutating=mutating)
         except WebhookCallError as error:
             message = f'failed calling webhook "{webhook.name}": {error}'
@@ -137,6 +138,19 @@ class Webhooks:
         if not response.allowed:
             raise response.denial(webhook.name)
         return _Asked(matched, response)
+
+    async def _meets_conditions(self, webhook: Webhook, review: Review, request: Object) -> bool:
+        """Return True if a webhook's conditions hold.
+
+        Raises:
+            RequestError: 403, they can't be evaluated, and failurePolicy is Fail.
+        """
+        try:
+            return await review.work.run(webhook.meets_conditions, request)
+        except ExpressionError as error:
+            if webhook.ignores_failure:
+                return False
+            raise forbidden(review.resource, review.name, str(error)) from error
 
     async def _call(
         self, webhook: Webhook, request: Object, *, mutating: bool

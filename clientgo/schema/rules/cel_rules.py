@@ -26,7 +26,7 @@ from clientgo.cel import (
     optional_of,
 )
 from clientgo.cel.environment import Checked
-from clientgo.cel.scope import EVALUATION_LIMIT, OBJECT_LIMIT
+from clientgo.cel.scope import OBJECT_LIMIT
 from clientgo.cel.types import STRING
 from clientgo.cel.values import ABSENT, Optional
 from clientgo.meta.json_values import json_equal
@@ -169,7 +169,7 @@ class RuleNode:
                 fit(new_self)
                 if rule.uses_old_self:
                     fit(old_self)
-                if _evaluate(rule.program, variables, budget) is True:
+                if rule.program.evaluate_within(variables, budget) is True:
                     continue
             except BudgetExceededError as error:
                 detail = (
@@ -215,21 +215,12 @@ def _failure(error: CelEvaluationError, rule: _Rule) -> str:
     return f"{error} evaluating rule: {rule.description}"
 
 
-def _evaluate(program: Program, variables: Mapping[str, Any], budget: Budget) -> Any:
-    """Evaluate with the limit of one evaluation, and take the cost from the object's budget."""
-    own = Budget(EVALUATION_LIMIT)
-    try:
-        return program.evaluate(variables, own)
-    finally:
-        budget.left -= EVALUATION_LIMIT - own.left
-
-
 def _evaluated_message(rule: _Rule, variables: Mapping[str, Any], budget: Budget) -> str | None:
     """Return the value of the message expression, or None if it fails or is not usable."""
     if rule.message is None:
         return None
     try:
-        message = _evaluate(rule.message, variables, budget)
+        message = rule.message.evaluate_within(variables, budget)
     except CelEvaluationError:
         return None
     if not isinstance(message, str):

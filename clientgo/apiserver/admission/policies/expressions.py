@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.admission.evaluation import CONDITIONS_LIMIT, Evaluation
 from clientgo.cel import (
     BOOL,
     DYN,
@@ -25,6 +26,7 @@ from clientgo.cel import (
 )
 from clientgo.cel.compiler import ObjectFields
 from clientgo.cel.library.authorizers import AUTHORIZER, AuthorizerValue
+from clientgo.cel.scope import OBJECT_LIMIT
 from clientgo.cel.types import NULL, ObjectType, list_of, unify
 from clientgo.schema.field_errors import FieldError
 
@@ -40,10 +42,6 @@ TEXT_TYPE = (STRING,)
 OBJECT_TYPE = (CelType("Object"),)
 PATCHES_TYPE = (list_of(CelType("JSONPatch")),)
 """The types of the values that expressions of policies must have."""
-
-
-class ExpressionError(Exception):
-    """An expression could not be evaluated."""
 
 
 class Inputs(msgspec.Struct, frozen=True):
@@ -118,8 +116,12 @@ class PolicyExpressions:
         names = " or ".join(map(str, types))
         return [FieldError.invalid(path, source, f"must evaluate to {names}")]
 
-    def values(self, inputs: Inputs) -> dict[str, Any]:
-        """Return the values of all variables, to be used for the expressions of one write."""
+    def evaluation(self, inputs: Inputs, budget: Budget | None = None) -> Evaluation:
+        """Return the evaluation of expressions for a write; a variable is evaluated once in it.
+
+        The budget is for all of them and the variables that they use.
+        """
+        budget = budget or Budget(OBJECT_LIMIT)
         values = {
             "object": inputs.obj,
             "oldObject": inputs.old,
@@ -128,8 +130,8 @@ class PolicyExpressions:
             "params": inputs.params,
             "authorizer": inputs.authorizer,
         }
-        values["variables"] = _LazyVariables(self._variables, values)
-        return values
+        values["variables"] = _LazyVariables(self._variables, values, budget)
+        return Evaluation(values, budget)
 
 
 class _LazyVariables(dict[str, Any]):
@@ -137,32 +139,22 @@ class _LazyVariables(dict[str, Any]):
 
     cel_type = DYN
 
-    def __init__(self, programs: Mapping[str, Program], values: Mapping[str, Any]) -> None:
+    def __init__(
+        self, programs: Mapping[str, Program], values: Mapping[str, Any], budget: Budget
+    ) -> None:
         super().__init__()
         self._programs = programs
         self._values = values
+        self._budget = budget
 
     def __missing__(self, name: str) -> Any:
         try:
-            value = self._programs[name].evaluate(self._values)
+            value = self._programs[name].evaluate_within(self._values, self._budget)
         except CelEvaluationError as error:
             problem = f'composited variable "{name}" fails to evaluate: {error}'
             raise CelEvaluationError(problem) from error
         self[name] = value
         return value
-
-
-def evaluate(program: Program, values: Mapping[str, Any]) -> Any:
-    """Return the value of an expression.
-
-    Raises:
-        ExpressionError: it has none.
-    """
-    try:
-        return program.evaluate(values, Budget())
-    except CelEvaluationError as error:
-        problem = f"expression '{program.source}' resulted in error: {error}"
-        raise ExpressionError(problem) from error
 
 
 class Conditions:
@@ -176,21 +168,14 @@ class Conditions:
         Raises:
             CelCompileError: one does not compile.
         """
+        self._expressions = expressions
         self._programs = [expressions.compile(item["expression"]) for item in conditions]
 
-    def hold(self, values: Mapping[str, Any]) -> bool:
+    def hold(self, inputs: Inputs) -> bool:
         """Return True if every condition holds.
 
         Raises:
-            ExpressionError: one could not be evaluated, and none is false.
+            ExpressionError: one could not be evaluated, and none is false; or they cost too much.
         """
-        failures = []
-        for program in self._programs:
-            try:
-                if evaluate(program, values) is not True:
-                    return False
-            except ExpressionError as error:
-                failures.append(str(error))
-        if failures:
-            raise ExpressionError(", ".join(failures))
-        return True
+        evaluation = self._expressions.evaluation(inputs, Budget(CONDITIONS_LIMIT))
+        return evaluation.all_hold(self._programs)

@@ -10,12 +10,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from clientgo.apiserver.admission.expression_errors import ExpressionError
 from clientgo.apiserver.admission.policies.expressions import (
     Conditions,
-    ExpressionError,
     Inputs,
     PolicyExpressions,
-    evaluate,
 )
 from clientgo.apiserver.storage.storage import Object
 from clientgo.cel import Program
@@ -51,10 +50,10 @@ class MutatingPolicy:
         Raises:
             ExpressionError: an expression could not be evaluated, or its value be applied.
         """
-        if not self._conditions.hold(self._expressions.values(inputs)):
+        if not self._conditions.hold(inputs):
             return obj
         for is_patch, program in self._mutations:
-            value = evaluate(program, self._expressions.values(replace(inputs, obj=obj)))
+            value = self._expressions.evaluation(replace(inputs, obj=obj)).value_of(program)
             obj = _patched(obj, value) if is_patch else _merged(obj, value, field_type)
         return obj
 

@@ -15,6 +15,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
+from clientgo.apiserver.admission.expression_errors import ExpressionError
 from clientgo.apiserver.admission.policies.constraints import Constraints
 from clientgo.apiserver.admission.policies.params import ParamsError, params_of
 from clientgo.apiserver.admission.reviews import LabelsOf, namespace_labels, request_of
@@ -159,8 +160,7 @@ class AdmissionPolicies:
         denials: list[tuple[str, str]],
     ) -> None:
         """Add message and reason of each denial."""
-        from clientgo.apiserver.admission.policies.expressions import ExpressionError  # loads CEL
-        from clientgo.apiserver.admission.policies.validating import Refusal
+        from clientgo.apiserver.admission.policies.validating import Refusal  # loads CEL
 
         whose = f"ValidatingAdmissionPolicy '{policy.name}' with binding '{binding.name}'"
         refusals: list[Refusal] = []
@@ -169,14 +169,15 @@ class AdmissionPolicies:
             for params in await self._params(policy, binding, review):
                 inputs = await self._inputs(review, matched, params)
                 try:
-                    refusals += await policy.run(review, policy.validating.refusals, inputs)
+                    found = await policy.run(
+                        review, policy.validating.refusals, inputs, fails=policy.fails
+                    )
+                    annotated += await policy.run(
+                        review, policy.validating.annotation_errors, inputs
+                    )
+                    refusals += found
                 except ExpressionError as error:
                     refusals += [Refusal(str(error))] if policy.fails else []
-                    continue
-                try:
-                    await policy.run(review, policy.validating.check_annotations, inputs)
-                except ExpressionError as error:
-                    annotated.append(str(error))
         except ParamsError as error:
             if policy.fails:
                 problem = f"failed to configure binding: {error}"
@@ -226,7 +227,6 @@ class AdmissionPolicies:
         problems: list[str],
     ) -> bool:
         """Return True if a policy has changed ``review.obj``; add why it could not."""
-        from clientgo.apiserver.admission.policies.expressions import ExpressionError  # loads CEL
 
         before = review.obj
         field_type = matched.strategy.field_type(matched.api_version, matched.kind) or DEDUCED

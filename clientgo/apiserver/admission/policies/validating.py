@@ -10,14 +10,15 @@ from typing import Any
 
 import msgspec
 
+from clientgo.apiserver.admission.evaluation import Evaluation
+from clientgo.apiserver.admission.expression_errors import ExpressionError, OutOfBudgetError
 from clientgo.apiserver.admission.policies.expressions import (
     Conditions,
-    ExpressionError,
     Inputs,
     PolicyExpressions,
-    evaluate,
 )
-from clientgo.cel import Program
+from clientgo.cel import Budget, Program
+from clientgo.cel.scope import OBJECT_LIMIT
 
 _MAX_MESSAGE_BYTES = 5 * 1024
 
@@ -62,45 +63,75 @@ class ValidatingPolicy:
             validation.get("reason") or "Invalid",
         )
 
-    def refusals(self, inputs: Inputs) -> list[Refusal]:
+    def refusals(self, inputs: Inputs, *, fails: bool) -> list[Refusal]:
         """Return why a write does not pass; empty if it does, or if a condition does not hold.
 
-        Raises:
-            ExpressionError: an expression could not be evaluated.
-        """
-        values = self._expressions.values(inputs)
-        if not self._conditions.hold(values):
-            return []
-        return [
-            Refusal(_message(validation, values), validation.reason)
-            for validation in self._validations
-            if evaluate(validation.program, values) is not True
-        ]
+        ``fails`` says that a validation that can't be evaluated refuses the write too.
 
-    def check_annotations(self, inputs: Inputs) -> None:
+        Raises:
+            ExpressionError: the conditions can't be evaluated, or the validations cost too much.
+        """
+        if not self._conditions.hold(inputs):
+            return []
+        budget = Budget(OBJECT_LIMIT)
+        evaluation = self._expressions.evaluation(inputs, budget)
+        passed = [_evaluated(evaluation, item.program) for item in self._validations]
+        try:
+            messages = self._messages(self._expressions.evaluation(inputs, budget))
+        except OutOfBudgetError as error:
+            problem = ExpressionError(f"failed messageExpression: {error}")
+            passed = [found if isinstance(found, ExpressionError) else problem for found in passed]
+            messages = [""] * len(passed)
+        refusals = []
+        for item, found, message in zip(self._validations, passed, messages, strict=True):
+            if isinstance(found, ExpressionError):
+                refusals += [Refusal(str(found))] if fails else []
+            elif found is not True:
+                fixed = item.message or f"failed expression: {item.program.source.strip()}"
+                refusals.append(Refusal(message or fixed, item.reason))
+        return refusals
+
+    def _messages(self, evaluation: Evaluation) -> list[str]:
+        """Return the evaluated message of each validation; empty without one that can be used."""
+        messages = []
+        for item in self._validations:
+            text = item.message_program and _evaluated(evaluation, item.message_program)
+            text = text.strip() if isinstance(text, str) else ""
+            usable = "\n" not in text and len(text.encode()) <= _MAX_MESSAGE_BYTES
+            messages.append(text if usable else "")
+        return messages
+
+    def annotation_errors(self, inputs: Inputs) -> list[str]:
         """Evaluate the audit annotations; they are not kept, because there is no audit log.
 
+        Return why some could not be evaluated, or are neither text nor null.
+
         Raises:
-            ExpressionError: one could not be evaluated, or is neither text nor null.
+            OutOfBudgetError: they cost too much.
         """
-        values = self._expressions.values(inputs)
+        evaluation = self._expressions.evaluation(inputs)
+        problems = []
         for program in self._annotations:
-            value = evaluate(program, values)
-            if value is not None and not isinstance(value, str):
-                raise ExpressionError(
+            value = _evaluated(evaluation, program)
+            if isinstance(value, ExpressionError):
+                problems.append(str(value))
+            elif value is not None and not isinstance(value, str):
+                problems.append(
                     f"valueExpression '{program.source}' resulted in unsupported return type. "
                     "Return type must be either string or null."
                 )
+        return problems
 
 
-def _message(validation: _Validation, values: Mapping[str, Any]) -> str:
-    """Return the evaluated message, else the fixed one, else the expression."""
-    if validation.message_program is not None:
-        try:
-            text = evaluate(validation.message_program, values)
-        except ExpressionError:
-            text = None
-        text = text.strip() if isinstance(text, str) else ""
-        if text and "\n" not in text and len(text.encode()) <= _MAX_MESSAGE_BYTES:
-            return text
-    return validation.message or f"failed expression: {validation.program.source.strip()}"
+def _evaluated(evaluation: Evaluation, program: Program) -> Any:
+    """Return the value of an expression, or the error if it has none.
+
+    Raises:
+        OutOfBudgetError: the expressions cost too much.
+    """
+    try:
+        return evaluation.value_of(program)
+    except OutOfBudgetError:
+        raise
+    except ExpressionError as error:
+        return error
