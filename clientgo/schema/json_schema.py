@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from clientgo.meta.decoding import convert
 
@@ -130,6 +131,25 @@ class JSONSchema(msgspec.Struct, frozen=True, rename="camel"):
         """True if there is a rule at this node or below."""
         below = (*self.properties.values(), self.value_schema, self.item_schema)
         return bool(self.validations) or any(part.has_rules for part in below if part is not None)
+
+    def as_resource(self) -> JSONSchema:
+        """Return this node as that of a resource, as which upstream takes the root for defaults."""
+        return replace(self, embedded_resource=True)
+
+    def without_int_or_string(self) -> JSONSchema:
+        """Return this node and those below without the types that int-or-string means."""
+        additional = self.value_schema
+        return replace(
+            self,
+            int_or_string=False,
+            properties={
+                name: part.without_int_or_string() for name, part in self.properties.items()
+            },
+            items=self.item_schema.without_int_or_string() if self.item_schema else self.items,
+            additional_properties=(
+                additional.without_int_or_string() if additional else self.additional_properties
+            ),
+        )
 
     def specifies(self, name: str) -> bool:
         """Return True if a property or map entry `name` may be there."""

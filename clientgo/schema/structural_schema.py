@@ -96,7 +96,7 @@ class StructuralSchema:
         causes = [*check_root(root, path, has_status=has_status), *keywords]
         if has_unsupported_keywords(root):
             raise SchemaError(causes)
-        structure = check_structure(root, path) or list(_check_defaults(root, path))
+        structure = check_structure(root, path) or list(_check_defaults(root.as_resource(), path))
         if structure:  # rules need a structural schema with valid defaults
             raise SchemaError([*structure, *causes])
         rules, rule_causes = _compile_rules(root, path, {error.field for error in keywords})
@@ -195,8 +195,11 @@ def _check_defaults(schema: JSONSchema, path: str) -> Iterator[FieldError]:
         kept, _ = prune(schema.default, schema, is_resource=False)
         if not json_equal(kept, schema.default):
             yield FieldError.invalid(where, schema.default, "must not have unknown fields")
-        yield from validate_embedded_resources(schema.default, schema, where)
-        yield from (error.below(where) for error in validate_value(schema.default, schema))
+        if mistakes := validate_embedded_resources(schema.default, schema, where):
+            yield from mistakes
+        else:
+            found = validate_value(schema.default, schema.without_int_or_string())
+            yield from (error.below(where) for error in found)
     if schema.item_schema is not None:
         yield from _check_defaults(schema.item_schema, f"{path}.items")
     for name, member in schema.properties.items():

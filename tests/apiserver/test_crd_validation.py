@@ -356,3 +356,39 @@ def test_the_metadata_of_a_default_is_checked() -> None:
     schema["openAPIV3Schema"]["properties"]["spec"]["properties"]["pod"] = resource
     [error] = validate_crd(definition(version(schema=schema)))
     assert error.field.endswith("properties[pod].default.metadata.labels")
+
+
+@pytest.mark.parametrize(
+    ("default", "causes"),
+    [
+        ({"apiVersion": "v1", "kind": "Foo", "spec": {"size": "x"}}, []),
+        ({"apiVersion": "v1", "kind": "Foo", "metadata": {"name": "x"}}, []),
+        ({"spec": {"size": 5}}, [".apiVersion", ".kind"]),
+        ({"apiVersion": "v1", "kind": "Foo", "spec": {"size": 5}}, [".spec.size"]),
+        (
+            {"apiVersion": "v1", "kind": "Foo", "metadata": {"labels": {"a b": ""}}},
+            [".metadata.labels"],
+        ),
+    ],
+)
+def test_a_default_at_the_root_is_a_resource(default: Spec, causes: list[str]) -> None:
+    schema = copy.deepcopy(SCHEMA)
+    schema["openAPIV3Schema"]["default"] = default
+    found = fields(definition(version(schema=schema)))
+    assert found == [f"spec.validation.openAPIV3Schema.default{cause}" for cause in causes]
+
+
+@pytest.mark.parametrize("default", [1.5, True, [1], 1, "a"])
+def test_upstream_does_not_check_the_type_of_a_default_of_int_or_string(default: Any) -> None:
+    port = {"x-kubernetes-int-or-string": True}
+    parts = {
+        "port": port | {"default": default},
+        "ports": {"type": "array", "items": port, "default": [default]},
+        "named": {"type": "object", "properties": {"a": port}, "default": {"a": default}},
+    }
+    assert fields(definition(version(schema=with_spec(parts)))) == []
+
+
+def with_spec(properties: Spec) -> Spec:
+    spec = {"type": "object", "properties": properties}
+    return {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}

@@ -426,7 +426,7 @@ def _validate_schema(schema: Object, path: str, *, has_status: bool) -> Sequence
         parsed = parse_schema(schema, path=path, has_status=has_status)
     except SchemaError as error:
         return error.causes
-    return list(_metadata_of_defaults(parsed.root, path, _resource, inside=False, is_root=True))
+    return list(_metadata_of_defaults(parsed.root.as_resource(), path, _resource, inside=False))
 
 
 _Holder = Callable[[Any], Object]
@@ -438,14 +438,13 @@ def _resource(value: Object) -> Object:
 
 
 def _metadata_of_defaults(
-    schema: JSONSchema, path: str, holder: _Holder, *, inside: bool, is_root: bool = False
+    schema: JSONSchema, path: str, holder: _Holder, *, inside: bool
 ) -> Iterator[FieldError]:
     """Yield the defaults that make the metadata of a resource invalid, or of one inside of it.
 
     ``inside`` says that the schema is of metadata, or of a kind or version.
     """
-    is_resource = is_root or schema.embedded_resource
-    if is_resource:
+    if schema.embedded_resource:
         holder, inside = _resource, False
     where = f"{path}.default"
     if schema.default is not None and inside:
@@ -468,7 +467,7 @@ def _metadata_of_defaults(
             member,
             field_path.key(f"{path}.properties", name),
             partial(_in_object, holder, name),
-            inside=inside or (is_resource and name in RESOURCE_FIELDS),
+            inside=inside or (schema.embedded_resource and name in RESOURCE_FIELDS),
         )
 
 
