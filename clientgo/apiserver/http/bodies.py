@@ -107,11 +107,12 @@ def decode_options(request: Request) -> dict[str, Any]:
         value = {}
     if not isinstance(value, dict):
         raise bad_request("couldn't get version/kind; the body is not an object")
-    if str(value.get("apiVersion", "")).count("/") > 1:
-        raise bad_request(f"unexpected GroupVersion string: {value['apiVersion']}")
-    kind = value.get("kind", "DeleteOptions")
+    # Upstream reads the type of a body, unlike its other fields, without regard to case.
+    header = {name.lower(): text for name, text in value.items() if text is not None}
+    version, kind = header.get("apiversion", ""), header.get("kind") or "DeleteOptions"
+    if str(version).count("/") > 1:
+        raise bad_request(f"unexpected GroupVersion string: {version}")
     if kind != "DeleteOptions":
-        version = value.get("apiVersion", "")
         raise bad_request(f'no kind "{kind}" is registered for version "{version}"')
     return value
 

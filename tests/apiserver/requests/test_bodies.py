@@ -286,6 +286,8 @@ def test_the_type_of_a_patch_is_checked_first(api: Api) -> None:
         (b'{"kind":"DeleteOptions","apiVersion":"any/v1"}', 200),
         (b'{"apiVersion":"a/b/c"}', 400),
         (b'{"kind":"Pod"}', 400),
+        (b'{"APIVERSION":"v1","KIND":"ConfigMap"}', 400),
+        (b'{"kind":"Pod","Kind":"DeleteOptions"}', 200),
         (b'{"dryRun":"All"}', 400),
         (b"[]", 400),
     ],
