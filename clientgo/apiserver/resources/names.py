@@ -22,6 +22,8 @@ class NameRule(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str]
     max_length: float
     reason: str
+    prefix_pattern: re.Pattern[str] | None = None
+    """The pattern of a prefix, if it is another."""
 
     def problems(self, name: str, *, prefix: bool = False) -> list[str]:
         """Return why ``name`` is refused; a prefix may end in a hyphen."""
@@ -29,7 +31,8 @@ class NameRule(msgspec.Struct, frozen=True):
         if len(name) > self.max_length:
             problems.append(f"must be no more than {self.max_length} characters")
         checked = name[:-1] + "a" if prefix and name.endswith("-") else name
-        if not self.pattern.fullmatch(checked):
+        pattern = (self.prefix_pattern if prefix else None) or self.pattern
+        if not pattern.fullmatch(checked):
             problems.append(self.reason)
         return problems
 
@@ -59,6 +62,7 @@ PATH_SEGMENT = NameRule(
     re.compile(r"(?!\.{1,2}\Z)[^/%]+"),
     math.inf,
     "may not be '.' or '..' and may not contain '/' or '%'",
+    prefix_pattern=re.compile(r"[^/%]+"),
 )
 
 

@@ -79,3 +79,9 @@ def test_bindings(
     body = {"roleRef": role, "subjects": [subject]}
 
     assert causes(shared, f"{RBAC}/{plural}", body) == expected
+
+
+@pytest.mark.parametrize(("prefix", "status"), [(".", 201), ("..", 201), ("a/b", 422), ("%", 422)])
+def test_a_prefix_of_a_path_segment_may_be_dots(shared: Api, prefix: str, status: int) -> None:
+    role = {"metadata": {"generateName": prefix}, "rules": [RULE]}
+    assert shared.call("POST", f"{RBAC}/clusterroles", role, dryRun="All").status == status
