@@ -28,10 +28,10 @@ _FACTORS = {
     **{suffix: Decimal(10) ** power for power, suffix in _DECIMAL_SUFFIXES.items()},
     **{suffix: Decimal(1024) ** power for power, suffix in _BINARY_SUFFIXES.items()},
 }
-_MAX_EXPONENT = 64
+_MAX_EXPONENT = 1_000
 _MAX_BINARY = Decimal(2**63 - 1)
 _NANO = Decimal(1).scaleb(-9)
-_CONTEXT = Context(prec=2_000)
+_CONTEXT = Context(prec=2_100)
 """Exact for every number of a sensible length."""
 _REMEMBERED = 1_024
 """Quantities whose amounts are remembered: most objects have the same few."""

@@ -49,7 +49,7 @@ def test_the_amount_is_independent_of_the_suffix(text: str, amount: int) -> None
     assert parse_quantity(text) == Decimal(amount)
 
 
-@pytest.mark.parametrize("text", ["", "1 Gi", "1ki", "1e", "NaN", "1e99", "1" * 2000])
+@pytest.mark.parametrize("text", ["", "1 Gi", "1ki", "1e", "NaN", "1e1001", "1" * 2000])
 def test_other_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="quantit"):
         canonical_quantity(text)
@@ -69,7 +69,7 @@ def test_a_suffix_that_does_not_exist_is_named(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "whole"),
-    [("1", True), ("1500m", False), ("9" * 40, True), ("1e64", True), ("1n", False)],
+    [("1", True), ("1500m", False), ("9" * 40, True), ("1e1000", True), ("1n", False)],
 )
 def test_a_whole_quantity_may_have_any_number_of_digits(text: str, whole: bool) -> None:
     assert is_whole(text) is whole
