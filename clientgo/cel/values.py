@@ -24,7 +24,7 @@ _SECOND: Final = 10**9
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _TIMESTAMP_RANGE: Final = range(-62_135_596_800 * _SECOND, 253_402_300_800 * _SECOND)
 _RFC3339 = re.compile(
-    r"(\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?(Z|[+-]\d{2}:\d{2})", re.ASCII
+    r"(\d{4}-\d{2}-\d{2}T)(\d{1,2})(:\d{2}:\d{2})(?:[.,](\d{1,9})\d*)?(Z|[+-]\d{2}:\d{2})", re.ASCII
 )
 
 
@@ -96,11 +96,12 @@ class Timestamp:
         match = _RFC3339.fullmatch(text)
         if match is None:
             raise ValueError(f"{text!r} is not a time in RFC 3339")
-        zone = "+00:00" if match[3] == "Z" else match[3]
-        moment = datetime.datetime.fromisoformat(match[1] + zone)
+        day, hour, rest, fraction, zone = match.groups()
+        shown = f"{day}{hour:0>2}{rest}{'+00:00' if zone == 'Z' else zone}"
+        moment = datetime.datetime.fromisoformat(shown)
         seconds = (moment - _EPOCH) // datetime.timedelta(seconds=1)
         offset = moment.utcoffset() or datetime.timedelta()
-        nanoseconds = seconds * _SECOND + int((match[2] or "0").ljust(9, "0"))
+        nanoseconds = seconds * _SECOND + int((fraction or "0").ljust(9, "0"))
         return cls.checked(nanoseconds, int(offset.total_seconds()))
 
     def later(self, nanoseconds: int) -> Timestamp:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from urllib.parse import parse_qs, unquote
+from urllib.parse import unquote, unquote_plus
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_BAD_ESCAPE_IN_HOST = re.compile(r"%(?!25|[89A-Fa-f][0-9A-Fa-f])")
+"""Hosts escape characters that are not ASCII, and the percent sign."""
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BAD_IN_HOST = re.compile(r"[\s\"<>\\^`{|}]")
 _PORT = re.compile(r":[0-9]*")
@@ -45,8 +47,13 @@ class RequestURI:
 
     @property
     def parameters(self) -> dict[str, list[str]]:
-        """The values of every query parameter."""
-        return parse_qs(self.query, keep_blank_values=True)
+        """The values of every query parameter that is well-formed, as Go: no semicolons."""
+        found: dict[str, list[str]] = {}
+        for part in self.query.split("&"):
+            if part and ";" not in part and not _BAD_ESCAPE.search(part):
+                name, _, value = part.partition("=")
+                found.setdefault(unquote_plus(name), []).append(unquote_plus(value))
+        return found
 
 
 def parse_request_uri(text: str) -> RequestURI:
@@ -78,6 +85,8 @@ def _host_of(authority: str, text: str) -> str:
     host = authority.rpartition("@")[2]
     if _BAD_IN_HOST.search(host):
         raise RequestURIError(f"{text!r} is not a URI: the host has a character that hosts lack")
+    if _BAD_ESCAPE_IN_HOST.search(host.partition("%25")[0] if host.startswith("[") else host):
+        raise RequestURIError(f"{text!r} is not a URI: the host has an escape that hosts lack")
     if host.startswith("["):
         address, bracket, port = host.partition("]")
         if not bracket or ":" not in address:

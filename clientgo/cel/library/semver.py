@@ -14,6 +14,7 @@ from clientgo.cel.types import BOOL, INT, STRING, CelType
 SEMVER = CelType("kubernetes.Semver")
 
 _NUMBER = "(0|[1-9][0-9]*)"
+_MAX_NUMBER = 2**64 - 1
 _IDENTIFIER = "(?:0|[1-9][0-9]*|[0-9]*[A-Za-z-][0-9A-Za-z-]*)"
 _SEMVER = re.compile(
     rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-({_IDENTIFIER}(?:\.{_IDENTIFIER})*))?"
@@ -43,7 +44,10 @@ class Semver:
         if match is None:
             raise ValueError(f"{text!r} is not a semantic version")
         prerelease = tuple(match[4].split(".")) if match[4] else ()
-        return cls(int(match[1]), int(match[2]), int(match[3]), prerelease)
+        numbers = [int(part) for part in (*match.groups()[:3], *prerelease) if part.isdecimal()]
+        if max(numbers) > _MAX_NUMBER:
+            raise ValueError(f"{text!r} has a number of more than 64 bits")
+        return cls(numbers[0], numbers[1], numbers[2], prerelease)
 
     def _order(self) -> tuple[object, ...]:
         """Return the sort key. A release is greater than its prereleases."""
@@ -84,14 +88,19 @@ def _is_semver(text: str, normalize: bool = False) -> bool:
     return True
 
 
+def _signed(number: int) -> int:
+    """Return the integer of the same 64 bits, as upstream converts the numbers of a version."""
+    return (number + 2**63) % 2**64 - 2**63
+
+
 OVERLOADS: tuple[Overload, ...] = (
     function("semver", [STRING], SEMVER, _semver),
     function("semver", [STRING, BOOL], SEMVER, _semver),
     function("isSemver", [STRING], BOOL, _is_semver),
     function("isSemver", [STRING, BOOL], BOOL, _is_semver),
-    method("major", SEMVER, [], INT, lambda version: version.major),
-    method("minor", SEMVER, [], INT, lambda version: version.minor),
-    method("patch", SEMVER, [], INT, lambda version: version.patch),
+    method("major", SEMVER, [], INT, lambda version: _signed(version.major)),
+    method("minor", SEMVER, [], INT, lambda version: _signed(version.minor)),
+    method("patch", SEMVER, [], INT, lambda version: _signed(version.patch)),
     method("compareTo", SEMVER, [SEMVER], INT, lambda a, b: (a > b) - (a < b)),
     method("isLessThan", SEMVER, [SEMVER], BOOL, lambda a, b: a < b),
     method("isGreaterThan", SEMVER, [SEMVER], BOOL, lambda a, b: a > b),
