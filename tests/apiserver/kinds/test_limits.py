@@ -73,6 +73,7 @@ def metric(**parts: Any) -> Object:
     return scaler(metrics=[{"type": "Resource", **parts}])
 
 
+VALUE = {"type": "Value", "value": "1"}
 CPU = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50}}
 
 
@@ -94,6 +95,18 @@ CPU = {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 50
         (
             metric(resource={**CPU, "target": {"type": "Utilization"}}),
             [("spec.metrics[0].resource.target.averageUtilization", "Required")],
+        ),
+        (
+            metric(resource={"name": ""}, pods={"target": VALUE, "metric": {"name": "a/b"}}),
+            [
+                ("spec.metrics[0].pods", "Forbidden"),
+                ("spec.metrics[0].pods.metric.name", "Invalid"),
+                ("spec.metrics[0].pods.target.averageValue", "Required"),
+            ],
+        ),
+        (
+            metric(resource=CPU, containerResource={"name": ""}),
+            [("spec.metrics[0].containerResource", "Forbidden")],
         ),
         (
             scaler(behavior={"scaleUp": {"selectPolicy": "X"}}),

@@ -253,6 +253,7 @@ def _union(union: Mapping[str, Any], members: Check) -> Check:
             detail = "may not specify more than one of the fields"
             for name in found[1:] if where is None else [where]:
                 run.errors.append(error_of(many, join(path, name), "", detail))
+        if len(found) > 1:
             value = {key: member for key, member in value.items() if key not in found[1:]}
         members(value, old, path, run)
 
