@@ -10,12 +10,12 @@ REFLECTOR, HANDLER, WORKER = "Foo reflector", "Foo handler 1", "worker-1"
 
 
 def version(number: int, replicas: int) -> dict[str, Any]:
+    """Return a version of the Foo; its fields are not always in the same order."""
+    metadata = {"name": "foo-1", "resourceVersion": str(number)}
     spec = {"deploymentName": "foo-1", "replicas": replicas}
-    return {
-        "kind": "Foo",
-        "metadata": {"name": "foo-1", "resourceVersion": str(number)},
-        "spec": spec,
-    }
+    if number % 2:
+        metadata, spec = (dict(reversed(part.items())) for part in (metadata, spec))
+    return {"kind": "Foo", "metadata": metadata, "spec": spec}
 
 
 def foo(number: int, replicas: int, kind: str) -> tuple[str, dict[str, Any]]:

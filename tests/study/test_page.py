@@ -156,7 +156,12 @@ def test_a_chosen_key_shows_its_time_line_its_change_and_the_code(
 
         assert page.inner_text("#details-title .chip") == FOO
         changed = page.locator(".diff .old, .diff .new").all_inner_texts()
-        assert [line.strip() for line in changed][-2:] == ["-   replicas: 1", "+   replicas: 4"]
+        assert [line.strip() for line in changed] == [
+            '-   resourceVersion: "2"',
+            '+   resourceVersion: "3"',
+            "-   replicas: 1",
+            "+   replicas: 4",
+        ]
         page.get_by_role("button", name="worker-1 syncs foo-1").click()
         assert page.inner_text(".where code") == "demo/controller.py:2"
         assert page.inner_text(".code .here").split() == ["2", "1", "/", "0"]

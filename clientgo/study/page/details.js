@@ -22,11 +22,12 @@ Study.details = ({ body, title, sources, onJump }) => {
 
   const NOISE = new Set(["managedFields", "uid", "selfLink"]);
 
+  /* With the fields sorted: the versions of an object can have them in different orders. */
   function text(value, indent = "") {
     if (value === null || typeof value !== "object") return JSON.stringify(value);
     const inner = indent + "  ";
     const entries = Array.isArray(value) ? value.map((item) => ["-", item])
-      : Object.entries(value).filter(([name]) => !NOISE.has(name));
+      : Object.entries(value).filter(([name]) => !NOISE.has(name)).sort(([a], [b]) => (a < b ? -1 : 1));
     if (!entries.length) return Array.isArray(value) ? "[]" : "{}";
     return entries.map(([name, item]) => {
       const nested = item !== null && typeof item === "object" && Object.keys(item).length;
