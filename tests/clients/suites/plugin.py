@@ -14,6 +14,8 @@ import types
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 
 class Cluster:
     """Stands in for the classes that start kind: it is there already."""
@@ -42,6 +44,13 @@ class Cluster:
 def pytest_addoption(parser: Any) -> None:
     if _SUITE == "kr8s":
         parser.addoption("--keep-cluster", action="store_true", default=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure() -> None:
+    """End the process without a wait for threads: a test of cloudcoil leaves an endless watch."""
+    sys.stdout.flush()
+    os._exit(0)
 
 
 def _kr8s() -> None:
