@@ -308,12 +308,8 @@ def test_what_admission_does_with_a_large_object_does_not_hold_the_event_loop(
     assert {thread.rpartition("_")[0] for _, thread in threads} == {"apiserver-large-objects"}
 
 
-def test_updates_of_a_large_object_wait_for_each_other(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Once they were overtaken; then none starts again because of another."""
-    monkeypatch.setattr(writer, "_FREE_ATTEMPTS", 0)
-    api.create(CONFIGMAPS, large("a"))
+def record_changes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets the name of the thread of each change."""
     threads: list[str] = []
     change = writer._change
 
@@ -322,6 +318,16 @@ def test_updates_of_a_large_object_wait_for_each_other(
         return change(*arguments)
 
     monkeypatch.setattr(writer, "_change", recorded)
+    return threads
+
+
+def test_updates_of_a_large_object_wait_for_each_other(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once they were overtaken; then none starts again because of another."""
+    monkeypatch.setattr(writer, "_FREE_ATTEMPTS", 0)
+    api.create(CONFIGMAPS, large("a"))
+    threads = record_changes(monkeypatch)
 
     def label(number: int) -> int:
         patch = {"metadata": {"labels": {f"k{number}": "v"}}}
@@ -367,14 +373,7 @@ def test_the_server_itself_changes_a_large_object_on_the_thread(
     child = large("child")
     child["metadata"]["ownerReferences"] = references
     version = api.create(CONFIGMAPS, child)["metadata"]["resourceVersion"]
-    threads: list[str] = []
-    change = writer._change
-
-    def recorded(*arguments: Any) -> Any:
-        threads.append(threading.current_thread().name)
-        return change(*arguments)
-
-    monkeypatch.setattr(writer, "_change", recorded)
+    threads = record_changes(monkeypatch)
     watch = api.watch(CONFIGMAPS, resourceVersion=version)
 
     api.delete(f"{CONFIGMAPS}/owner")
