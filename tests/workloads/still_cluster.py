@@ -34,7 +34,10 @@ _MOST_PASSES = 60
 
 
 class StillCluster:
-    """A simulated cluster that moves when a test says so. Close it."""
+    """A simulated cluster that moves when a test says so. Close it.
+
+    ``asked`` has what the controllers asked of the server, since the last pass began.
+    """
 
     def __init__(self, rules: Sequence[Rule] = (), *, nodes: int = 2, seed: int = 0) -> None:
         self.clock = FakeClock()
@@ -42,8 +45,8 @@ class StillCluster:
         """What the controllers have recorded."""
         self._server = StillServer(self.clock.time)
         config = RestConfig(server="http://still")
-        self._transport = RecordingTransport(self._server)
-        self.client = Client(config, transport=self._transport)
+        self.asked = RecordingTransport(self._server)
+        self.client = Client(config, transport=self.asked)
         self.restart(rules, seed=seed)
         create_nodes(self.client, nodes)
         self.settle()
@@ -106,7 +109,7 @@ class StillCluster:
         """Run every controller until nothing is left to do; return how many writes that took."""
         total = 0
         for _ in range(_MOST_PASSES):
-            self._transport.clear()
+            self.asked.clear()
             before = self._server.version
             for part in self._parts:
                 part.run_all()
@@ -117,7 +120,7 @@ class StillCluster:
         raise AssertionError(f"the controllers do not settle: {writes}")
 
     def _writes(self) -> list[str]:
-        return [str(each) for each in self._transport.actions() if each.verb not in READING]
+        return [str(each) for each in self.asked.actions() if each.verb not in READING]
 
     def _due(self) -> float | None:
         return min((due for part in self._parts for due in part.due.values()), default=None)

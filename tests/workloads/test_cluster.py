@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clientgo.api.coordination_v1 import Lease
 from clientgo.api.core_v1 import (
     Node,
@@ -12,6 +14,8 @@ from clientgo.api.core_v1 import (
 from clientgo.api.discovery_v1 import EndpointSlice
 from clientgo.api.policy_v1 import PodDisruptionBudget
 from clientgo.api.storage_v1 import StorageClass
+from clientgo.meta import NotFoundError
+from clientgo.testing.fakes.actions import Action
 from tests.workloads.objects import deployment, made, pod
 from tests.workloads.still_cluster import StillCluster
 
@@ -103,7 +107,7 @@ def test_a_claim_may_wait_for_its_first_pod(cluster: StillCluster) -> None:
     assert cluster.get(type(pod()), "user").status.phase == "Running"
 
 
-def test_a_volume_without_a_claim_can_be_deleted(cluster: StillCluster) -> None:
+def free_volume() -> PersistentVolume:
     plain = {
         "metadata": {"name": "free"},
         "spec": {
@@ -113,10 +117,32 @@ def test_a_volume_without_a_claim_can_be_deleted(cluster: StillCluster) -> None:
             "storageClassName": "free",
         },
     }
-    cluster.create(made(PersistentVolume, plain))
+    return made(PersistentVolume, plain)  # type: ignore[no-any-return]
+
+
+def test_a_volume_without_a_claim_can_be_deleted(cluster: StillCluster) -> None:
+    cluster.create(free_volume())
     assert cluster.get(PersistentVolume, "free").metadata.finalizers
 
     cluster.delete(PersistentVolume, "free")
+    assert cluster.all(PersistentVolume) == []
+
+
+def test_a_volume_is_gone_only_if_the_404_names_it(cluster: StillCluster) -> None:
+    named = "free"
+
+    def not_found(action: Action) -> None:
+        if str(action).startswith("patch persistentvolumes"):
+            raise NotFoundError.of("not here", name=named)
+
+    cluster.create(free_volume())
+    cluster.asked.before = not_found
+    cluster.delete(PersistentVolume, "free")
+    named = ""
+    with pytest.raises(NotFoundError, match="not here"):
+        cluster.settle()
+    cluster.asked.before = None
+    cluster.settle()
     assert cluster.all(PersistentVolume) == []
 
 

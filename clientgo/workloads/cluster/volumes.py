@@ -26,7 +26,7 @@ from clientgo.api.core_v1 import (
 from clientgo.api.storage_v1 import StorageClass
 from clientgo.meta import NotFoundError, ObjectMeta, ObjectName
 from clientgo.operator import Context, Result, controller, watch
-from clientgo.operator.client import ignore
+from clientgo.operator.errors import is_gone
 from clientgo.operator.mappers import MapContext
 from clientgo.text.quantities import parse_quantity
 from clientgo.workloads.controllers.pod_facts import FINISHED
@@ -206,8 +206,11 @@ def _unprotect(ctx: Context[Any], obj: Any, finalizer: str) -> None:
     """Let an object go that is not in use."""
     if finalizer in obj.metadata.finalizers:
         kept = [each for each in obj.metadata.finalizers if each != finalizer]
-        with ignore(NotFoundError):
+        try:
             ctx.client.patch(obj, {"metadata": {"finalizers": kept or None}})
+        except NotFoundError as error:
+            if not is_gone(error, obj.metadata.name):
+                raise
 
 
 def _release(ctx: Context[Any], volume: PersistentVolume) -> None:
