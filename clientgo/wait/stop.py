@@ -92,16 +92,17 @@ def call_when_set(event: threading.Event, callback: Callable[[], object]) -> Reg
 
 
 def wait_for_event(
-    event: threading.Event, timeout: float | None, stop: threading.Event | None
+    event: threading.Event, timeout: float | None, *stops: threading.Event | None
 ) -> bool:
-    """Block until `event` or `stop` is set, or for `timeout` real seconds; is `event` set now?
+    """Block until `event` or a stop is set, or for `timeout` real seconds; is `event` set now?
 
     Thread-safe. No thread is needed for a `StopEvent`, one watcher for any other.
     """
-    if stop is None or event.is_set():
+    ends = [event, *(stop for stop in stops if stop is not None)]
+    if len(ends) == 1 or event.is_set():
         return event.wait(timeout)
     woken = threading.Event()
-    registrations = [call_when_set(one, woken.set) for one in (event, stop)]
+    registrations = [call_when_set(one, woken.set) for one in ends]
     woken.wait(timeout)
     for registration in registrations:
         registration.cancel()

@@ -162,7 +162,9 @@ def test_a_wait_for_an_event_ends_with_the_event_the_stop_or_the_time() -> None:
     assert not wait_for_event(event, 0.0, None)
 
     stopped, came = SimpleQueue[bool](), SimpleQueue[bool]()
-    waiting = threading.Thread(target=lambda: stopped.put(wait_for_event(event, 5, stop)))
+    waiting = threading.Thread(
+        target=lambda: stopped.put(wait_for_event(event, 5, StopEvent(), stop))
+    )
     waiting.start()
     stop.set()
     assert not stopped.get(timeout=30)

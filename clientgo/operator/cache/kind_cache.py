@@ -170,19 +170,14 @@ class KindCache:
     ) -> bool:
         """Block until the handler was called with all that exists, for ``timeout`` real seconds at
         most and not beyond ``stop``. With ``optional`` a kind that is not served is not waited for.
+
+        The namespaces may change meanwhile: those count that the subscription has in the end.
         """
-        with self._lock:
-            attached = list(subscription.attached.values())
         deadline = time.monotonic() + timeout
-        for each in attached:
-            if optional:
-                lister = each.watch.lister
-                if not wait_for_event(lister.answered, deadline - time.monotonic(), stop):
-                    return False
-                if lister.unserved:
-                    continue
-            synced = each.registration.has_synced_checker().done
-            if not wait_for_event(synced, deadline - time.monotonic(), stop):
+        while (waiting := self._waiting_for(subscription, optional=optional)) is not None:
+            event, left = waiting
+            is_set = wait_for_event(event, deadline - time.monotonic(), stop, left)
+            if not is_set and not left.is_set():
                 return False
         return True
 
@@ -326,6 +321,18 @@ class KindCache:
         return not any(informer.indexer.list_keys() for informer in self.informers().values())
 
     # Inside
+
+    def _waiting_for(
+        self, subscription: Subscription, *, optional: bool
+    ) -> tuple[threading.Event, threading.Event] | None:
+        """Return an event that a subscription is not synced before, and one after which it does
+        not matter; None if it is synced."""
+        with self._lock:
+            for attached in subscription.attached.values():
+                event = attached.awaited(optional=optional)
+                if event is not None:
+                    return event, attached.left
+        return None
 
     def _recovered(self) -> None:
         with self._lock:

@@ -40,7 +40,7 @@ from clientgo.operator.cache.scope import CacheScope, KindScope
 from clientgo.operator.metrics import CacheMetrics, CacheSize
 from clientgo.operator.settings.durations import seconds
 from clientgo.process import SupervisedThread
-from clientgo.wait import Backoff, BackoffManager
+from clientgo.wait import Backoff, BackoffManager, StopEvent
 
 _DELAYS: Final = Backoff(duration=0.8, factor=2.0, jitter=0.2, steps=38, cap=10.0)
 """Soon again at first; a kind that is missing is found ten seconds after it was created."""
@@ -79,6 +79,19 @@ class Attached:
 
     watch: Watch
     registration: Registration
+    left: StopEvent = field(default_factory=StopEvent)
+    """Set once the handler is detached: it may never be called with all that exists."""
+
+    def awaited(self, *, optional: bool) -> threading.Event | None:
+        """Return what is set when the handler has been called with all that exists; None if it has.
+
+        With ``optional`` the answer that the server does not have the kind is enough.
+        """
+        lister = self.watch.lister
+        if optional and not lister.answered.is_set():
+            return lister.answered
+        synced = self.registration.has_synced_checker().done
+        return None if synced.is_set() or (optional and lister.unserved) else synced
 
 
 @dataclass(eq=False, kw_only=True)
@@ -152,6 +165,7 @@ class Watches:
     def detach(self, attached: Attached) -> None:
         """Let go of a watch; :meth:`end` does the rest, without the lock."""
         watch = attached.watch
+        attached.left.set()
         watch.users -= 1
         if watch.users == 0:
             self._watches = {ns: kept for ns, kept in self._watches.items() if kept is not watch}

@@ -180,7 +180,7 @@ class ControllerSources:
         ]
         if stop.is_set():
             raise CancelledError(f"controller {self._name}: stopped before its sources were synced")
-        if late:
+        if late := [source for source in late if source in self.all()]:  # others were removed
             reasons = "; ".join(f"{s.name}: {s.healthy() or 'still waiting'}" for s in late)
             raise CacheSyncTimeoutError(
                 f"controller {self._name}: not synced after {timeout:g} s: {reasons}"
