@@ -16,6 +16,9 @@ from typing import Any
 SHOWN = 3
 """So many failures of one kind are printed in full."""
 
+SHOWN_LENGTH = 600
+"""So many characters of the problems of a long wait are printed."""
+
 _OF_USERS = ("clientgo.operator.reconcile",)
 """Loggers of errors that a user's code has raised, for which a traceback is right."""
 
@@ -31,8 +34,9 @@ class Findings:
         self.counts: Counter[str] = Counter()
         """Writes, notifications, syncs, faults by name."""
         self.failures: Counter[str] = Counter()
-        self.longest: dict[str, tuple[float, str, str]] = {}
-        """The longest wait for each kind of problem: seconds, where, and what the problem was."""
+        self.longest: dict[str, tuple[float, str, str, str]] = {}
+        """The longest wait for each kind of problem: seconds, where, and what the first and the
+        last problem were."""
         self.place = ""
         self._lock = threading.Lock()
         self._tracked: list[weakref.ref[Any]] = []
@@ -50,16 +54,21 @@ class Findings:
                 print(f"\nFAILURE in {self.place}: {kind}: {details}", flush=True)
 
     def await_that(self, problem: Callable[[], str], kind: str, timeout: float) -> None:
-        """Wait until ``problem`` returns nothing; it is a failure after ``timeout`` seconds."""
-        began, last = time.monotonic(), ""
+        """Wait until ``problem`` returns nothing; it is a failure after ``timeout`` seconds.
+
+        Both the first and the last problem are kept: the last may be over when it is described.
+        """
+        began, first, last = time.monotonic(), "", ""
         while text := problem():
-            last = text
+            first, last = first or text, text
             if time.monotonic() > began + timeout:
                 self.fail(kind, f"not within {timeout:g} s: {text}")
                 return
             time.sleep(0.05)
         took = time.monotonic() - began
-        self.longest[kind] = max(self.longest.get(kind, (0.0, "", "")), (took, self.place, last))
+        self.longest[kind] = max(
+            self.longest.get(kind, (0.0, "", "", "")), (took, self.place, first, last)
+        )
 
     def track(self, thing: Any) -> None:
         """Expect that something is freed by the end of the round."""
@@ -77,8 +86,9 @@ class Findings:
     def report(self) -> str:
         """Return all figures, the longest waits and the failures."""
         lines = [f"{count:9} {what}" for what, count in sorted(self.counts.items())]
-        for kind, (took, place, problem) in self.longest.items():
-            lines.append(f"{took:7.1f} s at most until not: {kind} ({place}: {problem[:200]})")
+        for kind, (took, place, first, last) in self.longest.items():
+            lines.append(f"{took:7.1f} s at most until not: {kind} ({place})")
+            lines += [f"  at first: {first[:SHOWN_LENGTH]}", f"  at last: {last[:SHOWN_LENGTH]}"]
         lines += [f"{n:9} FAILURES: {kind}" for kind, n in self.failures.most_common()]
         return "\n".join(lines)
 

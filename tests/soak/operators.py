@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import random
 import threading
+import time
 from typing import Any
 
 from clientgo.api.core_v1 import ConfigMap, Pod
@@ -137,6 +138,8 @@ class Operator(SoakClient):
         self._controllers: dict[str, Any] = {}
         self._narrowed: set[str] = set()
         """The managers that do not reconcile all namespaces."""
+        self._read_at = 0.0
+        """When the server's state was last read, on the real monotonic clock."""
         for _ in range(replicas):
             self._start()
 
@@ -224,6 +227,7 @@ class Operator(SoakClient):
     def problem(self) -> str:
         for name in list(self._narrowed):
             self._change_namespaces(name, ALL)
+        self._read_at = time.monotonic()
         foos = self._world.state(Foo)
         if self._reconciler is MappedReconciler:
             return self._problem_with_pods(foos)
@@ -249,7 +253,8 @@ class Operator(SoakClient):
     def _explained(self, key: str) -> str:
         """Return what the controllers know of an object, and what their caches have of it."""
         name = ObjectName.parse(key)
-        lines = [f"narrowed {self._narrowed}{self._world.lost_text()}"]
+        ago = time.monotonic() - self._read_at
+        lines = [f"that was {ago:.1f} s ago; narrowed {self._narrowed}{self._world.lost_text()}"]
         for manager, each in list(self._controllers.items()):
             cache = each.primary_cache
             cached = cache.stored(name)
