@@ -13,6 +13,8 @@ from clientgo.cache import ResourceEventHandler
 from clientgo.meta import ForbiddenError, ObjectMeta, ObjectName
 from clientgo.operator.cache import kind_cache
 from clientgo.operator.cache.scope import EVERYWHERE
+from clientgo.operator.controller.sources import ControllerSources
+from clientgo.operator.errors import CacheSyncTimeoutError
 from clientgo.testing.fakes.actions import Action
 from clientgo.wait import wait_for_event
 from tests.background import Background
@@ -70,3 +72,41 @@ def test_the_start_does_not_wait_for_a_source_that_was_removed(
     controller.remove_source("parts")
     starting.result(PATIENCE / 2)
     assert recording.wait_for_runs(1) == [ObjectName("default", "a")]
+
+
+def test_nothing_runs_after_a_change_that_failed_before_the_old_ones_are_known(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-NS-05: an object would count as deleted that was not listed again yet."""
+    world.create(Namespace(metadata=ObjectMeta(name=TWO)), gadget("a"))
+    waiting_again = threading.Event()
+    wait_synced = ControllerSources.wait_synced
+
+    def hold(action: Action) -> None:
+        if action.namespace == "" and action.resource.resource == "gadgets":
+            assert waiting_again.wait(30)
+
+    def time_out_once(sources: ControllerSources, timeout: float, stop: Any = None) -> None:
+        if sources.namespaces == {TWO}:
+            raise CacheSyncTimeoutError("not in time")
+        waiting_again.set()
+        wait_synced(sources, timeout, stop)
+
+    recording = Recording()
+    controller = world.register(recording)
+    known: list[bool] = []
+    resume = controller.queue.resume
+
+    def resumed() -> None:
+        known.extend(each.has_synced() for each in controller.primary_cache.informers().values())
+        resume()
+
+    with world.running():
+        recording.wait_for_runs(1)
+        world.asked.before = hold
+        monkeypatch.setattr(ControllerSources, "wait_synced", time_out_once)
+        monkeypatch.setattr(controller.queue, "resume", resumed)
+        with pytest.raises(CacheSyncTimeoutError, match="not in time"):
+            controller.change_namespaces(TWO)
+        waiting_again.set()
+        assert known == [True]

@@ -228,7 +228,8 @@ class Controller(Generic[P]):
         A controller that is not started, or starts at the moment, starts with these.
 
         Raises ``CacheSyncTimeoutError`` or, at the stop, ``CancelledError``, with the namespaces as
-        before, and ``ConfigError`` for a kind that has no namespaces.
+        before, and ``ConfigError`` for a kind that has no namespaces. Where one of the two was
+        everywhere it raises when the old ones, which are listed again, are known.
         """
         wanted = namespace_set(namespaces)
         if not self.primary.namespaced:

@@ -1,7 +1,8 @@
 """Change the namespaces of a controller that runs, one change at a time.
 
 Promises that nothing is reconciled during the change, and that afterwards all primaries of the new
-ones are known and the others forgotten. If the new ones cannot be listed in time nothing changes.
+ones are known and the others forgotten. If the new ones cannot be listed in time nothing changes;
+where one of the two is everywhere, the old ones are listed again then.
 
 Source: Java Operator SDK RegisteredController.changeNamespaces.
 """
@@ -18,6 +19,7 @@ from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import EVERYWHERE, NamespaceSet
 from clientgo.operator.controller.parts import ControllerParts
 from clientgo.operator.controller.sources import ControllerSources
+from clientgo.operator.errors import CacheSyncTimeoutError
 from clientgo.operator.finalizers import has_finalizer
 from clientgo.operator.runs import RunQueue
 
@@ -63,11 +65,21 @@ class NamespaceChanges:
             self._sources.wait_synced(self._parts.config.cache_sync_timeout)
         except BaseException:
             self._sources.follow(before)
+            if together == wanted:
+                self._wait_for_old()
             raise
         if together != wanted:
             self._sources.follow(wanted)
         if wanted != EVERYWHERE:
             self._queue.forget_if(lambda key: key.namespace not in wanted)
+
+    def _wait_for_old(self) -> None:
+        """Wait until the old ones, which are listed again, are known: nothing may run before."""
+        while True:
+            try:
+                return self._sources.wait_synced(self._parts.config.cache_sync_timeout)
+            except CacheSyncTimeoutError as error:
+                _log.warning("%s; it is paused until then", error)
 
     def _drain(self, wanted: NamespaceSet) -> None:
         """Wait until no primary that is left behind has a finalizer of the controller's."""
