@@ -279,11 +279,14 @@ def _is_refused(write: _Write, answer: Answer) -> bool:
     if answer.status == 422 and "Invalid value" in str(answer.body):
         # A binding to a node is not validated. In updates, what does not change may be wrong by
         # rules that are newer than the object, see `_RULES`, and by the paths of its scale, which
-        # begin with a dot.
-        causes = answer.body["details"]["causes"]
+        # begin with a dot. Core events may have finalizers that those of events.k8s.io may not.
+        details = answer.body["details"]
+        unchecked: tuple[str, ...] = (".", "spec.nodeName")
+        if details["kind"] == "Event":
+            unchecked += ("metadata.finalizers",)
         return all(
-            cause["field"].startswith((".", "spec.nodeName")) or _RULES.search(cause["message"])
-            for cause in causes
+            cause["field"].startswith(unchecked) or _RULES.search(cause["message"])
+            for cause in details["causes"]
         )
     is_apply = write.content_type == APPLY_PATCH
     return is_apply and bool(REAL_SERVER_ERRORS.search(str(answer.body)))
