@@ -13,11 +13,16 @@ from typing import Final, Protocol
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """The identity of a request: an ``Authorization`` header, a client certificate, or both."""
+    """The identity of a request: an ``Authorization`` header, a client certificate, or both.
+
+    A certificate and its key are PEM files, which may be replaced in place, or PEM texts.
+    """
 
     authorization: str = field(default="", repr=False)
     cert_file: str = ""
     key_file: str = ""
+    cert_data: str = field(default="", repr=False)
+    key_data: str = field(default="", repr=False)
 
 
 class Credentials(Protocol):
