@@ -21,7 +21,7 @@ from clientgo.rest import (
     load_config,
     rest_config_of,
 )
-from clientgo.rest.config.loading import KubernetesCredentials
+from clientgo.rest.config.kubernetes_package import KubernetesCredentials
 from clientgo.testing import FakeClock
 from clientgo.testing.scripted_server import ScriptedServer, answer_json, answer_status
 

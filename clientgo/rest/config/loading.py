@@ -8,28 +8,22 @@ needs it: that takes half a second. Source: client-go `tools/clientcmd`, `rest` 
 
 from __future__ import annotations
 
-import logging
 import os
-import threading
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass_environment  # type: ignore[attr-defined]
 
-from clientgo.clock import REAL_CLOCK, Clock
-from clientgo.process import renew_in_child
-from clientgo.rest.config.credentials import Credentials, Identity
+from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.kubeconfig import select_context
-from clientgo.rest.config.rest_config import ConfigError, RestConfig, TLSSettings
-
-_log = logging.getLogger("clientgo.rest")
+from clientgo.rest.config.kubernetes_package import (
+    KubernetesCredentials,
+    config_of_kubernetes_package,
+    rest_config,
+)
+from clientgo.rest.config.rest_config import ConfigError, RestConfig
 
 _DEFAULT_PATH: Final = "~/.kube/config"
 _SUFFIXES: Final = (".yaml", ".yml", ".conf", ".kubeconfig")
 """How the names of kubeconfigs end, so that one that is missing is not taken for a host."""
-_RELOAD_INTERVAL: Final = 10.0
-"""How often refused credentials may be loaded again: that may run a plugin."""
 
 
 def load_config(
@@ -79,13 +73,13 @@ def rest_config_of(source: Any = None) -> RestConfig:
         return load_config(source)
     if isinstance(source, str):
         return load_config(source) if _is_path(source) else RestConfig(server=source)
-    configuration = getattr(source, "configuration", source)
-    if not (hasattr(configuration, "host") and hasattr(configuration, "auth_settings")):
+    config = config_of_kubernetes_package(source)
+    if config is None:
         raise TypeError(
             f"a {type(source).__name__} is no configuration: pass a RestConfig, a URL, the path of "
             "a kubeconfig, or a Configuration or ApiClient of the kubernetes package"
         )
-    return _rest_config(configuration, KubernetesCredentials(configuration))
+    return config
 
 
 def _is_path(text: str) -> bool:
@@ -93,63 +87,6 @@ def _is_path(text: str) -> bool:
     if "://" in text:
         return False
     return text.startswith(("/", "~", ".")) or text.endswith(_SUFFIXES) or os.path.isfile(text)
-
-
-class KubernetesCredentials:
-    """Credentials that the ``kubernetes`` package keeps fresh.
-
-    Its hook is asked at every request, under a lock because it may run a plugin or read a file.
-    ``reload`` makes a new configuration from where the first came from, for a token that the
-    server refused although it had not expired.
-    """
-
-    def __init__(
-        self,
-        configuration: Any,
-        reload: Callable[[], Any] | None = None,
-        *,
-        clock: Clock = REAL_CLOCK,
-    ) -> None:
-        self._lock = threading.Lock()
-        renew_in_child(self, "_lock")
-        self._configuration = configuration
-        self._reload = reload
-        self._clock = clock
-        self._last_reload = clock.monotonic()
-
-    def current(self) -> Identity:
-        with self._lock:
-            return self._identity_locked()
-
-    def renew(self, refused: Identity) -> bool:
-        with self._lock:
-            if self._identity_locked() == refused:
-                self._reload_locked()
-            return self._identity_locked() != refused
-
-    def _identity_locked(self) -> Identity:
-        configuration = self._configuration
-        authorization = ""
-        for setting in configuration.auth_settings().values():
-            if setting["in"] == "header" and setting["key"].lower() == "authorization":
-                authorization = (setting["value"] or "").strip()
-        if not authorization and configuration.username:
-            authorization = configuration.get_basic_auth_token()
-        return Identity(
-            authorization=authorization,
-            cert_file=configuration.cert_file or "",
-            key_file=configuration.key_file or "",
-        )
-
-    def _reload_locked(self) -> None:
-        now = self._clock.monotonic()
-        if self._reload is None or now - self._last_reload < _RELOAD_INTERVAL:
-            return
-        self._last_reload = now
-        try:
-            self._configuration = self._reload()
-        except ConfigError as error:
-            _log.warning("Refused credentials stay as they are, new ones cannot be had: %s", error)
 
 
 def _kubeconfig_paths(kubeconfig: str | os.PathLike[str] | None) -> list[str] | None:
@@ -198,7 +135,7 @@ def _from_files(paths: list[str], context: str | None) -> RestConfig:
             path=selected.path,
             advice="run it yourself to see why",
         )
-    return _rest_config(configuration, credentials)
+    return rest_config(configuration, credentials)
 
 
 def _from_service_account() -> RestConfig:
@@ -219,28 +156,4 @@ def _from_service_account() -> RestConfig:
         return configuration
 
     configuration = load()
-    return _rest_config(configuration, KubernetesCredentials(configuration, load))
-
-
-def _rest_config(configuration: Any, credentials: Credentials) -> RestConfig:
-    return RestConfig(
-        server=configuration.host,
-        credentials=credentials,
-        tls=TLSSettings(
-            ca_file=configuration.ssl_ca_cert or "",
-            ca_data=getattr(configuration, "ca_cert_data", None) or "",
-            server_name=getattr(configuration, "tls_server_name", None) or "",
-            insecure=not configuration.verify_ssl,
-        ),
-        proxy=_proxy_for(configuration),
-    )
-
-
-def _proxy_for(configuration: Any) -> str:
-    """The proxy configured, or else that of the environment, unless the host is exempt."""
-    # Old versions of the kubernetes package do not look at the environment.
-    surroundings = getproxies()
-    host = urlsplit(configuration.host)
-    proxy = configuration.proxy or surroundings.get(host.scheme) or surroundings.get("all", "")
-    exempt = configuration.no_proxy or surroundings.get("no", "")
-    return "" if proxy_bypass_environment(host.netloc, {"no": exempt}) else proxy
+    return rest_config(configuration, KubernetesCredentials(configuration, load))
