@@ -231,7 +231,7 @@ def parse_yaml(body: bytes, problem: str = "") -> tuple[Any, tuple[str, ...]]:
             value, duplicates = parse_json(body, whole=int)
             if not duplicates:
                 return value, ()
-    from clientgo.apiserver.http.yaml_bodies import YamlError, read_yaml  # not needed to start
+    from clientgo.text.yaml_reader import YamlError, read_yaml  # not needed to start
 
     try:
         return read_yaml(body)

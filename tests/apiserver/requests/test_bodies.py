@@ -321,3 +321,17 @@ def test_json_is_utf_8(api: Api) -> None:
 )
 def test_a_field_that_occurs_twice_is_found_by_its_path(body: bytes, paths: list[str]) -> None:
     assert parse_json(body)[1] == tuple(f'duplicate field "{path}"' for path in paths)
+
+
+def test_yaml_that_expands_is_a_bad_request(api: Api) -> None:
+    lines = [
+        "a0: &a0 [x]",
+        *(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 12)),
+    ]
+    for content_type, method, path in (
+        (YAML, "POST", CONFIGMAPS),
+        ("application/apply-patch+yaml", "PATCH", f"{CONFIGMAPS}/a?fieldManager=m"),
+    ):
+        answer = api.call(method, path, "\n".join(lines).encode(), content_type)
+        assert answer.status == 400
+        assert "excessive aliasing" in answer.body["message"]

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from clientgo.apiserver.http.yaml_bodies import MOST_VALUES, YamlError, read_yaml
-from tests.apiserver.http_api import CONFIGMAPS, Api
+from clientgo.text.yaml_reader import MOST_VALUES, YamlError, read_yaml
 
 BOUND = 20.0
 """Seconds; all of it takes less than one on an idle machine."""
@@ -166,13 +165,3 @@ def test_a_long_scalar_takes_linear_time(text: str) -> None:
     with contextlib.suppress(YamlError):
         read_yaml(text.encode())[0]
     assert time.monotonic() - begun < BOUND
-
-
-def test_a_bomb_is_a_bad_request(api: Api) -> None:
-    for content_type, method, path in (
-        ("application/yaml", "POST", CONFIGMAPS),
-        ("application/apply-patch+yaml", "PATCH", f"{CONFIGMAPS}/a?fieldManager=m"),
-    ):
-        answer = api.call(method, path, BOMBS["merges of merges"].encode(), content_type)
-        assert answer.status == 400
-        assert "excessive aliasing" in answer.body["message"]

@@ -17,12 +17,10 @@ import datetime
 import math
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any, Final
 
 import msgspec
-
-from clientgo.apiserver.http.numbers import GREATEST_INTEGER, parse_float
-from clientgo.meta.json_values import copy_json
 
 MOST_VALUES: Final = 100_000
 """Values and keys in a document, with repetitions: a second of work."""
@@ -36,6 +34,7 @@ MOST_LEVELS: Final = 1000
 MOST_TAG_DIRECTIVES: Final = 1000
 """Each is compared with all before it."""
 
+_GREATEST_INTEGER: Final = 2**63 - 1
 _TAG: Final = "tag:yaml.org,2002:"
 _WORDS: Final[dict[str, Any]] = {
     **dict.fromkeys(("y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE"), True),
@@ -187,7 +186,7 @@ class _Reader(msgspec.Struct):
         if found is None:
             raise YamlError(f"yaml: anchor '{anchor}' value contains itself")
         self._count(found.values, found.characters)
-        return copy_json(found.value)
+        return msgspec.to_builtins(found.value)  # a copy: what a reader changes is not shared
 
     def _begin(self, value: Any, anchor: str | None) -> None:
         if len(self.levels) >= MOST_LEVELS:
@@ -299,8 +298,9 @@ def _in_json(value: Any) -> Any:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise YamlError(f"json: unsupported value: {value}")
-        return parse_float(repr(value), int)
-    if isinstance(value, int) and value > GREATEST_INTEGER:
+        whole = value.is_integer() and -(2**63) <= value <= _GREATEST_INTEGER
+        return int(Decimal(repr(value))) if whole else value  # with the digits that Go writes
+    if isinstance(value, int) and value > _GREATEST_INTEGER:
         return float(value)
     return value
 
