@@ -7,15 +7,15 @@ every request, so its tokens stay fresh. Never imports the package: it looks at 
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections.abc import Callable
 from typing import Any, Final
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass_environment  # type: ignore[attr-defined]
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.process import renew_in_child
 from clientgo.rest.config.credentials import Credentials, Identity
+from clientgo.rest.config.proxies import proxy_for
 from clientgo.rest.config.rest_config import ConfigError, RestConfig, TLSSettings
 
 _log = logging.getLogger("clientgo.rest")
@@ -106,9 +106,9 @@ def rest_config(configuration: Any, credentials: Credentials) -> RestConfig:
 
 def _proxy_for(configuration: Any) -> str:
     """The proxy configured, or else that of the environment, unless the host is exempt."""
-    # Old versions of the kubernetes package do not look at the environment.
-    surroundings = getproxies()
-    host = urlsplit(configuration.host)
-    proxy = configuration.proxy or surroundings.get(host.scheme) or surroundings.get("all", "")
-    exempt = configuration.no_proxy or surroundings.get("no", "")
-    return "" if proxy_bypass_environment(host.netloc, {"no": exempt}) else proxy
+    names = ("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy")
+    proxy: str = configuration.proxy or ""
+    if proxy and proxy not in map(os.environ.get, names):
+        return proxy
+    # The package has taken it from the environment, by rules of its own.
+    return proxy_for(configuration.host)

@@ -17,23 +17,15 @@ from urllib.parse import urlsplit
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.flowcontrol import RateLimiter
 from clientgo.metrics import MetricsProvider
+from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import ANONYMOUS, Credentials
+from clientgo.rest.config.proxies import checked_proxy, proxy_for
 from clientgo.rest.config.user_agent import default_user_agent
 from clientgo.rest.server_warnings import WarningHandler
 
+__all__ = ["ConfigError", "Impersonation", "RestConfig", "TLSSettings"]
+
 DEFAULT_BURST: Final = 10
-
-
-class ConfigError(Exception):
-    """The configuration does not lead to a server. The text says where it is wrong and what to do.
-
-    ``path`` is the file concerned, empty where there is none.
-    """
-
-    def __init__(self, problem: str, *, path: str = "", advice: str) -> None:
-        where = f"{path}: " if path else ""
-        super().__init__(f"{where}{problem}; {advice}")
-        self.path = path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +63,10 @@ class RestConfig:
     ``timeout`` bounds a plain request with all its retries (0: no bound), ``read_timeout`` any
     silence of the server within one. A watch may be silent for ``watch_idle_timeout`` (None: as
     long as it lasts); once the server should have ended it, it gets ``watch_grace`` more.
+    ``proxy`` is the URL of a proxy, empty for none; by default it is looked up in the environment,
+    once, as Go does, and then reads as what was found: to :func:`dataclasses.replace` the server,
+    pass ``proxy=None`` too.
+
     ``clock`` times the limiter and the pauses between attempts. Requests are counted in
     ``metrics``, or in the process's default provider.
 
@@ -80,7 +76,7 @@ class RestConfig:
     server: str
     credentials: Credentials = field(default=ANONYMOUS)
     tls: TLSSettings = field(default_factory=TLSSettings)
-    proxy: str = field(default="", repr=False)  # may hold a password
+    proxy: str | None = field(default=None, repr=False)  # may hold a password
     impersonate: Impersonation | None = None
     user_agent: str = field(default_factory=default_user_agent)
     qps: float = 0.0
@@ -99,6 +95,8 @@ class RestConfig:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "server", _server_url(self.server))
+        proxy = proxy_for(self.server) if self.proxy is None else checked_proxy(self.proxy)
+        object.__setattr__(self, "proxy", proxy)
 
 
 def _server_url(server: str) -> str:

@@ -1,0 +1,15 @@
+"""The error of a configuration."""
+
+from __future__ import annotations
+
+
+class ConfigError(Exception):
+    """The configuration does not lead to a server. The text says where it is wrong and what to do.
+
+    ``path`` is the file concerned, empty where there is none.
+    """
+
+    def __init__(self, problem: str, *, path: str = "", advice: str) -> None:
+        where = f"{path}: " if path else ""
+        super().__init__(f"{where}{problem}; {advice}")
+        self.path = path
