@@ -13,7 +13,12 @@ validation, with the same `FieldError`.
 ['n: Invalid value: "string": n in body must be of type integer: "string"']
 """
 
-from clientgo.schema.field_errors import FieldError, FieldErrorReason, Verbatim, aggregate_message
+from clientgo.meta.validation.field_errors import (
+    FieldError,
+    FieldErrorReason,
+    Verbatim,
+    aggregate_message,
+)
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.structural_schema import SchemaError, StructuralSchema
 

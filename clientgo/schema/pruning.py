@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientgo.schema import field_path
+from clientgo.meta.validation import field_path
 from clientgo.schema.json_schema import JSONSchema
 
 RESOURCE_FIELDS = frozenset({"apiVersion", "kind", "metadata"})

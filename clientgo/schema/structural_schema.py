@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from clientgo.meta.json_values import json_equal
-from clientgo.schema import defaulting, field_path
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import FieldError, FieldErrorReason, aggregate_message
+from clientgo.schema import defaulting
 from clientgo.schema.definition.keywords import (
     check_keywords,
     check_root,
     has_unsupported_keywords,
 )
 from clientgo.schema.definition.structural import check_structure
-from clientgo.schema.field_errors import FieldError, FieldErrorReason, aggregate_message
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.json_value import MISSING
 from clientgo.schema.pruning import prune

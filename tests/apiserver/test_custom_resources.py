@@ -8,7 +8,7 @@ import pytest
 
 from clientgo.apiserver.crds.custom_resources import CustomStrategy, resources_of
 from clientgo.apiserver.resources.resource import ReadAgain
-from clientgo.schema.field_errors import FieldErrorReason
+from clientgo.meta.validation.field_errors import FieldErrorReason
 from tests.apiserver.http_api import CRDS, MERGE_PATCH, WIDGETS, Api, widget, widget_crd
 
 

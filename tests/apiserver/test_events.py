@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver.kinds.conversions.events import CoreEventStrategy, EventStrategy
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from tests.apiserver.http_api import Api
 
 CORE = CoreEventStrategy("v1", "Event")

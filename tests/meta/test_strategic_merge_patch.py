@@ -10,8 +10,10 @@ from clientgo.meta.json_values import json_equal
 from clientgo.meta.patches import (
     InapplicablePatchError,
     MalformedPatchError,
-    MergeStrategy,
     PatchConflictError,
+)
+from clientgo.meta.patches.strategic_merge import (
+    MergeStrategy,
     PatchField,
     apply_strategic_merge_patch,
     create_strategic_merge_patch,

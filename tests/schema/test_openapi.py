@@ -3,7 +3,9 @@ from __future__ import annotations
 import gzip
 import json
 
-from clientgo.meta.patches import MergeStrategy
+from clientgo.meta.patches.strategic_merge import (
+    MergeStrategy,
+)
 from clientgo.schema.openapi import Definitions, OpenAPIType, builtin_type, openapi_documents
 
 

@@ -11,6 +11,8 @@ from clientgo.meta.json_values import json_equal
 from clientgo.meta.patches import (
     PatchConflictError,
     PatchError,
+)
+from clientgo.meta.patches.strategic_merge import (
     apply_strategic_merge_patch,
     create_strategic_merge_patch,
     create_three_way_strategic_merge_patch,

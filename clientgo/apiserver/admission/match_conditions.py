@@ -14,7 +14,7 @@ from typing import Any
 from clientgo.apiserver.admission.evaluation import CONDITIONS_LIMIT, Evaluation
 from clientgo.apiserver.storage.storage import Object
 from clientgo.cel import DYN, Budget, CelCompileError, Environment
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _ENVIRONMENT = Environment({"object": DYN, "oldObject": DYN, "request": DYN, "authorizer": DYN})
 

@@ -23,8 +23,9 @@ from clientgo.apiserver.resources.webhook_addresses import (
     validate_client_config,
 )
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema import FieldError, JSONSchema, SchemaError, StructuralSchema, field_path
-from clientgo.schema.field_errors import aggregate_message
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import aggregate_message
+from clientgo.schema import FieldError, JSONSchema, SchemaError, StructuralSchema
 from clientgo.schema.pruning import RESOURCE_FIELDS
 from clientgo.schema.rules import rule_path
 from clientgo.text.formats import format_check

@@ -30,7 +30,7 @@ from clientgo.apiserver.resources.strategy import Decoded, FieldReader, Strategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.managed_fields import FieldSet, FieldType, field_path
 from clientgo.meta.patches.strategic_merge import PatchSchema
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.schema.field_types import builtin_field_type
 from clientgo.schema.openapi import OpenAPIType, builtin_type
 

@@ -18,7 +18,7 @@ from clientgo.apiserver.kinds.builtin_strategies import (
 from clientgo.apiserver.kinds.tables.formats import FORMATS
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object, decode
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _MAX_DATA = 1024 * 1024
 """Maximum bytes of all values of a ConfigMap or Secret."""

@@ -14,7 +14,7 @@ from clientgo.apiserver.crds.validation import (
 )
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.text import go_format
 
 

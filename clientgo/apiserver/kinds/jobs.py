@@ -9,7 +9,7 @@ from clientgo.apiserver.kinds.workloads import JobSpecStrategy
 from clientgo.apiserver.resources.names import DNS_LABEL
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import SelectorError, selector_from_object
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _LEGACY_UID = "controller-uid"
 _UID_LABELS = (_LEGACY_UID, "batch.kubernetes.io/controller-uid")

@@ -23,7 +23,7 @@ from clientgo.apiserver.kinds.pod_warnings import name_warnings, pod_warnings
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import label_key_problems
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.text.quantities import parse_quantity
 
 _CONTAINERS = ("containers", "initContainers")

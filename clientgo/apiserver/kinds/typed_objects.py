@@ -25,7 +25,7 @@ from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import WholeFloat, copy_json
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.timestamps import canonical_micro_time, canonical_time
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.schema.openapi import OpenAPIType
 from clientgo.text.quantities import canonical_quantity
 

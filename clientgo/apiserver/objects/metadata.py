@@ -24,7 +24,7 @@ from clientgo.meta.decoding import convert, without_nulls
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.selectors import label_key_problems, label_value_problems
 from clientgo.meta.timestamps import canonical_time
-from clientgo.schema.field_errors import OMITTED, FieldError
+from clientgo.meta.validation.field_errors import OMITTED, FieldError
 
 _RANDOM_LETTERS = "bcdfghjklmnpqrstvwxz2456789"
 """No vowels and no similar characters, so that generated names are not words."""

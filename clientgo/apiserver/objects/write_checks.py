@@ -14,7 +14,7 @@ from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Object
 from clientgo.apiserver.storage.versions import parse_version
-from clientgo.schema.field_errors import FieldError, FieldErrorReason
+from clientgo.meta.validation.field_errors import FieldError, FieldErrorReason
 
 
 def take_version_of_new(metadata: dict[str, Any]) -> None:

@@ -33,7 +33,7 @@ from clientgo.meta.selectors import (
     parse_field_selector,
     parse_label_selector,
 )
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _MAX_MANAGER_LENGTH = 128
 _SIGNED = re.compile(r"[+-]?[0-9]{1,19}")

@@ -45,7 +45,7 @@ from clientgo.apiserver.storage.storage import Object, StoredObject, object_key
 from clientgo.apiserver.storage.versions import parse_version
 from clientgo.meta.json_values import copy_json
 from clientgo.meta.selectors import parse_field_selector
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 T = TypeVar("T")
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.schema.field_errors import FieldError, aggregate_message
+from clientgo.meta.validation.field_errors import FieldError, aggregate_message
 
 Cause = Mapping[str, str]
 """An entry of ``details.causes``: reason, message and field."""

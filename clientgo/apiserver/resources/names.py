@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _LABEL = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 

@@ -23,7 +23,7 @@ from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.managed_fields import DEDUCED, FieldSet, FieldType
 from clientgo.meta.patches.strategic_merge import PatchSchema
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 FieldReader = Callable[[Object], str]
 """Returns the value of a selectable field as text."""

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from clientgo.apiserver.resources.names import DNS_SUBDOMAIN
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _FORM = "; desired format: https://host[/path]"
 

@@ -22,8 +22,9 @@ from clientgo.meta import (
     StatusError,
     error_from_status,
 )
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import FieldError, aggregate_message
 from clientgo.operator.webhooks.admission_review import AdmissionRequest
-from clientgo.schema import FieldError, aggregate_message, field_path
 
 
 def path(*parts: str | int) -> str:

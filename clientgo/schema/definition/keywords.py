@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from clientgo.schema.field_errors import OMITTED, FieldError
+from clientgo.meta.validation.field_errors import OMITTED, FieldError
 from clientgo.schema.json_schema import JSONSchema, ValidationRule
 from clientgo.schema.pruning import RESOURCE_FIELDS
 from clientgo.schema.rules import rule_path

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from clientgo.schema import field_path
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.text.go_regexp import GoRegexpError, compile_go_regexp
 

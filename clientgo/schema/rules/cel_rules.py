@@ -30,8 +30,8 @@ from clientgo.cel.scope import OBJECT_LIMIT
 from clientgo.cel.types import STRING
 from clientgo.cel.values import ABSENT, Optional
 from clientgo.meta.json_values import json_equal
-from clientgo.schema import field_path
-from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason, Verbatim
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import OMITTED, FieldError, FieldErrorReason, Verbatim
 from clientgo.schema.json_schema import JSONSchema, ValidationRule
 from clientgo.schema.json_value import MISSING
 from clientgo.schema.rules import rule_path

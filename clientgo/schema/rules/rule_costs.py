@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from clientgo.cel.cost_estimate import estimate_cost
 from clientgo.cel.environment import Checked
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.rules.size_bounds import bounds_of
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 
-from clientgo.schema import field_path
+from clientgo.meta.validation import field_path
 from clientgo.schema.json_schema import JSONSchema
 
 _STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\['(?P<quoted>(?:[^'\\]|\\.)*)'\]")

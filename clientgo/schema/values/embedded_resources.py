@@ -15,8 +15,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clientgo.schema import field_path
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 
 _KIND = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

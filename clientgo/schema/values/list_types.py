@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from clientgo.schema import field_path
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.json_value import MISSING
 from clientgo.text import go_format

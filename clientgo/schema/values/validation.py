@@ -18,7 +18,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clientgo.meta.json_values import WholeFloat, json_equal
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.schema.json_schema import JSONSchema
 from clientgo.schema.json_value import (
     MISSING,

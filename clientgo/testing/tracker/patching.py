@@ -19,6 +19,8 @@ from clientgo.meta.patches import (
     PatchError,
     apply_json_patch,
     apply_merge_patch,
+)
+from clientgo.meta.patches.strategic_merge import (
     apply_strategic_merge_patch,
 )
 from clientgo.schema.openapi import builtin_type

@@ -26,8 +26,8 @@ from clientgo.apiserver.objects.admission import Review
 from clientgo.apiserver.resources.addresses import ip_problems, ipv4_number, ipv4_text
 from clientgo.apiserver.resources.errors import internal_error, invalid
 from clientgo.apiserver.storage.storage import Change, Object, Storage, StoredObject
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.meta.watch_event import EventType
-from clientgo.schema.field_errors import FieldError
 
 ADDRESSES = ip_network("10.96.0.0/12")
 """The range of the addresses, as kubeadm chooses it; there is none for IPv6."""

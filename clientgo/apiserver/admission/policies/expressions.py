@@ -28,7 +28,7 @@ from clientgo.cel.compiler import ObjectFields
 from clientgo.cel.library.authorizers import AUTHORIZER, AuthorizerValue
 from clientgo.cel.scope import OBJECT_LIMIT
 from clientgo.cel.types import NULL, ObjectType, list_of, unify
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _INPUTS = {"object": DYN, "oldObject": DYN, "request": DYN, "namespaceObject": DYN}
 _PATCH_TYPES: dict[str, ObjectFields] = {

@@ -20,7 +20,7 @@ from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, StatusS
 from clientgo.apiserver.resources.names import DNS_1035_LABEL, PATH_SEGMENT
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import label_key_problems
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 if TYPE_CHECKING:
     from clientgo.apiserver.admission.policies.expressions import PolicyExpressions

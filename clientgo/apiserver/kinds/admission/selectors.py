@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import SelectorError, selector_from_object
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 
 def selector_errors(holder: Object, path: str, *fields: str) -> Iterator[FieldError]:

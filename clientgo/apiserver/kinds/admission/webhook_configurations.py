@@ -8,7 +8,7 @@ from __future__ import annotations
 from clientgo.apiserver.kinds.admission.selectors import selector_errors
 from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 
 class WebhookConfigurationStrategy(BuiltinStrategy):

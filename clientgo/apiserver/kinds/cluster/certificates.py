@@ -11,7 +11,7 @@ from typing import Any
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy, take
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.timestamps import format_time
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _DECISIONS = ("Approved", "Denied")
 """Types of the conditions that only the approval subresource changes."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
 from clientgo.apiserver.kinds.tables.validation.cluster_functions import node_errors
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 
 class NodeStrategy(StatusStrategy):

@@ -14,7 +14,7 @@ import msgspec
 
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
 from clientgo.apiserver.storage.storage import Object, decode, encode
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _PREFIX = "autoscaling.alpha.kubernetes.io/"
 _ANNOTATIONS = ("metrics", "current-metrics", "conditions", "behavior")

@@ -11,7 +11,7 @@ from clientgo.apiserver.kinds.builtin_strategies import BuiltinStrategy, text_fi
 from clientgo.apiserver.resources.names import PATH_SEGMENT
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import label_key_problems
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _NEW_NAMES = {
     "message": "note",

@@ -12,7 +12,7 @@ from typing import Any
 from clientgo.apiserver.kinds.builtin_strategies import StatusStrategy
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.timestamps import format_time
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.text.quantities import parse_quantity
 
 # -- volumes

@@ -13,7 +13,7 @@ from clientgo.apiserver.kinds.tables.nodes import Node, kind_node
 from clientgo.apiserver.kinds.tables.validation.causes import Check, Run
 from clientgo.apiserver.kinds.tables.validation.checks import compile_checks
 from clientgo.apiserver.kinds.tables.validation.rules import compile_rule
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _STATUS = "status"
 

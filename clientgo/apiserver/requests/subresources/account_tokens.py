@@ -19,7 +19,7 @@ from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.resources.resource_type import ResourceType
 from clientgo.apiserver.storage.storage import StoredObject, object_key
 from clientgo.meta.decoding import convert
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _TYPE = ResourceType("authentication.k8s.io", "v1", "TokenRequest", "tokenrequests")
 

@@ -18,7 +18,7 @@ from clientgo.apiserver.requests.options import parse_integer
 from clientgo.apiserver.requests.verbs import VerbCall, existing
 from clientgo.apiserver.resources.errors import RequestError, bad_request, invalid
 from clientgo.apiserver.resources.resource_type import ResourceType
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _OPTIONS = ResourceType("", "v1", "PodLogOptions", "podlogoptions")
 """As refusals name them."""

@@ -37,7 +37,7 @@ from clientgo.apiserver.resources.nested_fields import NestedFieldError, nested_
 from clientgo.apiserver.resources.strategy import ScaleFields
 from clientgo.apiserver.storage.storage import Object
 from clientgo.meta.selectors import SelectorError, selector_from_object
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 
 _SHOWN_METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 

@@ -15,8 +15,8 @@ import msgspec
 
 from clientgo.apiserver.admission.plugins.pod_security.checks import LATEST, Violation, violations
 from clientgo.apiserver.storage.storage import Object
-from clientgo.schema import field_path
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation import field_path
+from clientgo.meta.validation.field_errors import FieldError
 
 _PREFIX: Final = "pod-security.kubernetes.io/"
 _LEVELS: Final = ("privileged", "baseline", "restricted")

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from clientgo.schema.field_errors import OMITTED, FieldError, FieldErrorReason
+from clientgo.meta.validation.field_errors import OMITTED, FieldError, FieldErrorReason
 
 
 class Run(msgspec.Struct):

@@ -11,7 +11,7 @@ from clientgo.apiserver.kinds.tables.nodes import Node
 from clientgo.apiserver.kinds.tables.validation.causes import Check, Run, error_of, reason_of
 from clientgo.apiserver.kinds.tables.validation.functions import FUNCTIONS
 from clientgo.apiserver.kinds.tables.validation.places import distinct_check
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.text.go_regexp import compile_go_regexp
 from clientgo.text.quantities import parse_quantity
 

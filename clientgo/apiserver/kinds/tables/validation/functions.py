@@ -14,7 +14,7 @@ from clientgo.meta.selectors import (
     label_key_problems,
     selector_from_object,
 )
-from clientgo.schema.field_errors import FieldError
+from clientgo.meta.validation.field_errors import FieldError
 from clientgo.text.quantities import is_whole, parse_quantity
 
 Check = Callable[[Any, str], list[FieldError]]

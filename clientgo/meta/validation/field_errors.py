@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from clientgo.schema import field_path
+from clientgo.meta.validation import field_path
 from clientgo.text import go_format
 
 

@@ -1,0 +1,1 @@
+"""What is wrong with fields: their paths, and the causes of an Invalid status."""
