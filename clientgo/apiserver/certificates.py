@@ -21,7 +21,6 @@ from typing import Final
 
 from clientgo.certificates import (
     KeyPair,
-    ServingCertificate,
     covers,
     make_authority,
     make_client_pair,
@@ -29,6 +28,7 @@ from clientgo.certificates import (
     validity_of,
     write_private,
 )
+from clientgo.serving import ServingCertificate
 
 _DAY: Final = 86400.0
 

@@ -24,7 +24,7 @@ from clientgo.apiserver.faults.control import CONTROL_PATH
 from clientgo.apiserver.kubeconfig import write_kubeconfig
 from clientgo.apiserver.server import EmbeddedAPIServer
 from clientgo.apiserver.storage.data_directory import DataDirectoryError
-from clientgo.certificates import ServingCertificate
+from clientgo.serving import ServingCertificate
 from clientgo.text.terminal import complain
 from clientgo.wait import call_on_signals, stop_on_signals
 

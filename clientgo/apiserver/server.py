@@ -51,8 +51,9 @@ from clientgo.apiserver.storage.data_directory import DataDirectory, DataDirecto
 from clientgo.apiserver.storage.journal import Journal, JournalError
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
 from clientgo.apiserver.temporary_directory import TemporaryDirectory
-from clientgo.certificates import KeyPair, ServingCertificate, SigningKey
+from clientgo.certificates import KeyPair, SigningKey
 from clientgo.process import SupervisedThread
+from clientgo.serving import ServingCertificate
 
 T = TypeVar("T")
 

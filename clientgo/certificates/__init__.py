@@ -1,9 +1,9 @@
-"""TLS certificates and signing keys: making them, keeping them in files, and using new ones.
+"""TLS certificates and signing keys: making them, and keeping them in files.
 
 ::
 
-    make_authority ──► make_serving_pair ──► files ──► ServingCertificate ──► TLS handshakes
-                       make_self_signed_pair ┘         reads them again
+    make_authority ──► make_serving_pair ──► write_pair ──► files, read by a ServingCertificate
+                       make_self_signed_pair ┘               of `clientgo.serving`
 
 Making certificates needs the package ``cryptography``, which is imported when the first is made.
 """
@@ -22,22 +22,15 @@ from clientgo.certificates.authority import (
     validity_of,
     vouches_for,
 )
-from clientgo.certificates.private_files import write_private
-from clientgo.certificates.serving_certificate import (
+from clientgo.certificates.private_files import (
     CERTIFICATE_FILE,
     KEY_FILE,
-    CertificateError,
-    CertificateStatistics,
-    ServingCertificate,
     write_pair,
+    write_private,
 )
 from clientgo.certificates.signing_key import SigningKey
 
 __all__ = [
-    # serving
-    "ServingCertificate",
-    "CertificateError",
-    "CertificateStatistics",
     # making
     "KeyPair",
     "make_authority",

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Final
+
+from clientgo.certificates.authority import KeyPair
+
+CERTIFICATE_FILE: Final = "tls.crt"
+KEY_FILE: Final = "tls.key"
+"""The names of a Secret of type ``kubernetes.io/tls``, mounted."""
 
 
 def write_private(path: Path, content: bytes) -> None:
@@ -19,3 +26,9 @@ def write_private(path: Path, content: bytes) -> None:
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     new.replace(path)
+
+
+def write_pair(directory: Path, pair: KeyPair) -> None:
+    """Write ``tls.crt`` and ``tls.key``, which only their owner can read. Raises ``OSError``."""
+    write_private(directory / KEY_FILE, pair.private_key)
+    write_private(directory / CERTIFICATE_FILE, pair.certificate)

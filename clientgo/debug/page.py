@@ -9,15 +9,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
 
-from clientgo.cache import SharedIndexInformer
 from clientgo.debug.stacks import thread_stacks
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.serving import Request, Response
-from clientgo.workqueue import Queue
 
 DEBUG_PATH: Final = "/debug/clientgo"
 
@@ -26,6 +24,30 @@ _LONGEST_LINE: Final = 110
 
 Explainer = Callable[[str], Iterable[str]]
 """From a key to what is to say about it, each one or more lines."""
+
+
+class InspectedQueue(Protocol):
+    """The part of a work queue that is shown; a :class:`~clientgo.workqueue.Queue` has it."""
+
+    def statistics(self) -> Any: ...
+
+    def explain(self, item: Any, /) -> Any: ...
+
+
+class InspectedInformer(Protocol):
+    """The part of an informer that is shown; a ``SharedIndexInformer`` has it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def indexer(self) -> Any: ...
+
+    def has_synced(self) -> bool: ...
+
+    def last_error(self) -> Any: ...
+
+    def statistics(self) -> Any: ...
 
 
 class DebugPage:
@@ -48,7 +70,7 @@ class DebugPage:
         with self._lock:
             self._explainers.append(explain)
 
-    def add_queue(self, queue: Queue[Any]) -> None:
+    def add_queue(self, queue: InspectedQueue) -> None:
         """Show a queue. A key is looked up as text and as an ``ObjectName``."""
 
         def read() -> dict[str, Any]:
@@ -66,7 +88,7 @@ class DebugPage:
         self.add("queues", read)
         self.explain_with(explain)
 
-    def add_informers(self, informers: Callable[[], Iterable[SharedIndexInformer[Any]]]) -> None:
+    def add_informers(self, informers: Callable[[], Iterable[InspectedInformer]]) -> None:
         """Show the informers that a function returns at that moment."""
 
         def explain(key: str) -> Iterator[str]:
@@ -124,7 +146,7 @@ class DebugPage:
         return _json(found) if as_json else Response(200, "".join(f"{x}\n" for x in found).encode())
 
 
-def informer_summary(informer: SharedIndexInformer[Any]) -> dict[str, Any]:
+def informer_summary(informer: InspectedInformer) -> dict[str, Any]:
     """Return how an informer and its reflector are doing, in a few values."""
     statistics = informer.statistics()
     reflector, queue = statistics.reflector, statistics.queue

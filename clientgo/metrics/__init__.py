@@ -13,6 +13,7 @@ or give a provider to one component: ``Queue(name="foos", metrics=PrometheusProv
 `clientgo.metrics.names` defines every metric.
 """
 
+from clientgo.metrics import crashes as _crashes  # noqa: F401 - counts from now on
 from clientgo.metrics.provider import (
     NO_METRICS,
     Counter,

@@ -12,10 +12,11 @@ from clientgo.process.forks import (
     refuse_in_child,
     renew_in_child,
 )
-from clientgo.process.threads import SupervisedThread
+from clientgo.process.threads import SupervisedThread, crash_handlers
 
 __all__ = [
     "SupervisedThread",
+    "crash_handlers",
     "ForkedProcessError",
     "call_in_child",
     "generation",

@@ -15,9 +15,13 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from clientgo.metrics import default_provider, names
-
 _log = logging.getLogger("clientgo.process")
+
+crash_handlers: list[Callable[[str, BaseException], object]] = []
+"""Called, in order, with the role of a thread that failed and with its error.
+
+`clientgo.metrics` counts failures this way. Source: client-go `util/runtime` PanicHandlers.
+"""
 
 
 class SupervisedThread(threading.Thread):
@@ -61,4 +65,5 @@ class SupervisedThread(threading.Thread):
             exc_info=failure,
         )
         role = re.sub(r"-\d+$", "", self.name)
-        default_provider().counter(names.THREAD_FAILURES, thread=role).inc()
+        for handle in crash_handlers:
+            handle(role, failure)

@@ -23,6 +23,11 @@ from clientgo.serving.health_checks import (
 )
 from clientgo.serving.messages import NOT_FOUND, Handler, Request, Response
 from clientgo.serving.server import Server, ServingError
+from clientgo.serving.serving_certificate import (
+    CertificateError,
+    CertificateStatistics,
+    ServingCertificate,
+)
 
 __all__ = [
     "Server",
@@ -31,6 +36,9 @@ __all__ = [
     "Response",
     "NOT_FOUND",
     "ServingError",
+    "ServingCertificate",
+    "CertificateError",
+    "CertificateStatistics",
     "HealthChecks",
     "HealthReport",
     "CheckResult",

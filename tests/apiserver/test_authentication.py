@@ -21,7 +21,7 @@ from clientgo.apiserver.auth.authentication.shared_token import (
     read_token,
 )
 from clientgo.apiserver.certificates import keep_self_signed
-from clientgo.certificates import ServingCertificate
+from clientgo.serving import ServingCertificate
 
 NAMESPACES = "/api/v1/namespaces"
 _TLS = Path(__file__).parents[1] / "data/tls"

@@ -28,7 +28,6 @@ from clientgo.api.core_v1 import Secret
 from clientgo.certificates import (
     CERTIFICATE_FILE,
     KEY_FILE,
-    CertificateError,
     KeyPair,
     belong_together,
     make_authority,
@@ -52,6 +51,7 @@ from clientgo.operator.certificates.cert_manager import service_names
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.webhooks import WebhookObjectNames, WebhookServer
 from clientgo.rest import TransportError
+from clientgo.serving import CertificateError
 from clientgo.wait import call_when_set, retry_on_conflict
 
 _log = logging.getLogger("clientgo.operator.certificates")

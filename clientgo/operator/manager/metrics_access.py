@@ -24,14 +24,14 @@ from clientgo.api.authorization_v1 import (
     SubjectAccessReview,
     SubjectAccessReviewSpec,
 )
-from clientgo.certificates import CertificateError, ServingCertificate, make_throw_away_pair
+from clientgo.certificates import make_throw_away_pair
 from clientgo.client import Client
 from clientgo.clock import Clock
 from clientgo.meta import StatusError
 from clientgo.operator.errors import ConfigError
 from clientgo.record.lru_cache import LRUCache
 from clientgo.rest import TransportError
-from clientgo.serving import Handler, Request, Response
+from clientgo.serving import CertificateError, Handler, Request, Response, ServingCertificate
 
 TOKEN_TIME: Final = 60.0
 ALLOWED_TIME: Final = 300.0

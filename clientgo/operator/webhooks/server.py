@@ -24,7 +24,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from clientgo.certificates import CertificateError, ServingCertificate
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta import Resource, resource_of
 from clientgo.metrics import NO_METRICS, MetricsProvider
@@ -49,7 +48,7 @@ from clientgo.operator.webhooks.endpoint import (
 from clientgo.operator.webhooks.handlers import HandlerChain
 from clientgo.operator.webhooks.manifest import WebhookManifest
 from clientgo.process import SupervisedThread
-from clientgo.serving import Handler, Server, ServingError
+from clientgo.serving import CertificateError, Handler, Server, ServingCertificate, ServingError
 
 CertificateSource = Literal["dir", "self", "cert-manager"]
 """Files that are put there, certificates that the operator makes, or those of cert-manager."""

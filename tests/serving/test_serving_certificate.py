@@ -9,14 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from clientgo.certificates import (
-    CertificateError,
-    KeyPair,
-    ServingCertificate,
-    make_authority,
-    make_serving_pair,
-    serving_certificate,
-)
+from clientgo.certificates import KeyPair, make_authority, make_serving_pair
+from clientgo.serving import CertificateError, ServingCertificate, serving_certificate
 from clientgo.testing import FakeClock
 from tests.background import Background
 from tests.cache.metrics import RecordingProvider

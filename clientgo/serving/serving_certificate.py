@@ -17,12 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypedDict, Unpack
 
-from clientgo.certificates.authority import KeyPair
-from clientgo.certificates.private_files import write_private
+from clientgo.certificates import CERTIFICATE_FILE, KEY_FILE, KeyPair, write_private
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.metrics import NO_METRICS, Metric, MetricsProvider
 
-_log = logging.getLogger("clientgo.certificates")
+_log = logging.getLogger("clientgo.serving")
 
 CERTIFICATE_READS: Final = Metric(
     "certwatcher_read_certificate_total", "Times that certificates were read"
@@ -33,10 +32,6 @@ CERTIFICATE_READ_ERRORS: Final = Metric(
 
 REREAD_PERIOD: Final = 10.0
 """Seconds, as upstream."""
-
-CERTIFICATE_FILE: Final = "tls.crt"
-KEY_FILE: Final = "tls.key"
-"""The names of a Secret of type ``kubernetes.io/tls``, mounted."""
 
 
 class CertificateError(ValueError):
@@ -187,9 +182,3 @@ def _signature_of(path: Path) -> tuple[int, ...]:
     except OSError:
         return ()
     return found.st_ino, found.st_size, found.st_mtime_ns
-
-
-def write_pair(directory: Path, pair: KeyPair) -> None:
-    """Write ``tls.crt`` and ``tls.key``, which only their owner can read. Raises ``OSError``."""
-    write_private(directory / KEY_FILE, pair.private_key)
-    write_private(directory / CERTIFICATE_FILE, pair.certificate)
