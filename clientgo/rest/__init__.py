@@ -27,6 +27,7 @@ from clientgo.rest.config.rest_config import ConfigError, Impersonation, RestCon
 from clientgo.rest.config.user_agent import default_user_agent, user_agent
 from clientgo.rest.errors import (
     ConnectionLostError,
+    CredentialsError,
     RequestStoppedError,
     ServerRefusedError,
     ThrottledError,
@@ -98,6 +99,7 @@ __all__ = [
     "ConnectionLostError",
     "TransportTimeoutError",
     "TLSError",
+    "CredentialsError",
     "RequestStoppedError",
     "ThrottledError",
     # warnings

@@ -44,6 +44,10 @@ class TLSError(TransportError):
     """No trust: the server's certificate, or ours, was not accepted."""
 
 
+class CredentialsError(TransportError):
+    """There are no credentials to send: a plugin failed, or a token cannot be renewed."""
+
+
 class RequestStoppedError(TransportError):
     """The caller's stop event was set before or while the request was under way."""
 

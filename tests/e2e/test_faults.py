@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -165,10 +166,10 @@ class RefusedUntilRenewed:
         self._token = ""
         self.renewals = 0
 
-    def current(self) -> Identity:
+    def current(self, stop: threading.Event | None = None) -> Identity:
         return Identity(authorization=f"Bearer {self._token}")
 
-    def renew(self, refused: Identity) -> bool:
+    def renew(self, refused: Identity, stop: threading.Event | None = None) -> bool:
         [user] = self._server.kubeconfig_data["users"]
         self._token = user["user"]["token"]
         self.renewals += 1

@@ -154,10 +154,10 @@ class RotatingCredentials:
         self.number = 1
         self.last = last
 
-    def current(self) -> Identity:
+    def current(self, stop: threading.Event | None = None) -> Identity:
         return Identity(authorization=f"Bearer t{self.number}")
 
-    def renew(self, refused: Identity) -> bool:
+    def renew(self, refused: Identity, stop: threading.Event | None = None) -> bool:
         if self.number == self.last:
             return False
         self.number += 1

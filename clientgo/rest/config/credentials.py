@@ -7,6 +7,7 @@ runs. No text form shows a secret. Source: client-go `transport`.
 from __future__ import annotations
 
 import base64
+import threading
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
@@ -25,14 +26,26 @@ class Identity:
     key_data: str = field(default="", repr=False)
 
 
+NOBODY: Final = Identity()
+
+
 class Credentials(Protocol):
-    """A source of identities; thread-safe. A call may block, as when it runs a plugin."""
+    """A source of identities; thread-safe. A call may block, as when it runs a plugin.
 
-    def current(self) -> Identity:
-        """The identity to use now."""
+    ``stop`` is the stop event of the request: it ends the call.
+    """
 
-    def renew(self, refused: Identity) -> bool:
-        """The server did not accept ``refused``: whether there is another identity to try."""
+    def current(self, stop: threading.Event | None = None) -> Identity:
+        """Return the identity to use now.
+
+        Raises :class:`~clientgo.rest.ConfigError` if there is none.
+        """
+
+    def renew(self, refused: Identity, stop: threading.Event | None = None) -> bool:
+        """Return True if there is another identity to try, because the server refused this one.
+
+        ``refused`` is what :meth:`current` returned.
+        """
 
 
 class StaticCredentials:
@@ -43,17 +56,17 @@ class StaticCredentials:
     def __init__(self, identity: Identity) -> None:
         self._identity = identity
 
-    def current(self) -> Identity:
+    def current(self, stop: threading.Event | None = None) -> Identity:
         return self._identity
 
-    def renew(self, refused: Identity) -> bool:
+    def renew(self, refused: Identity, stop: threading.Event | None = None) -> bool:
         return False
 
     def __repr__(self) -> str:
         return f"StaticCredentials({self._identity!r})"
 
 
-ANONYMOUS: Final[Credentials] = StaticCredentials(Identity())
+ANONYMOUS: Final[Credentials] = StaticCredentials(NOBODY)
 
 
 def bearer_token(token: str) -> Credentials:

@@ -54,11 +54,11 @@ class KubernetesCredentials:
         self._clock = clock
         self._last_reload = clock.monotonic()
 
-    def current(self) -> Identity:
+    def current(self, stop: threading.Event | None = None) -> Identity:
         with self._lock:
             return self._identity_locked()
 
-    def renew(self, refused: Identity) -> bool:
+    def renew(self, refused: Identity, stop: threading.Event | None = None) -> bool:
         with self._lock:
             if self._identity_locked() == refused:
                 self._reload_locked()

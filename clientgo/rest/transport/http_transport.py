@@ -26,8 +26,13 @@ from urllib3.exceptions import HTTPError
 
 from clientgo.process import renew_in_child
 from clientgo.rest.config.credentials import Identity
-from clientgo.rest.config.rest_config import RestConfig
-from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, transport_error
+from clientgo.rest.config.rest_config import ConfigError, RestConfig
+from clientgo.rest.errors import (
+    ConnectionLostError,
+    CredentialsError,
+    RequestStoppedError,
+    transport_error,
+)
 from clientgo.rest.transport.body import Body
 from clientgo.rest.transport.chunked import MalformedChunkError
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
@@ -121,15 +126,15 @@ class HTTPTransport:
         Blocks; raises :class:`~clientgo.rest.errors.TransportError`.
         """
         credentials = self._config.credentials
-        identity = credentials.current()
+        identity = self._identity(method, url, stop)
         answer = self._exchange(method, url, headers, body, read_timeout, stop, identity)
         if (
             answer.status == HTTPStatus.UNAUTHORIZED
             and isinstance(body, bytes | None)
-            and credentials.renew(identity)
+            and credentials.renew(identity, stop)
         ):
             answer.close()
-            identity = credentials.current()
+            identity = self._identity(method, url, stop)
             answer = self._exchange(method, url, headers, body, read_timeout, stop, identity)
         return answer
 
@@ -142,6 +147,14 @@ class HTTPTransport:
                 pool = pools.pools.get(key)
                 if pool is not None:
                     pool.close()
+
+    def _identity(self, method: str, url: str, stop: threading.Event | None) -> Identity:
+        try:
+            return self._config.credentials.current(stop)
+        except ConfigError as error:
+            if stop is not None and stop.is_set():
+                raise RequestStoppedError(method, url, "stopped before it was sent") from error
+            raise CredentialsError(method, url, f"no credentials: {error}") from error
 
     def _exchange(
         self,

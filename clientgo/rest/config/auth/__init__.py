@@ -1,0 +1,1 @@
+"""Credentials that change while a program runs: token files, plugins, OpenID Connect."""

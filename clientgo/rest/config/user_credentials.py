@@ -1,0 +1,122 @@
+"""Credentials for a user entry of a kubeconfig.
+
+Promises the precedence of client-go: a token's file beats the token; a plugin is run only for a
+user who has no token, password or certificate; a certificate goes along with a token. Bad entries
+raise :class:`ConfigError`, without their secrets.
+
+Source: client-go `tools/clientcmd` getUserIdentificationPartialConfig, `rest` TransportConfig.
+"""
+
+from __future__ import annotations
+
+import base64
+import ipaddress
+import logging
+from typing import Final
+from urllib.parse import urlsplit
+
+from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.rest.config.auth.token_file import TokenFile, bearer
+from clientgo.rest.config.config_error import ConfigError
+from clientgo.rest.config.credentials import (
+    ANONYMOUS,
+    NOBODY,
+    Credentials,
+    Identity,
+    StaticCredentials,
+)
+from clientgo.rest.config.kubeconfig_types import Cluster, User
+
+_log = logging.getLogger("clientgo.rest")
+
+_REMOVED: Final = {
+    "azure": (
+        "use the credential plugin https://github.com/Azure/kubelogin: "
+        "run 'kubelogin convert-kubeconfig'"
+    ),
+    "gcp": (
+        "use the credential plugin gke-gcloud-auth-plugin: install it and run "
+        "'gcloud container clusters get-credentials'"
+    ),
+}
+
+
+def credentials_of(user: User, cluster: Cluster, *, clock: Clock = REAL_CLOCK) -> Credentials:
+    """Return the credentials of ``user`` for ``cluster``.
+
+    Relative paths must have been resolved. Reads a token's file, but runs no plugin: the first
+    request does. No credentials are sent over plain HTTP, except to this machine. Raises
+    :class:`ConfigError`.
+    """
+    credentials = _of_user(user, clock)
+    if credentials is ANONYMOUS or _may_see_secrets(cluster.server):
+        return credentials
+    _log.warning(
+        "Credentials are not sent to %s, because it is plain HTTP; write https:// in the server's "
+        "URL",
+        cluster.server,
+    )
+    return ANONYMOUS
+
+
+def _of_user(user: User, clock: Clock) -> Credentials:
+    identity = _fixed_identity(user)
+    if user.token_file:
+        return TokenFile(user.token_file, identity, clock=clock)
+    if user.auth_provider is not None and user.auth_provider.name in _REMOVED:
+        name = user.auth_provider.name
+        raise ConfigError(f"the {name} auth plugin has been removed", advice=_REMOVED[name])
+    if user.auth_provider is not None or user.exec is not None:
+        raise ConfigError("plugins are not run yet", advice="use a token or a certificate")
+    return ANONYMOUS if identity == NOBODY else StaticCredentials(identity)
+
+
+def _may_see_secrets(server: str) -> bool:
+    """Return True for HTTPS, and for an address of this machine."""
+    try:
+        url = urlsplit(server if "://" in server else f"http://{server}")
+        host = (url.hostname or "").rstrip(".")
+    except ValueError:  # reported when the server's URL is used
+        return False
+    if url.scheme == "https" or host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _fixed_identity(user: User) -> Identity:
+    authorization = ""
+    if user.token:
+        authorization = bearer(user.token, "the user")
+    elif user.username or user.password:
+        pair = f"{user.username}:{user.password}".encode()
+        authorization = f"Basic {base64.b64encode(pair).decode()}"
+    if (user.token or user.token_file) and (user.username or user.password):
+        raise ConfigError(
+            "the user has a token and a username or password", advice="remove one of them"
+        )
+    cert_data = _pem(user.client_certificate_data, "client-certificate-data")
+    key_data = _pem(user.client_key_data, "client-key-data")
+    return Identity(
+        authorization=authorization,
+        cert_file="" if cert_data else user.client_certificate,
+        key_file="" if key_data else user.client_key,
+        cert_data=cert_data,
+        key_data=key_data,
+    )
+
+
+def _pem(data: str, field: str) -> str:
+    """Return the PEM text that ``field`` has in base64."""
+    if not data:
+        return ""
+    advice = "encode the PEM file in base64, in one line"
+    try:
+        text = base64.b64decode("".join(data.split()), validate=True).decode("ascii")
+    except ValueError:  # the cause would show what was there
+        raise ConfigError(f"{field} is not base64", advice=advice) from None
+    if "-----BEGIN " not in text:
+        raise ConfigError(f"{field} holds no PEM", advice=advice)
+    return text
