@@ -46,6 +46,7 @@ from clientgo.apiserver.resources.errors import (
     internal,
 )
 from clientgo.apiserver.storage.journal import JournalError
+from clientgo.copies import uncopyable
 
 LOG = logging.getLogger("clientgo.apiserver")
 
@@ -54,6 +55,7 @@ _LONGEST_REFUSAL = 4096
 """Refused requests that are remembered, each once, and their longest, in characters."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Application:
     """Serves one cluster's API."""
 

@@ -32,8 +32,10 @@ from clientgo.apiserver.resources.registry import ResourceRegistry
 from clientgo.apiserver.resources.resource import Resource
 from clientgo.apiserver.storage.journal import Journal
 from clientgo.apiserver.storage.storage import Storage
+from clientgo.copies import uncopyable
 
 
+@uncopyable("it has threads; make one in each process")
 class Cluster:
     """The state of a cluster, the writer, and the controllers that follow the writes."""
 

@@ -52,6 +52,7 @@ from clientgo.apiserver.storage.journal import Journal, JournalError
 from clientgo.apiserver.storage.sqlite_journal import SqliteJournal
 from clientgo.apiserver.temporary_directory import TemporaryDirectory
 from clientgo.certificates import KeyPair, SigningKey
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread
 from clientgo.serving import ServingCertificate
 
@@ -68,6 +69,7 @@ _THIS_MACHINE = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 """The address of a server that listens on every address, for clients on this machine."""
 
 
+@uncopyable("it has threads; make one in each process")
 class EmbeddedAPIServer:
     """A Kubernetes API server in this process.
 

@@ -20,8 +20,10 @@ from clientgo.cel.scope import EVALUATION_LIMIT, Budget, Scope
 from clientgo.cel.syntax.nodes import Node
 from clientgo.cel.syntax.parser import parse
 from clientgo.cel.types import CelType
+from clientgo.copies import unpicklable
 
 
+@unpicklable("it holds compiled functions; compile its source in each process")
 @dataclass(frozen=True, slots=True)
 class Program:
     """A compiled expression, with the type of its value and the variables that it uses."""

@@ -7,8 +7,10 @@ Does not promise: stable messages. They follow cel-go where a user of Kubernetes
 
 from __future__ import annotations
 
+from clientgo.copies import CopyableError
 
-class CelError(ValueError):
+
+class CelError(CopyableError, ValueError):
     """An expression does not compile or cannot be evaluated."""
 
 

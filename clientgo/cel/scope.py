@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.cel.errors import BudgetExceededError
+from clientgo.copies import uncopyable
 
 EVALUATION_LIMIT = 1_000_000
 """The cost limit of one evaluation."""
@@ -24,6 +25,7 @@ ITERATION = 3
 """The lowest cost of an iteration: its condition, its accumulator and its body."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Budget:
     """The cost that is left."""
 

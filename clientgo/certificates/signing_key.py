@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from clientgo.certificates.private_files import write_private
+from clientgo.copies import uncopyable
 from clientgo.extras import needing_extra
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ _NUMBER_BYTES: Final = 32
 """Bytes of a coordinate, and of each half of a signature."""
 
 
+@uncopyable("it holds a private key; store its files instead")
 class SigningKey:
     """A private key. Thread-safe."""
 

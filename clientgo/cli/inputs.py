@@ -10,9 +10,10 @@ from typing import Any
 import yaml
 
 from clientgo.codegen.own_types import ProjectImportError, import_project_module
+from clientgo.copies import CopyableError
 
 
-class UsageError(ValueError):
+class UsageError(CopyableError, ValueError):
     """What the user gave can't be used."""
 
 

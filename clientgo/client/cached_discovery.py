@@ -16,6 +16,7 @@ from http import HTTPStatus
 from typing import Final, Protocol
 
 from clientgo.client.discovery_documents import APIGroup, Discovered, ServedResource
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import DecodeError, GroupVersion, NotFoundError, StatusError
 from clientgo.process import renew_in_child
 from clientgo.rest import TransportError
@@ -31,10 +32,11 @@ class Discovery(Protocol):
     def resources(self, version: GroupVersion) -> tuple[ServedResource, ...]: ...
 
 
-class EmptyDiscoveryError(Exception):
+class EmptyDiscoveryError(CopyableError):
     """The server answered, but with nothing that it serves."""
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class CachedDiscovery:
     """Remembers what a server serves; thread-safe. Methods block while they ask, and raise what
     the discovery raises."""

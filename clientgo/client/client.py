@@ -16,6 +16,7 @@ from clientgo.client.discovery import DiscoveryClient
 from clientgo.client.metadata_codec import ACCEPT_LIST, ACCEPT_ONE, MetadataCodec
 from clientgo.client.resource_client import ResourceClient
 from clientgo.client.rest_mapper import DiscoveringRESTMapper
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     Codec,
@@ -40,6 +41,7 @@ from clientgo.rest import (
 R = TypeVar("R", bound=Resource)
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class Client:
     """Everything that one API server offers; thread-safe, a context manager.
 

@@ -25,6 +25,7 @@ from clientgo.client.discovery_documents import (
     named_groups,
     resources_of,
 )
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     DecodeError,
     GroupVersion,
@@ -61,6 +62,7 @@ class ServerVersion(msgspec.Struct, rename="camel", frozen=True):
     platform: str = ""
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class DiscoveryClient:
     """Asks one server; thread-safe. Every method blocks and raises
     :class:`~clientgo.meta.StatusError`, :class:`~clientgo.rest.TransportError` or

@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct, field
 
+from clientgo.copies import CopyableError
 from clientgo.meta import APIResource, GroupVersion
 from clientgo.meta.decoding import decode
 
@@ -41,11 +42,11 @@ class APIGroup(Struct, frozen=True):
     preferred: GroupVersion | None
 
 
-class StaleGroupVersionError(Exception):
+class StaleGroupVersionError(CopyableError):
     """The server knows a version only from before it lost the extension that serves it."""
 
 
-class GroupDiscoveryError(Exception):
+class GroupDiscoveryError(CopyableError):
     """Some versions could not be discovered; ``failed`` says which and why."""
 
     def __init__(self, failed: Mapping[GroupVersion, Exception]) -> None:

@@ -14,12 +14,14 @@ from msgspec.structs import replace
 
 from clientgo.cache import WatchStream
 from clientgo.client.resource_client import ResourceClient
+from clientgo.copies import uncopyable
 from clientgo.meta import ListOptions, ObjectList
 
 Tweak: TypeAlias = Callable[[ListOptions], ListOptions]
 """Returns changed options (they are immutable), as ``msgspec.structs.replace`` makes them."""
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class ResourceListWatch:
     """Lists and watches one kind of object in one namespace, or with ``""`` in all.
 

@@ -20,12 +20,14 @@ import msgspec
 
 from clientgo.cache import WatchStream
 from clientgo.client.patch_kind import PatchKind
+from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, Codec, ListOptions, ObjectList, Unstructured, to_plain
 from clientgo.rest import Request, RequestError, RestClient
 
 T = TypeVar("T")
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class ResourceClient(Generic[T]):
     """Objects of one kind, in one namespace or in all; immutable, safe for every thread.
 

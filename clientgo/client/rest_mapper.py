@@ -15,16 +15,18 @@ from msgspec.structs import replace
 
 from clientgo.client.cached_discovery import CachedDiscovery
 from clientgo.client.discovery_documents import Discovered, ServedResource
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import GroupVersion
 from clientgo.process import renew_in_child
 
 _log = logging.getLogger("clientgo.client")
 
 
-class NoMatchError(LookupError):
+class NoMatchError(CopyableError, LookupError):
     """The server has no such resource or kind."""
 
 
+@uncopyable("it has locks; make one in each process")
 class RESTMapper:
     """Looks names up in what was discovered once; immutable but for the warnings given."""
 
@@ -124,6 +126,7 @@ class RESTMapper:
         )
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class DiscoveringRESTMapper:
     """A mapper that discovers on first use, and again when it does not know a name.
 

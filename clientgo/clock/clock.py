@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Final, Protocol
 
 _NEVER_NS: Final = 2**63 - 1
@@ -92,6 +93,9 @@ class RealClock:
             return condition.wait()
         return condition.wait(_bounded(max(deadline - time.monotonic(), 0.0)))
 
+    def __reduce__(self) -> tuple[Callable[[], Clock], tuple[()]]:
+        return _real_clock, ()  # others ask whether a clock is REAL_CLOCK
+
 
 def _bounded(timeout: float | None) -> float | None:
     """Keep within what a lock can wait for; longer waits just wake up early, as waits may."""
@@ -100,3 +104,7 @@ def _bounded(timeout: float | None) -> float | None:
 
 REAL_CLOCK: Final[Clock] = RealClock()
 """The clock that every component uses unless it is given another."""
+
+
+def _real_clock() -> Clock:
+    return REAL_CLOCK

@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from clientgo.copies import CopyableError
+
 MAX_CLIENT_SIDE_APPLY: Final = 262_144
 """Bytes of all annotations of an object; client-side apply keeps the whole object in one."""
 MAX_STORED: Final = 1_572_864
 """Bytes of a request that etcd takes, 1.5 MiB."""
 
 
-class DefinitionTooLargeError(ValueError):
+class DefinitionTooLargeError(CopyableError, ValueError):
     """No API server stores a definition of this size."""
 
 

@@ -8,14 +8,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 
+from clientgo.copies import CopyableError
 from clientgo.meta import Resource
 
 
-class NoKindsError(ValueError):
+class NoKindsError(CopyableError, ValueError):
     """A module declares no kind."""
 
 
-class ProjectImportError(ImportError):
+class ProjectImportError(CopyableError, ImportError):
     """A module of a project cannot be imported; the message is one line with the place."""
 
 

@@ -11,11 +11,12 @@ from typing import Any
 
 from clientgo.codegen.openapi_types import Schema, served_kinds
 from clientgo.codegen.schema_types import Kind
+from clientgo.copies import CopyableError
 from clientgo.meta import APIResource
 from clientgo.meta.markers import CustomResource, PrinterColumn, Scale
 
 
-class TypeSourceError(ValueError):
+class TypeSourceError(CopyableError, ValueError):
     """A document does not hold what types were to be made of."""
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from clientgo.copies import uncopyable
 from clientgo.debug.stacks import thread_stacks
 from clientgo.meta import ObjectName, metadata_of
 from clientgo.serving import Request, Response
@@ -50,6 +51,7 @@ class InspectedInformer(Protocol):
     def statistics(self) -> Any: ...
 
 
+@uncopyable("it has locks; make one in each process")
 class DebugPage:
     """Sections that are read when the page is asked for, and explanations of keys. Thread-safe."""
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.copies import uncopyable
 
 
 @dataclass(slots=True)
@@ -22,6 +23,7 @@ class _Entry:
     last_update_ns: int
 
 
+@uncopyable("it has locks; make one in each process")
 class KeyedBackoff:
     """Pauses of `initial` to `maximum` seconds for any number of ids.
 

@@ -14,10 +14,11 @@ import threading
 from typing import Protocol
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.flowcontrol.token_bucket import TokenBucket
 
 
-class NotAcceptedError(Exception):
+class NotAcceptedError(CopyableError):
     """A rate limiter did not let the caller through: stopped, or too long a wait."""
 
 
@@ -55,6 +56,7 @@ class RateLimiter(PassiveRateLimiter, Protocol):
         """
 
 
+@uncopyable("it has locks; make one in each process")
 class TokenBucketRateLimiter:
     """Lets `burst` requests through immediately and `qps` a second in the long run.
 
@@ -126,6 +128,7 @@ class AlwaysRateLimiter:
         """Do nothing."""
 
 
+@uncopyable("it has locks; make one in each process")
 class NeverRateLimiter:
     """Lets nothing through; `accept` blocks until `stop` is called.
 

@@ -13,11 +13,13 @@ import math
 import threading
 
 from clientgo.clock import nanoseconds
+from clientgo.copies import uncopyable
 from clientgo.process import renew_in_child
 
 _NEVER_NS = nanoseconds(math.inf)
 
 
+@uncopyable("it has locks; make one in each process")
 class TokenBucket:
     """`burst` tokens, refilled at `qps` tokens a second (infinity: no limit).
 
@@ -102,6 +104,7 @@ class TokenBucket:
                     self._last_due_ns = previous_ns
 
 
+@uncopyable("it has locks; make one in each process")
 class Reservation:
     """Tokens that were taken for an instant that may still come; made by `TokenBucket.reserve`.
 

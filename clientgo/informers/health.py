@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any, Final
 
 from clientgo.cache import SharedIndexInformer
+from clientgo.copies import CopyableError
 
 LONGEST_SILENCE: Final = 900.0
 """Seconds. A server ends every watch within ten minutes, so a longer silence is a failure."""
 
 
-class UnhealthyError(Exception):
+class UnhealthyError(CopyableError):
     """An informer has ended, does not receive anything, or has not had its first list."""
 
 

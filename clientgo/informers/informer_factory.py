@@ -32,6 +32,7 @@ from clientgo.cache import (
     wait_for_cache_sync,
 )
 from clientgo.client import Client, Tweak
+from clientgo.copies import uncopyable
 from clientgo.meta import APIResource
 from clientgo.process import SupervisedThread, refuse_in_child
 from clientgo.wait import StopEvent, call_when_set
@@ -60,6 +61,7 @@ class _Entry:
     thread: threading.Thread | None = None
 
 
+@uncopyable("it has threads; make one in each process")
 class InformerFactory(Generic[K]):
     """The informers of one client by key; see the factories that derive from it.
 

@@ -19,13 +19,14 @@ from clientgo.cache import (
     Transform,
 )
 from clientgo.client import Client, ResourceListWatch, Tweak
+from clientgo.copies import CopyableError
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.meta import GroupVersionResource, Resource, Scheme, resource_of
 
 R = TypeVar("R", bound=Resource)
 
 
-class UnknownResourceError(LookupError):
+class UnknownResourceError(CopyableError, LookupError):
     """No declared type is served there."""
 
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import threading
 from typing import Final, Protocol
 
+from clientgo.copies import CopyableError, uncopyable
 
-class LeaseExpiredError(Exception):
+
+class LeaseExpiredError(CopyableError):
     """A leader has not renewed its lease in time and has not stepped down either."""
 
 
@@ -21,6 +23,7 @@ class Checked(Protocol):
         """Raise :class:`LeaseExpiredError` if the lease expired over ``tolerance`` seconds ago."""
 
 
+@uncopyable("it has locks; make one in each process")
 class LeaderHealth:
     """A health check that can be registered before there is an elector. Thread-safe.
 

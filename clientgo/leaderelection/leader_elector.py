@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.leaderelection.config import LeaderElectionConfig
 from clientgo.leaderelection.coordinated_claim import CoordinatedClaim
 from clientgo.leaderelection.health import LeaseExpiredError
@@ -35,6 +36,7 @@ from clientgo.wait import jitter
 _log = logging.getLogger("clientgo.leaderelection")
 
 
+@uncopyable("it has threads; make one in each process")
 class LeaderElector:
     """One candidate. Its questions are answered in every thread; one thread runs it.
 

@@ -15,13 +15,15 @@ from __future__ import annotations
 import threading
 
 from clientgo.clock import Clock, nanoseconds
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.process import refuse_in_child
 
 
-class LeadershipLostError(Exception):
+class LeadershipLostError(CopyableError):
     """This process does not lead any more: another may act."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Leadership:
     """One term as leader; handed to ``on_started_leading``. Thread-safe, never blocks.
 

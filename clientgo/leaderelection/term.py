@@ -19,6 +19,7 @@ from collections.abc import Callable
 from functools import partial
 
 from clientgo.clock import Clock, nanoseconds
+from clientgo.copies import CopyableError
 from clientgo.leaderelection.leadership import Leadership, LeadershipLostError
 from clientgo.leaderelection.lease_claim import LeaseClaim, Renewal
 from clientgo.leaderelection.timing import Timing
@@ -39,7 +40,7 @@ class Ending(enum.Enum):
     """The guarded work returned."""
 
 
-class WorkStillRunningError(RuntimeError):
+class WorkStillRunningError(CopyableError, RuntimeError):
     """The guarded work did not end in time. Another leader may begin: end this process."""
 
 

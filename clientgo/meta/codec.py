@@ -15,6 +15,7 @@ from typing import Any, Final, Generic, TypeVar
 import msgspec
 from msgspec import Raw, Struct, field
 
+from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert_leniently, decode, decoder
 from clientgo.meta.objects.foreign_models import is_foreign_model, plain_of_model
 from clientgo.meta.objects.object_meta import ListMeta, ObjectMeta
@@ -47,7 +48,7 @@ class ObjectList(Struct, Generic[Item], kw_only=True):
     undecodable: list[Undecodable] = field(default_factory=list)
 
 
-class DecodeError(ValueError):
+class DecodeError(CopyableError, ValueError):
     """Bytes from the server that are no JSON, or no list or event where one must be."""
 
 
@@ -85,6 +86,9 @@ class Codec(Generic[T]):
         self.type = type_
         self._decode = decoder(type_).decode
         self._decode_event = decoder(WatchEvent[type_]).decode  # type: ignore[valid-type]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Codec, (self.type,)
 
     def decode(self, raw: bytes) -> T:
         """One object. Raises :class:`DecodeError` when its header cannot be read."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from clientgo.copies import CopyableError
 from clientgo.meta.status import Status, StatusCause, StatusDetails
 
 
-class StatusError(Exception):
+class StatusError(CopyableError):
     """The API server refused a request; ``status`` is its answer in full."""
 
     default_reason: ClassVar[str] = ""
@@ -20,9 +21,6 @@ class StatusError(Exception):
     def __init__(self, status: Status) -> None:
         super().__init__(status.message or status.reason or f"HTTP {status.code}")
         self.status = status
-
-    def __reduce__(self) -> tuple[type[StatusError], tuple[Status]]:
-        return type(self), (self.status,)
 
     @property
     def code(self) -> int:

@@ -95,6 +95,9 @@ class _NoMetrics:
 
     gauge = histogram = summary = counter
 
+    def __reduce__(self) -> str:
+        return "NO_METRICS"
+
 
 NO_METRICS: Final[MetricsProvider] = _NoMetrics()
 """The provider that drops everything. Components skip all bookkeeping for it."""

@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.client.events import ObjectEvents
 from clientgo.operator.client.live_client import CachedClient
@@ -72,6 +73,7 @@ class RunScope:
     event_loop: Callable[[], EventLoop]
 
 
+@uncopyable("it belongs to one run; pass on what you read from it")
 class Context(Generic[P]):
     """One run, for the thread of the run; :meth:`run_in_thread` takes its log fields along.
 

@@ -11,10 +11,11 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
+from clientgo.copies import CopyableError
 from clientgo.meta import NotFoundError, ObjectName, metadata_of
 
 
-class OperatorError(Exception):
+class OperatorError(CopyableError):
     """Base of everything that this layer raises."""
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from clientgo.copies import unpicklable
 from clientgo.meta import metadata_of, to_plain
 from clientgo.operator.change_events import (
     ChangeEvent,
@@ -95,6 +96,7 @@ class UpdatePredicate(Predicate):
         return self._name
 
 
+@unpicklable("it holds functions; make it in each process")
 class _Passing(Predicate):
     """A predicate on events of every kind, made of a function."""
 

@@ -21,12 +21,14 @@ import weakref
 from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeVar
 
+from clientgo.copies import CopyableError
+
 T = TypeVar("T")
 
 _log = logging.getLogger("clientgo.process")
 
 
-class ForkedProcessError(RuntimeError):
+class ForkedProcessError(CopyableError, RuntimeError):
     """A forked child used what belongs to its parent process."""
 
 

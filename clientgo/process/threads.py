@@ -15,6 +15,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from clientgo.copies import uncopyable
+
 _log = logging.getLogger("clientgo.process")
 
 crash_handlers: list[Callable[[str, BaseException], object]] = []
@@ -24,6 +26,7 @@ crash_handlers: list[Callable[[str, BaseException], object]] = []
 """
 
 
+@uncopyable("it has threads; make one in each process")
 class SupervisedThread(threading.Thread):
     """A daemon thread that reports its failure.
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 from clientgo.api.core_v1 import Event
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.copies import uncopyable
 from clientgo.flowcontrol import TokenBucket
 from clientgo.meta import deep_copy
 from clientgo.meta.timestamps import format_time
@@ -99,6 +100,7 @@ class CorrelatorStatistics:
     evicted: int
 
 
+@uncopyable("it has locks; make one in each process")
 class EventCorrelator:
     """Decides for each event whether and how it is written. Source: tools/record."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from clientgo.api.core_v1 import Event
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.record.broadcaster import Broadcaster
 from clientgo.record.correlator import CorrelatorOptions, EventCorrelator
 from clientgo.record.delivery import RETRY_INTERVAL
@@ -42,6 +43,7 @@ class BroadcasterStatistics:
     evicted: int
 
 
+@uncopyable("it has threads; make one in each process")
 class EventBroadcaster(Broadcaster[Event]):
     """Spreads events to sinks, the log and handlers. Thread-safe.
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread, refuse_in_child
 
 E = TypeVar("E")
@@ -33,6 +34,7 @@ class EventWatchStatistics:
     pending: int
 
 
+@uncopyable("it has threads; make one in each process")
 class EventWatch(Generic[E]):
     """Delivers events to ``handler``; made by a broadcaster. Thread-safe."""
 

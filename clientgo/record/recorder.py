@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from clientgo.api.core_v1 import Event, EventSource, ObjectReference
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import format_time
 from clientgo.record.event_names import event_name
@@ -33,6 +34,7 @@ DEFAULT_NAMESPACE: Final = "default"
 _log = logging.getLogger("clientgo.record")
 
 
+@uncopyable("it has threads; make one in each process")
 class EventRecorder:
     """Makes events and publishes them; ``EventBroadcaster.new_recorder`` gives one. Thread-safe.
 

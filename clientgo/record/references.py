@@ -14,10 +14,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from clientgo.api.core_v1 import ObjectReference
+from clientgo.copies import CopyableError
 from clientgo.meta import NoMetadataError, metadata_of
 
 
-class NoReferenceError(ValueError):
+class NoReferenceError(CopyableError, ValueError):
     """A value that nothing can refer to: no API object, or one that does not say its kind."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clientgo.api.core_v1 import Event
+from clientgo.copies import uncopyable
 
 if TYPE_CHECKING:
     from clientgo.client import Client
@@ -32,6 +33,7 @@ class Sink(Protocol):
         """Merge ``patch`` into the event of that name and return the server's copy."""
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class EventSink:
     """Writes events to the API server of a client.
 

@@ -14,8 +14,10 @@ import ssl
 
 import urllib3.exceptions
 
+from clientgo.copies import CopyableError
 
-class TransportError(Exception):
+
+class TransportError(CopyableError):
     """A request got no answer. ``method`` and ``url`` say which one."""
 
     def __init__(self, method: str, url: str, problem: str) -> None:

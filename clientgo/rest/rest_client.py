@@ -11,6 +11,7 @@ from urllib.parse import quote, urlsplit
 
 from urllib3 import HTTPHeaderDict
 
+from clientgo.copies import uncopyable
 from clientgo.flowcontrol import RateLimiter, TokenBucketRateLimiter
 from clientgo.meta import GroupVersion
 from clientgo.metrics import MetricsProvider, default_provider
@@ -59,6 +60,7 @@ def api_path(group_version: GroupVersion) -> str:
     return f"/apis/{group_version}" if group_version.group else f"/api/{group_version}"
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class RestClient:
     """Builds and sends requests; thread-safe.
 

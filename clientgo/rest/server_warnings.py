@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import TextIO, TypeAlias
 
+from clientgo.copies import uncopyable
 from clientgo.process import renew_in_child
 
 _log = logging.getLogger("clientgo.rest")
@@ -43,6 +44,7 @@ def suppress_warning(text: str) -> None:
     """Drop it."""
 
 
+@uncopyable("it has locks; make one in each process")
 class WarningWriter:
     """Writes warnings to a stream, as kubectl does; ``count`` is how many it has seen.
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from clientgo.copies import CopyableError, unpicklable
 from clientgo.meta.json_values import json_equal
 from clientgo.meta.validation import field_path
 from clientgo.meta.validation.field_errors import FieldError, FieldErrorReason, aggregate_message
@@ -60,7 +61,7 @@ def _ignore(_: str) -> None:
     """Ignore a warning."""
 
 
-class SchemaError(ValueError):
+class SchemaError(CopyableError, ValueError):
     """A schema is not one of a custom resource; `causes` has the reasons."""
 
     def __init__(self, causes: Sequence[FieldError]) -> None:
@@ -68,6 +69,7 @@ class SchemaError(ValueError):
         self.causes = tuple(causes)
 
 
+@unpicklable("it holds compiled rules; parse the schema in each process")
 class StructuralSchema:
     """A checked schema. Immutable and safe for any number of threads; no method blocks."""
 

@@ -18,13 +18,14 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.process import SupervisedThread
 from clientgo.serving.messages import Request, Response
 
 _log = logging.getLogger("clientgo.serving")
 
 
-class CheckTimeoutError(Exception):
+class CheckTimeoutError(CopyableError):
     """A check did not answer in time."""
 
 
@@ -55,6 +56,7 @@ class HealthReport:
         return all(result.error is None for result in self.results)
 
 
+@uncopyable("it has locks; make one in each process")
 class HealthChecks:
     """The checks behind one path; ``name`` stands in texts and logs. Thread-safe.
 

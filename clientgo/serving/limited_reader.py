@@ -13,6 +13,8 @@ import socket
 import time
 from typing import Any, Final
 
+from clientgo.copies import CopyableError
+
 MAX_HEADER: Final = 1024 * 1024
 HEADER_TIMEOUT: Final = 32.0
 IDLE_TIMEOUT: Final = 90.0
@@ -21,7 +23,7 @@ IDLE_TIMEOUT: Final = 90.0
 CHUNK: Final = 64 * 1024
 
 
-class HeaderTooLargeError(Exception):
+class HeaderTooLargeError(CopyableError):
     """A header has more than :data:`MAX_HEADER` bytes."""
 
 

@@ -17,6 +17,7 @@ from dataclasses import replace
 from types import TracebackType
 from typing import Final, Self
 
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.serving.connection import Service
 from clientgo.serving.listener import MAX_CONNECTIONS, Listener
 from clientgo.serving.messages import NOT_FOUND, Handler, Request, Response
@@ -30,10 +31,11 @@ _LOCAL: Final = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}
 """How this machine reaches a server that listens everywhere."""
 
 
-class ServingError(Exception):
+class ServingError(CopyableError):
     """The server cannot listen on its address."""
 
 
+@uncopyable("it has threads; make one in each process")
 class Server:
     """Serves ``handlers`` by path on ``address``: HOST:PORT, or :PORT for all addresses.
 

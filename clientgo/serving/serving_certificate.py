@@ -19,6 +19,7 @@ from typing import Final, TypedDict, Unpack
 
 from clientgo.certificates import CERTIFICATE_FILE, KEY_FILE, KeyPair, write_private
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.metrics import NO_METRICS, Metric, MetricsProvider
 
 _log = logging.getLogger("clientgo.serving")
@@ -34,7 +35,7 @@ REREAD_PERIOD: Final = 10.0
 """Seconds, as upstream."""
 
 
-class CertificateError(ValueError):
+class CertificateError(CopyableError, ValueError):
     """A certificate, its key or the authorities of clients cannot be used."""
 
 
@@ -53,6 +54,7 @@ class CertificateStatistics:
     is_loaded: bool
 
 
+@uncopyable("it has threads; make one in each process")
 class ServingCertificate:
     """A certificate with its chain, and its private key, as PEM files. Thread-safe.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final, Generic, TypeVar
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 
 K = TypeVar("K", bound=Hashable)
 
@@ -20,6 +21,7 @@ _SECONDS: Final = 600.0
 """Longer than a shard stays without an owner, and than most failures are retried."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Deletions(Generic[K]):
     """Keys that were deleted in the last ten minutes, the newest 10,000. Thread-safe."""
 

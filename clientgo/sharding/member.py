@@ -21,6 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.leaderelection import USUAL_TIMING, Timing, WorkStillRunningError
 from clientgo.meta import AlreadyExistsError, ConflictError
 from clientgo.sharding.assignment import NO_HOLDER, plan
@@ -37,7 +38,7 @@ _REMOVED_AFTER: Final = 10
 _log = logging.getLogger("clientgo.sharding")
 
 
-class ShardCountError(Exception):
+class ShardCountError(CopyableError):
     """Other members of the group work with another number of shards."""
 
 
@@ -47,6 +48,7 @@ def member_identity() -> str:
     return f"{host[:40].strip('-')}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
+@uncopyable("it has threads; make one in each process")
 class ShardMember(Generic[K]):
     """One process of a group.
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.process import refuse_in_child
 from clientgo.sharding.assignment import shard_of
 
@@ -19,10 +20,11 @@ K = TypeVar("K", bound=Hashable)
 _NEVER: Final = float("-inf")
 
 
-class ShardsLostError(Exception):
+class ShardsLostError(CopyableError):
     """This process could not renew its Lease in time: another may own its shards now."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Ownership(Generic[K]):
     """What handlers and workers ask before they act on a key. Thread-safe, never blocks.
 

@@ -15,6 +15,7 @@ from typing import Any, Final, Protocol
 from clientgo.api.coordination_v1 import Lease, LeaseSpec
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.leaderelection import Timing
 from clientgo.meta import ListOptions, NotFoundError, ObjectMeta
 from clientgo.meta.timestamps import format_micro_time
@@ -61,6 +62,7 @@ class Leases(Protocol):
         """Close the connections that are kept for the next request."""
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class ShardLeases:
     """The Leases on an API server. Needs to list, create, update, patch and delete leases.
 

@@ -24,6 +24,7 @@ from clientgo.apiserver.faults import (
     Requests,
 )
 from clientgo.client import Client, ResourceClient
+from clientgo.copies import CopyableError
 from clientgo.meta import StatusError
 from clientgo.study.foo_controller import Foo
 
@@ -39,7 +40,7 @@ _FAILING_SYNCS: Final = 4
 _MOST_REPLICAS: Final = 5
 
 
-class NotPossibleError(Exception):
+class NotPossibleError(CopyableError):
     """There is nothing that the action could change."""
 
 

@@ -28,11 +28,13 @@ from typing import Final
 
 import msgspec
 
+from clientgo.copies import CopyableError
+
 LIMIT: Final = 20_000
 """Lines that are kept: about 5 MB, and twenty minutes of a busy controller."""
 
 
-class RecordingError(ValueError):
+class RecordingError(CopyableError, ValueError):
     """A file is no recording."""
 
 

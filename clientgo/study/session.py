@@ -19,6 +19,7 @@ from typing import Any, Final, Self
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.faults import Fault
 from clientgo.client import Client
+from clientgo.copies import CopyableError
 from clientgo.meta import StatusError, Unstructured
 from clientgo.rest import RestConfig, TransportError
 from clientgo.study.actions import AGENT, Done, NotPossibleError, objects_of
@@ -40,7 +41,7 @@ _KEPT: Final = frozenset({"study.target", "study.source"})
 _log = logging.getLogger("clientgo.study")
 
 
-class ActionError(Exception):
+class ActionError(CopyableError):
     """An action was not possible; the message says why."""
 
 

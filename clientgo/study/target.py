@@ -11,6 +11,7 @@ from typing import Any, Final
 from clientgo.api.apiextensions_v1 import CustomResourceDefinition
 from clientgo.client import Client
 from clientgo.codegen.crd import custom_resource_definition
+from clientgo.copies import CopyableError
 from clientgo.meta import ObjectName
 from clientgo.rest import RestConfig
 from clientgo.study.actions import Action, FooActions, ObjectActions
@@ -22,7 +23,7 @@ Runner = Callable[[RestConfig], AbstractContextManager[object]]
 _DEFINITION: Final = "CustomResourceDefinition"
 
 
-class TargetError(ValueError):
+class TargetError(CopyableError, ValueError):
     """The controller that was asked for can't be studied."""
 
 

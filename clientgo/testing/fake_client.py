@@ -19,6 +19,7 @@ from typing import Any
 
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import InvalidError
 from clientgo.rest import RestConfig
 from clientgo.testing.fake_clock import AutoClock
@@ -31,6 +32,7 @@ from clientgo.testing.tracker.object_tracker import ObjectTracker
 from clientgo.testing.tracker.realism import Realism
 
 
+@uncopyable("it has locks; make one in each process")
 class FakeClient(Client):
     """A client whose objects are in memory; thread-safe.
 

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clientgo.clock import nanoseconds
+from clientgo.copies import uncopyable
 from clientgo.wait import call_when_set
 
 _YEAR_2000 = 946684800.0
@@ -30,6 +31,7 @@ _ASKED_AGAIN = 0.02
 """Real seconds."""
 
 
+@uncopyable("it has locks; make one in each process")
 class FakeClock:
     """A clock that moves only when a test steps it.
 

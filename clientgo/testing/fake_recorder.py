@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from clientgo.api.core_v1 import Event
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.record import EventRecorder
 
 
+@uncopyable("it has locks; make one in each process")
 class FakeRecorder(EventRecorder):
     """``recorded`` holds the events in order; ``lines()`` is what tests usually compare."""
 

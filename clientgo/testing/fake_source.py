@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     INITIAL_EVENTS_END,
     EventType,
@@ -38,6 +39,7 @@ from clientgo.meta.status import Status, StatusCause, StatusDetails
 Event = WatchEvent[Any]
 
 
+@uncopyable("it has locks; make one in each process")
 class FakeSource:
     """Implements :class:`~clientgo.cache.ListerWatcher`. Thread-safe.
 

@@ -39,6 +39,7 @@ from clientgo.apiserver.faults import (
     StaleLists,
     WithholdBookmarks,
 )
+from clientgo.copies import uncopyable
 
 __all__ = [
     "FailRequests",
@@ -64,6 +65,7 @@ __all__ = [
 ]
 
 
+@uncopyable("it has locks; make one in each process")
 class StaleView:
     """What a test does within :func:`stale_view`."""
 
@@ -123,6 +125,7 @@ def unobserved_state(
         server.lift(frozen)
 
 
+@uncopyable("it has locks; make one in each process")
 class CrashBetweenWrites:
     """Cut a client off after its k-th write: that one takes effect, but its answer is lost.
 

@@ -13,13 +13,14 @@ from typing import Any, Self, TypeVar
 
 from clientgo.cache import Lister, wait_for_cache_sync
 from clientgo.client import Client
+from clientgo.copies import CopyableError
 from clientgo.informers import SharedInformerFactory
 from clientgo.meta import NotFoundError, Resource
 
 R = TypeVar("R", bound=Resource)
 
 
-class ObserverClosedError(Exception):
+class ObserverClosedError(CopyableError):
     """The observer is closed."""
 
 

@@ -32,6 +32,7 @@ from clientgo.api.core_v1 import Namespace
 from clientgo.apiserver import Attributes, EmbeddedAPIServer
 from clientgo.certificates import write_private
 from clientgo.client import Client
+from clientgo.copies import CopyableError
 from clientgo.meta import AlreadyExistsError, APIResource, GroupVersion, ObjectMeta
 from clientgo.rest import load_config
 from clientgo.testing.definitions import is_established
@@ -49,7 +50,7 @@ _FIRST: Final = ("Namespace", _DEFINITION)
 """Kinds that others need."""
 
 
-class MissingPermissionsError(AssertionError):
+class MissingPermissionsError(CopyableError, AssertionError):
     """Requests were refused that a test expects to be allowed."""
 
 

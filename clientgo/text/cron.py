@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Final
 
+from clientgo.copies import CopyableError
 from clientgo.text.durations import parse_go_duration
 
 
-class CronError(ValueError):
+class CronError(CopyableError, ValueError):
     """A text is no cron schedule."""
 
 

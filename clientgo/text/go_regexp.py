@@ -16,6 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from clientgo.copies import CopyableError
 from clientgo.extras import needing_extra
 
 _MAX_MEMORY: Final = 32 * 1024 * 1024
@@ -87,7 +88,7 @@ _CUT_ESCAPE: Final = re.compile(r"\\x[^\\]*\Z")
 _PARENTHESIS: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|([()])", re.DOTALL)
 
 
-class GoRegexpError(ValueError):
+class GoRegexpError(CopyableError, ValueError):
     """The pattern is not a regular expression in Go's syntax."""
 
     def __init__(self, problem: str, part: str) -> None:

@@ -11,6 +11,7 @@ import functools
 import ipaddress
 import re
 
+from clientgo.copies import CopyableError
 from clientgo.text.go_format import quote
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -27,7 +28,7 @@ _LONGEST = 64
 """Characters of a text that is remembered; an address has 45, and other texts have no limit."""
 
 
-class AddressError(ValueError):
+class AddressError(CopyableError, ValueError):
     """A text is no address or network, in the words of Go."""
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote, unquote_plus
 
+from clientgo.copies import CopyableError
+
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _BAD_ESCAPE_IN_HOST = re.compile(r"%(?!25|[89A-Fa-f][0-9A-Fa-f])")
@@ -19,7 +21,7 @@ _BAD_IN_HOST = re.compile(r"[\s\"<>\\^`{|}]")
 _PORT = re.compile(r":[0-9]*")
 
 
-class RequestURIError(ValueError):
+class RequestURIError(CopyableError, ValueError):
     """The text is neither an absolute URI nor an absolute path."""
 
 

@@ -22,6 +22,8 @@ from typing import Any, Final
 
 import msgspec
 
+from clientgo.copies import CopyableError
+
 MOST_VALUES: Final = 100_000
 """Values and keys in a document, with repetitions: a second of work."""
 
@@ -62,7 +64,7 @@ _TIME: Final = re.compile(
 )
 
 
-class YamlError(ValueError):
+class YamlError(CopyableError, ValueError):
     """A document can't be read, or is larger than the limits."""
 
 

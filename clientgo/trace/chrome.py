@@ -13,6 +13,7 @@ import json
 import os
 from typing import Any, Final, TextIO
 
+from clientgo.copies import uncopyable
 from clientgo.trace.hops import Hop
 from clientgo.trace.tracer import Tracer
 
@@ -23,6 +24,7 @@ _Way = tuple[str, str]
 """The name of an informer or queue, and a key: what one chain of arrows follows."""
 
 
+@uncopyable("it has locks; make one in each process")
 class ChromeTracer(Tracer):
     """Writes the events as they happen to a text stream, which is valid JSON when the trace ends.
 

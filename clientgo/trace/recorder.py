@@ -8,6 +8,7 @@ from collections.abc import Callable
 from itertools import takewhile
 from typing import Final
 
+from clientgo.copies import uncopyable
 from clientgo.trace.hops import Hop
 from clientgo.trace.tracer import Tracer
 
@@ -15,6 +16,7 @@ DEFAULT_LIMIT: Final = 100_000
 """Hops that a recorder keeps unless it is told otherwise: about 50 MB."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Recorder(Tracer):
     """Keeps the last `limit` hops. Thread-safe.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from types import TracebackType
 from typing import Final, Protocol, Self
 
+from clientgo.copies import uncopyable
 from clientgo.trace.trace import Trace
 
 
@@ -42,6 +43,7 @@ class _NotTraced:
 NOT_TRACED: Final[Syncing] = _NotTraced()
 
 
+@uncopyable("it has locks; make one in each process")
 class TracedSync:
     """One sync of one key, in one thread."""
 

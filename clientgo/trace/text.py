@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TextIO
 
+from clientgo.copies import uncopyable
 from clientgo.trace.hops import Hop
 from clientgo.trace.tracer import Tracer
 
 
+@uncopyable("it has locks; make one in each process")
 class TextTracer(Tracer):
     """Writes a line for each hop to a stream, such as ``sys.stdout``."""
 

@@ -24,6 +24,7 @@ from queue import SimpleQueue
 from typing import Any, Final
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread, renew_in_child
 from clientgo.trace.hops import Hop
 from clientgo.trace.tracer import Tracer
@@ -51,6 +52,7 @@ class _ThreadName(threading.local):
         self.name = threading.current_thread().name
 
 
+@uncopyable("it has locks; make one in each process")
 class Trace:
     """Takes notes of what happens, and tells the tracers. Thread-safe.
 

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.copies import uncopyable
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ class Reset(enum.Enum):
     everything failed in the meantime."""
 
 
+@uncopyable("it has locks; make one in each process")
 class BackoffManager:
     """A `Backoff` that starts over by itself after a time without failures.
 

@@ -17,10 +17,11 @@ from collections.abc import Callable
 from typing import Protocol
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.copies import CopyableError
 from clientgo.wait.backoff import Backoff, BackoffSteps, jitter
 
 
-class WaitInterruptedError(Exception):
+class WaitInterruptedError(CopyableError):
     """A wait ended before its condition held."""
 
 

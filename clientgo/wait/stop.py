@@ -17,6 +17,7 @@ import logging
 import threading
 from collections.abc import Callable
 
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread, call_in_child, generation
 
 _log = logging.getLogger("clientgo.wait")
@@ -26,6 +27,7 @@ _watched: dict[threading.Event, set[Registration]] = {}
 """What waits for each plain event, which has a watcher then; guarded by `_lock`."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Registration:
     """A callback that waits for its event; made by `call_when_set`."""
 
@@ -59,6 +61,7 @@ class Registration:
             _log.exception("A stop callback failed; the remaining ones run anyway")
 
 
+@uncopyable("it has locks; make one in each process")
 class StopEvent(threading.Event):
     """An event that needs no watcher: for what a component itself makes and sets.
 

@@ -20,6 +20,7 @@ from clientgo.api.discovery_v1 import EndpointSlice
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.operator import CacheScope, Manager
 from clientgo.rest import rest_config_of
 from clientgo.workloads.cluster.disruption_budgets import DisruptionBudgets
@@ -46,6 +47,7 @@ Stages = Path | str | Sequence[Rule] | None
 """A file of rules, the text of one, or rules."""
 
 
+@uncopyable("it has threads; make one in each process")
 class WorkloadSimulator:
     """Stands in for kube-controller-manager, kube-scheduler and the kubelets. Used once.
 

@@ -39,6 +39,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, cast
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.metrics import MetricsProvider
 from clientgo.process import refuse_in_child
 from clientgo.trace import NOT_TRACED, Syncing, TracedSync, active_trace
@@ -129,6 +130,7 @@ class _QueueLock:
         self.release()
 
 
+@uncopyable("it has locks; make one in each process")
 class Queue(Generic[T]):
     """A work queue for any number of producers and workers::
 

@@ -16,6 +16,7 @@ from collections.abc import Hashable
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.flowcontrol import TokenBucket
 
 T_contra = TypeVar("T_contra", bound=Hashable, contravariant=True)
@@ -40,6 +41,7 @@ class RateLimiter(Protocol[T_contra]):
         """Return how many failures of `item` are counted."""
 
 
+@uncopyable("it has locks; make one in each process")
 class ItemExponentialFailureRateLimiter(Generic[T]):
     """Waits `base_delay` after the first failure of an item and twice as long after each further
     one, up to `max_delay`.
@@ -87,6 +89,7 @@ _MAX_DOUBLINGS: Final = 1000
 """Enough to take the shortest delay past any maximum; 2.0**1024 would overflow."""
 
 
+@uncopyable("it has locks; make one in each process")
 class ItemFastSlowRateLimiter(Generic[T]):
     """Waits `fast_delay` after each of the first failures of an item, then `slow_delay`.
 
@@ -129,6 +132,7 @@ class ItemFastSlowRateLimiter(Generic[T]):
         return len(self._failures)
 
 
+@uncopyable("it has locks; make one in each process")
 class BucketRateLimiter(Generic[T]):
     """Let `burst` items through immediately, and `qps` a second in the long run.
 
@@ -181,6 +185,7 @@ class BucketRateLimiter(Generic[T]):
         return reserved[item] - now
 
 
+@uncopyable("it has locks; make one in each process")
 class MaxOfRateLimiter(Generic[T]):
     """Asks every one of its limiters and takes the longest delay; 0 if it has none.
 
@@ -201,6 +206,7 @@ class MaxOfRateLimiter(Generic[T]):
         return max((limiter.num_requeues(item) for limiter in self._limiters), default=0)
 
 
+@uncopyable("it has locks; make one in each process")
 class WithMaxWaitRateLimiter(Generic[T]):
     """Asks another limiter, but never waits longer than `max_delay`.
 

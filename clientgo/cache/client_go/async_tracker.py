@@ -10,8 +10,10 @@ from collections.abc import Hashable
 from typing import Final
 
 from clientgo.cache.informer.sync_tracker import SingleFileTracker
+from clientgo.copies import uncopyable
 
 
+@uncopyable("it has threads; make one in each process")
 class AsyncTracker:
     """Keeps the keys of work that is finished in any order, by several workers. Thread-safe."""
 

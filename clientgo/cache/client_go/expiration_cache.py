@@ -18,6 +18,7 @@ from msgspec import Struct
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling_meta_namespace_key
 from clientgo.cache.store.resource_versions import version_of
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 
 T = TypeVar("T")
 
@@ -30,6 +31,7 @@ def ttl_policy(ttl: float) -> ExpirationPolicy:
     return lambda _obj, age: 0 < ttl < age
 
 
+@uncopyable("it has locks; make one in each process")
 class ExpirationCache(Generic[T]):
     """A store with an expiration policy. Thread-safe. The policy must not call the store."""
 

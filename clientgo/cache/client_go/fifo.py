@@ -15,10 +15,12 @@ from typing import Any, Generic, TypeVar
 from clientgo.cache.queues.consumer_gate import ConsumerGate, GatedQueue
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 
 T = TypeVar("T")
 
 
+@uncopyable("it has locks; make one in each process")
 class FIFO(GatedQueue, Generic[T]):
     """Objects in the order of their first addition. Thread-safe.
 

@@ -18,6 +18,7 @@ from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.queues.queue import ProcessBatchFunc, Queue, QueueClosedError
 from clientgo.cache.reflector.reflector import Reflector
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread
 from clientgo.wait import StopEvent, call_when_set
 
@@ -27,6 +28,7 @@ RESTART_AFTER: Final = 1.0
 """Seconds until a reflector that failed is started again."""
 
 
+@uncopyable("it has threads; make one in each process")
 class Controller:
     """Runs ``reflector``, which writes to ``queue``, and passes its batches to ``process``.
 

@@ -14,6 +14,7 @@ from typing import Final, Self
 
 from clientgo.cache.queues.queue import NO_QUEUE_METRICS, QueueMetrics
 from clientgo.cache.store.resource_versions import gauge_value
+from clientgo.copies import uncopyable
 from clientgo.meta import GroupVersionResource
 from clientgo.metrics import NO_METRICS, MetricsProvider
 from clientgo.metrics.names import INFORMER_STORE_RESOURCE_VERSION
@@ -25,6 +26,7 @@ _names: dict[str, InformerName] = {}
 """The names in use; guarded by `_lock`."""
 
 
+@uncopyable("its name belongs to one holder in a process")
 class InformerName:
     """A name for the informers of one component, such as a controller; ``with`` releases it.
 
@@ -70,6 +72,7 @@ class InformerName:
                 del _names[self.name]
 
 
+@uncopyable("it belongs to one informer")
 class InformerIdentity:
     """One informer under a name."""
 

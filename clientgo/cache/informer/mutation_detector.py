@@ -23,6 +23,7 @@ from msgspec import Struct
 
 from clientgo.cache.reflector.quarantine import key_for_report
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import Resource, Unstructured
 
 _log = logging.getLogger("clientgo.cache.mutation_detector")
@@ -34,7 +35,7 @@ GENERATION: Final = 120.0
 """Seconds after which objects become the old generation, and the old one is forgotten."""
 
 
-class CacheMutatedError(Exception):
+class CacheMutatedError(CopyableError):
     """A cached object was changed; ``obj`` is the object, the message says what changed."""
 
     def __init__(self, name: str, obj: Any, difference: str) -> None:
@@ -50,6 +51,7 @@ class _Recorded(Struct):
     before: Any
 
 
+@uncopyable("it has locks; make one in each process")
 class MutationDetector:
     """Watches the objects of one cache. Thread-safe.
 

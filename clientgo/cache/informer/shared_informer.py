@@ -44,6 +44,7 @@ from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.store import StoreStatistics
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import GroupVersionKind
 from clientgo.metrics import MetricsProvider, default_provider
 from clientgo.process import SupervisedThread, refuse_in_child
@@ -55,10 +56,11 @@ _log = logging.getLogger("clientgo.cache.informer")
 T = TypeVar("T")
 
 
-class InformerStateError(RuntimeError):
+class InformerStateError(CopyableError, RuntimeError):
     """A call came too late: after the start, or after the stop."""
 
 
+@uncopyable("it has threads; make one in each process")
 class Registration:
     """One handler of one informer, from :meth:`SharedIndexInformer.add_event_handler`."""
 
@@ -104,6 +106,7 @@ class _Phase(Enum):
     STOPPED = "stopped"
 
 
+@uncopyable("it has threads; make one in each process")
 class SharedIndexInformer(Generic[T]):
     """Caches what ``lister_watcher`` lists and watches, and calls handlers for changes.
 

@@ -11,8 +11,10 @@ import threading
 from typing import Final
 
 from clientgo.cache.queues.done_checker import DoneChecker, Latch
+from clientgo.copies import uncopyable
 
 
+@uncopyable("it has locks; make one in each process")
 class SingleFileTracker:
     """Counts work that is finished in the order in which it was started. Thread-safe."""
 

@@ -14,6 +14,7 @@ from clientgo.cache.queues.queue import Queue
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.parts import Parts, in_parts
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectMeta, drop_managed_fields
 
 Transform = Callable[[Any], Any]
@@ -24,6 +25,7 @@ _SHARED_AT_MOST: Final = 10_000
 """Different sets of labels; with more of them there is little to share."""
 
 
+@uncopyable("it has locks; make one in each process")
 class CompactMetadata:
     """A transform that makes cached objects smaller by what few programs read or what is repeated.
 

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from clientgo.cache.queues.done_checker import DoneChecker, Latch, any_set
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import CopyableError
 from clientgo.wait import call_when_set
 
 _log = logging.getLogger("clientgo.cache.sync")
@@ -40,7 +41,7 @@ class Syncing(Protocol):
 WaitedFor: TypeAlias = Syncing | DoneChecker | Callable[[], bool]
 
 
-class CacheSyncError(Exception):
+class CacheSyncError(CopyableError):
     """Something has not synced; the message names it and its last error."""
 
 

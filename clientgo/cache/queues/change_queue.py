@@ -28,6 +28,7 @@ from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaT
 from clientgo.cache.store.keys import KeyFunc, KeyFuncError, deletion_handling
 from clientgo.cache.store.parts import in_parts
 from clientgo.clock import Clock
+from clientgo.copies import CopyableError
 
 Transformer = Callable[[Any], Any]
 """Takes an object before it is queued and returns the one to queue. May change it in place."""
@@ -35,7 +36,7 @@ Transformer = Callable[[Any], Any]
 KeyedDelta = tuple[str, Delta]
 
 
-class EmptyDeltasError(ValueError):
+class EmptyDeltasError(CopyableError, ValueError):
     """A key was asked of Deltas without a single delta."""
 
 

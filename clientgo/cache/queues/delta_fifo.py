@@ -29,8 +29,10 @@ from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaT
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.cache.store.parts import in_parts
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 
 
+@uncopyable("it has locks; make one in each process")
 class DeltaFIFO(ChangeQueue):
     """Changes by key, keys in the order of their first pending change. Thread-safe.
 

@@ -10,9 +10,11 @@ import threading
 from dataclasses import dataclass
 from typing import Final
 
+from clientgo.copies import uncopyable
 from clientgo.wait import StopEvent
 
 
+@uncopyable("it has locks; make one in each process")
 @dataclass(frozen=True, slots=True)
 class DoneChecker:
     """A named condition; ``done`` is set when it has become true. Thread-safe."""

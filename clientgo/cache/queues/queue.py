@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.store.changes import Delta
+from clientgo.copies import CopyableError
 from clientgo.metrics import NO_METRICS, Gauge, Histogram, MetricsProvider
 from clientgo.metrics.names import INFORMER_PROCESSING_LATENCY, INFORMER_QUEUED_ITEMS
 
@@ -51,11 +52,11 @@ DEFAULT_BATCH_SIZE: Final = 1000
 """Large enough to make the cost of a lock for each batch small, small enough to let readers in."""
 
 
-class QueueClosedError(Exception):
+class QueueClosedError(CopyableError):
     """The queue is closed and empty."""
 
 
-class ChangeError(Exception):
+class ChangeError(CopyableError):
     """One of several changes could not be queued; those before it are, the rest is not.
 
     ``index`` is its place among the changes, ``obj`` the object; the reason is the

@@ -29,8 +29,10 @@ from clientgo.cache.queues.queue import ChangeError, QueueMetrics, Replacement
 from clientgo.cache.store.changes import WHOLE_STORE_TYPES, Delta, DeltaType
 from clientgo.cache.store.keys import KeyFunc, meta_namespace_key
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 
 
+@uncopyable("it has locks; make one in each process")
 class RealFIFO(ChangeQueue):
     """All changes in the order of arrival. Thread-safe.
 

@@ -67,6 +67,7 @@ from clientgo.cache.reflector.unchanged import (
     sharing_unchanged_events,
 )
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     EventType,
     GroupVersionKind,
@@ -102,6 +103,7 @@ WatchErrorHandler = Callable[[Exception], None]
 pauses. Must be quick."""
 
 
+@uncopyable("it has threads; make one in each process")
 class Reflector:
     """Lists and watches into ``store``.
 

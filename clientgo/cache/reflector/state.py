@@ -20,6 +20,7 @@ from msgspec import Struct
 from clientgo.cache.store.changes import Delta
 from clientgo.cache.store.parts import PartTuple
 from clientgo.cache.store.resource_versions import is_older
+from clientgo.copies import CopyableError
 from clientgo.meta import (
     GroupVersionKind,
     ListOptions,
@@ -287,19 +288,19 @@ Message: TypeAlias = Replace | Apply | Bookmark | Reached | Skip | Quarantine
 # Errors
 
 
-class ListFailedError(Exception):
+class ListFailedError(CopyableError):
     """A list failed; the server's answer is the ``__cause__``."""
 
 
-class VeryShortWatchError(Exception):
+class VeryShortWatchError(CopyableError):
     """A watch ended within a second without a single event."""
 
 
-class NoVersionError(Exception):
+class NoVersionError(CopyableError):
     """A watch ended, and neither its events nor the list before it carried a resource version."""
 
 
-class ServerWentBackError(Exception):
+class ServerWentBackError(CopyableError):
     """The server's newest version is older than one that it has sent."""
 
     def __init__(self, newest: str, sent: str) -> None:
@@ -314,21 +315,21 @@ class ServerWentBackError(Exception):
         return cls(newest, memory.highest) if is_older(newest, memory.highest) else None
 
 
-class UnexpectedObjectError(Exception):
+class UnexpectedObjectError(CopyableError):
     """An ERROR event whose object is no Status."""
 
 
-class StreamedListOverdueError(Exception):
+class StreamedListOverdueError(CopyableError):
     """A streamed list did not come to its end in time."""
 
 
-class ConsumerFailedError(Exception):
+class ConsumerFailedError(CopyableError):
     """The consumer of the store lost a change; its error is the ``__cause__``."""
 
 
-class ResyncFailedError(Exception):
+class ResyncFailedError(CopyableError):
     """The store refused to resync; its error is the ``__cause__``."""
 
 
-class StoreRefusedError(Exception):
+class StoreRefusedError(CopyableError):
     """The store refused an object or a list; its error is the ``__cause__``."""

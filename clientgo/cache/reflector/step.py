@@ -56,6 +56,7 @@ from clientgo.cache.reflector.state import (
 )
 from clientgo.cache.store.parts import Parts, with_part
 from clientgo.cache.store.resource_versions import is_older
+from clientgo.copies import CopyableError
 from clientgo.meta import (
     ListOptions,
     StatusError,
@@ -90,7 +91,7 @@ class Step(Struct, Generic[S], frozen=True):
     messages: Sequence[Message] = ()
 
 
-class ImpossibleEventError(Exception):
+class ImpossibleEventError(CopyableError):
     """An event that cannot happen in this state: a bug in the caller."""
 
 

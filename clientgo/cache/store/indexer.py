@@ -22,6 +22,7 @@ from clientgo.cache.store.resource_versions import version_of
 from clientgo.cache.store.store import IndexFuncError, StoreStatistics, TransactionError
 from clientgo.cache.store.thread_safe_store import ThreadSafeStore
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.metrics import Gauge
 from clientgo.process import refuse_in_child
 
@@ -36,6 +37,7 @@ SLOW_BATCH: Final = 5.0
 """Seconds after which any batch is slow, as in client-go."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Indexer(Generic[T]):
     """A store and its indexes. Thread-safe; no call blocks longer than a copy takes.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 
 from clientgo.cache.store.changes import DeletedFinalStateUnknown
+from clientgo.copies import CopyableError
 from clientgo.meta import ObjectMeta, ObjectName, metadata_of, object_key
 
 KeyFunc: TypeAlias = Callable[[Any], str]
@@ -24,7 +25,7 @@ NAMESPACE_INDEX: Final = "namespace"
 """The name of the index that listers use to list one namespace."""
 
 
-class KeyFuncError(ValueError):
+class KeyFuncError(CopyableError, ValueError):
     """``obj`` has no key; the key function's own error is the ``__cause__``."""
 
     def __init__(self, obj: object, cause: object) -> None:

@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 from clientgo.cache.store.keys import NAMESPACE_INDEX, meta_namespace_index
 from clientgo.cache.store.store import UnknownIndexError
+from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, NotFoundError, ObjectName, Selector, StatusError, labels_of
 
 T = TypeVar("T")
@@ -32,6 +33,7 @@ class ListedStore(Protocol[T]):
     def by_index(self, name: str, value: str) -> builtins.list[T]: ...
 
 
+@uncopyable("it has locks; make one in each process")
 class Lister(Generic[T]):
     """Objects of one resource from a cache; of one namespace if ``namespace`` is not empty.
 

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from clientgo.copies import CopyableError
+
 T = TypeVar("T")
 
 
@@ -54,7 +56,7 @@ class Store(Protocol[T]):
         """Return the resource version of the content; empty if it is not known."""
 
 
-class UnknownIndexError(LookupError):
+class UnknownIndexError(CopyableError, LookupError):
     """There is no index of that name."""
 
     def __init__(self, name: str, existing: Sequence[str]) -> None:
@@ -63,7 +65,7 @@ class UnknownIndexError(LookupError):
         self.name = name
 
 
-class IndexConflictError(ValueError):
+class IndexConflictError(CopyableError, ValueError):
     """An index of that name exists already; nothing was registered."""
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -71,7 +73,7 @@ class IndexConflictError(ValueError):
         self.names = tuple(names)
 
 
-class IndexFuncError(ValueError):
+class IndexFuncError(CopyableError, ValueError):
     """An index function failed for an object; the call that needed it changed nothing.
 
     The function's own error is the ``__cause__``.
@@ -83,7 +85,7 @@ class IndexFuncError(ValueError):
         self.key = key
 
 
-class TransactionError(Exception):
+class TransactionError(CopyableError):
     """Some operations of a transaction failed; the others took effect.
 
     ``succeeded`` has their indices, ``total`` is the number of operations, ``errors`` has the

@@ -22,11 +22,13 @@ from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.parts import in_parts
 from clientgo.cache.store.resource_versions import gauge_value, has_reached
 from clientgo.cache.store.store import IndexConflictError, StoreStatistics, UnknownIndexError
+from clientgo.copies import uncopyable
 from clientgo.metrics import Gauge
 
 T = TypeVar("T")
 
 
+@uncopyable("it has locks; make one in each process")
 class ThreadSafeStore(Generic[T]):
     """Objects and indexes under one lock.
 

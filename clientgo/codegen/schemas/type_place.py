@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from clientgo.copies import CopyableError
 
-class TypeSchemaError(ValueError):
+
+class TypeSchemaError(CopyableError, ValueError):
     """A type cannot be said as a structural schema.
 
     ``field`` names the place by Python's names (``Foo.spec.ports[].size``), ``problem`` says what

@@ -22,6 +22,7 @@ import msgspec
 
 from clientgo.api.coordination_v1 import Lease
 from clientgo.client import Client
+from clientgo.copies import uncopyable
 from clientgo.leaderelection.locks.record import (
     LeaderElectionRecord,
     lease_spec_to_record,
@@ -45,6 +46,7 @@ class LeaseRecorder(Protocol):
     ) -> None: ...
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class LeaseLock:
     """A Lease as a lock. The candidates use the same namespace and name.
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from clientgo.client import Client
+from clientgo.copies import CopyableError
 from clientgo.leaderelection.locks.lease_lock import LeaseLock
 from clientgo.record import EventRecorder
 
@@ -18,7 +19,7 @@ LEASES: Final = "leases"
 _REMOVED: Final = frozenset({"endpoints", "configmaps", "endpointsleases", "configmapsleases"})
 
 
-class UnknownLockError(ValueError):
+class UnknownLockError(CopyableError, ValueError):
     """There is no lock of this kind, or not any more."""
 
 

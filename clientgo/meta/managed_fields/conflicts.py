@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from clientgo.copies import CopyableError
 from clientgo.meta.errors import ConflictError
 from clientgo.meta.managed_fields.entries import ManagerId
 from clientgo.meta.managed_fields.fields.field_path import Path, format_path
@@ -24,7 +25,7 @@ class FieldConflict(NamedTuple):
     path: Path
 
 
-class OwnershipConflictError(Exception):
+class OwnershipConflictError(CopyableError):
     """An apply that is not forced would change fields that others own."""
 
     def __init__(self, conflicts: Iterable[FieldConflict]) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from clientgo.copies import CopyableError
 from clientgo.meta.json_values import JSONObject, JSONValue
 from clientgo.meta.managed_fields.fields.field_set import FieldSet
 from clientgo.meta.timestamps import parse_time
@@ -21,7 +22,7 @@ APPLY = "Apply"
 UPDATE = "Update"
 
 
-class ManagedFieldsError(ValueError):
+class ManagedFieldsError(CopyableError, ValueError):
     """An entry of ``managedFields`` is malformed."""
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from clientgo.copies import unpicklable
 from clientgo.meta.errors import BadRequestError
 from clientgo.meta.json_values import JSONObject, copy_json
 from clientgo.meta.managed_fields.conflicts import ApplyConflictError, OwnershipConflictError
@@ -77,6 +78,7 @@ UNOWNED = FieldSet.of(
 """What identifies an object has no owner."""
 
 
+@unpicklable("it holds functions; make one in each process")
 class FieldManager:
     """Keeps ``managedFields`` of the objects of one kind, version and subresource."""
 

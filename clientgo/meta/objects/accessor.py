@@ -13,11 +13,12 @@ from typing import Any
 
 import msgspec
 
+from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert, decode
 from clientgo.meta.objects.object_meta import ObjectMeta
 
 
-class NoMetadataError(TypeError):
+class NoMetadataError(CopyableError, TypeError):
     """A value was used as an API object but carries no object metadata."""
 
     def __init__(self, obj: object) -> None:

@@ -7,8 +7,8 @@ objects are trees, so nothing has to be remembered: a copy takes about a third o
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from datetime import datetime
-from operator import methodcaller
 from typing import Any, Final, TypeVar, cast
 
 from msgspec import Raw, Struct
@@ -19,7 +19,7 @@ T = TypeVar("T")
 _IMMUTABLE = frozenset({str, int, float, bool, type(None), bytes, datetime, Raw})
 
 
-shallow_copy: Final = methodcaller("__copy__")
+shallow_copy: Final[Callable[[Any], Any]] = Struct.__copy__  # type: ignore[attr-defined]
 """Copies a Struct, in a third of the time that `copy.copy` takes to find out how."""
 
 

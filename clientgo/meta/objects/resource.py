@@ -16,11 +16,12 @@ import copy
 import functools
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Final, Generic, TypeVar, cast, dataclass_transform
+from typing import Any, ClassVar, Final, Generic, Self, TypeVar, cast, dataclass_transform
 
 import msgspec
-from msgspec import Struct, StructMeta, field
+from msgspec import Struct, StructMeta, field, structs
 
+from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert_leniently, decoder, without_nulls
 from clientgo.meta.group_version import APIResource
 from clientgo.meta.objects.class_annotations import annotations_of, pop_annotations
@@ -80,7 +81,7 @@ class Model(Struct, metaclass=ModelMeta, rename="camel"):
     """
 
 
-class ObjectDecodeError(ValueError):
+class ObjectDecodeError(CopyableError, ValueError):
     """The body of an object does not fit its declared type.
 
     Raised on first access of the body. ``kind`` and ``key`` name the object, ``reason`` the field.
@@ -167,6 +168,31 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
     _enclosed: bool = field(default=False, name="~enclosed")
     _body: Any = field(default=None, name="~body")
 
+    def __ne__(self, other: object) -> bool:
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else not equal
+
+    def __copy__(self) -> Self:
+        duplicate: Self = shallow_copy(self)
+        # Each has its own fields: to set one of the copy must not change the original.
+        duplicate._body = copy.copy(self._body)
+        return duplicate
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return deep_copy(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        header = {name: getattr(self, name) for name in self.__struct_fields__ if name != "_body"}
+        return _restored, (type(self), header, self._stored_body())
+
+    def _stored_body(self) -> Any:
+        """The body as it is pickled."""
+        return self._body
+
+    @classmethod
+    def _restored_body(cls, stored: Any) -> Any:
+        return stored
+
     def _original(self) -> dict[str, Any]:
         """The object as it came off the wire, decoded again; empty for one made here."""
         if self._raw is None:
@@ -244,6 +270,14 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
 
     def __repr__(self) -> str:
         return f"<{self.kind} {object_key(self)} @{self.metadata.resource_version or 'new'}>"
+
+    def _stored_body(self) -> Any:
+        # By field, because the class of a body has no name that can be imported.
+        return None if self._body is None else structs.asdict(self._body)
+
+    @classmethod
+    def _restored_body(cls, stored: Any) -> Any:
+        return None if stored is None else cls.__body__(**stored)
 
     def _loaded_body(self) -> Any:
         body = self._body
@@ -362,6 +396,13 @@ def deep_copy(obj: T) -> T:
     if obj._body is not None:
         duplicate._body = copy_value(obj._body)
     return cast("T", duplicate)
+
+
+def _restored(cls: type[APIObject], header: dict[str, Any], body: Any) -> APIObject:
+    """Make an object from what :meth:`APIObject.__reduce__` gave."""
+    make: Any = StructMeta.__call__  # a declared class takes the fields of its body instead
+    restored: APIObject = make(cls, **header, _body=cls._restored_body(body))
+    return restored
 
 
 def _copy_of_metadata(metadata: ObjectMeta) -> ObjectMeta:

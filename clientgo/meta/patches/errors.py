@@ -9,8 +9,10 @@ identity there).
 
 from __future__ import annotations
 
+from clientgo.copies import CopyableError
 
-class PatchError(ValueError):
+
+class PatchError(CopyableError, ValueError):
     """A patch could not be created or applied."""
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from operator import gt, lt
 
+from clientgo.copies import CopyableError
 from clientgo.meta.selectors.labels import label_key_problems, label_value_problems
 
 LabelPredicate = Callable[[Mapping[str, str]], bool]
@@ -54,7 +55,7 @@ class RequirementProblem:
         return f'{self.field}: Invalid value: "{self.value}": {self.detail}'
 
 
-class SelectorError(ValueError):
+class SelectorError(CopyableError, ValueError):
     """A selector that cannot be understood; `problems` lists the parts of it that are illegal.
 
     Raised for label and field selectors alike. The message repeats the offending text.

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, Unpack, overload
 
 from clientgo.client import PatchKind
+from clientgo.copies import uncopyable
 from clientgo.meta import NotFoundError, Unstructured
 from clientgo.operator.aio.event_loop import EventLoop
 from clientgo.operator.client.configured_client import AnyKind
@@ -34,6 +35,7 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class AsyncClient:
     """A :class:`~clientgo.operator.client.LiveClient` whose calls await. Immutable.
 

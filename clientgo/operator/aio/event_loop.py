@@ -17,6 +17,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, Final, TypeVar
 
+from clientgo.copies import uncopyable
 from clientgo.operator.aio.call_threads import MOST_THREADS, CallThreads
 from clientgo.operator.aio.watchdog import LoopWatchdog
 from clientgo.operator.errors import CancelledError
@@ -33,6 +34,7 @@ _log = logging.getLogger("clientgo.operator.aio")
 _Outcome = Callable[[], Any]
 
 
+@uncopyable("it has threads; make one in each process")
 class LoopTask:
     """One coroutine on an event loop. Thread-safe."""
 
@@ -111,6 +113,7 @@ class LoopTask:
         return error
 
 
+@uncopyable("it has threads; make one in each process")
 class EventLoop:
     """A loop, its watchdog and the threads of its blocking calls. Thread-safe.
 

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 from clientgo.cache import ListerWatcher, ResourceEventHandler, SharedIndexInformer
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     ObjectName,
@@ -39,6 +40,7 @@ RECONNECTING: Final = 60.0
 """Seconds for which a watch may be away before that is reported."""
 
 
+@uncopyable("it has locks; make one in each process")
 class Subscription:
     """One handler and the namespaces that it watches; :meth:`KindCache.subscribe` makes it."""
 
@@ -49,6 +51,7 @@ class Subscription:
         """By namespace. For the cache."""
 
 
+@uncopyable("it has locks; make one in each process")
 class KindCache:
     """Thread-safe. ``source(namespace, labels)`` returns what lists and watches.
 

@@ -17,6 +17,7 @@ from typing import Any, Final, Literal, TypeAlias
 from clientgo.cache import ResourceEventHandler
 from clientgo.client import Client, ResourceListWatch, selecting
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     ObjectName,
@@ -53,6 +54,7 @@ _CacheName: TypeAlias = tuple[str, str]
 """A group and a kind; its version does not matter."""
 
 
+@uncopyable("it has locks; make one in each process")
 class ObjectCache:
     """The caches of one manager. Thread-safe.
 

@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName, metadata_of, parse_resource_version
 from clientgo.metrics import NO_METRICS
 from clientgo.operator.metrics import CacheMetrics
@@ -74,6 +75,7 @@ class OwnWritesStatistics:
     expired: int
 
 
+@uncopyable("it has locks; make one in each process")
 class OwnWrites:
     """The writes of one process to the objects of one kind, laid over ``store``. Thread-safe."""
 

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Final, TypeAlias, Union, get_args, get_origin
 
 import msgspec
 
+from clientgo.copies import uncopyable
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.mappers import field_at
 
@@ -116,6 +117,7 @@ def _parts_of(path: Any) -> tuple[str, ...]:
     return tuple(step[1] or step[2] for step in steps)
 
 
+@uncopyable("it has locks; make one in each process")
 class Changes:
     """What differs from the state that was last reconciled successfully; ``ctx.changes``.
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     ConflictError,
@@ -56,6 +57,7 @@ class _Note(msgspec.Struct):
     fields: dict[str, Any]
 
 
+@uncopyable("it has locks; make one in each process")
 class StateKeeper:
     """Keeps the fields of one controller. Thread-safe. Raises ``ConfigError``."""
 

@@ -18,6 +18,7 @@ from typing import Any, Final, TypedDict, Unpack
 from clientgo.api.events_v1 import Event
 from clientgo.client import Client
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.flowcontrol import TokenBucket
 from clientgo.record import (
     NORMAL,
@@ -56,6 +57,7 @@ class About(TypedDict, total=False):
     action: str
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class ObjectEvents:
     """Records Events, by default about one object. Thread-safe."""
 

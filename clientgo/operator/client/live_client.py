@@ -18,6 +18,7 @@ from typing import Any, Literal, Required, TypeAlias, TypedDict, TypeVar, Unpack
 
 from clientgo.cache import WatchStream
 from clientgo.client import PatchKind, ResourceClient
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     APIResource,
     ForbiddenError,
@@ -87,6 +88,7 @@ class Change(Enum):
     BOTH = "both"
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class LiveClient(ConfiguredClient):
     """Reads and writes at the API server. Immutable; thread-safe.
 

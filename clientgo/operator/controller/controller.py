@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
+from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, ObjectName
 from clientgo.operator.cache.kind_cache import KindCache
 from clientgo.operator.cache.object_cache import api_resource
@@ -70,6 +71,7 @@ class ControllerHealth:
     stuck: bool
 
 
+@uncopyable("it has threads; make one in each process")
 class Controller(Generic[P]):
     """One controller of one manager; ``manager.register`` and the builder make it. Thread-safe."""
 

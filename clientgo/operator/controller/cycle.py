@@ -21,6 +21,7 @@ import logging
 from functools import partial
 from typing import Any, Final
 
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     ObjectName,
     StatusError,
@@ -61,6 +62,7 @@ MOST_INITIALISATIONS: Final = 3
 """In a row, for one generation; one more and it is a bug."""
 
 
+@uncopyable("it belongs to one run; pass on what you read from it")
 class Cycle:
     """The work of a controller's run queue; one instance serves all its workers."""
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import metadata_of
 from clientgo.meta.selectors import Selector
 from clientgo.metrics import MetricsProvider
@@ -73,6 +74,7 @@ class ControllerParts(RunScope):
         return self.shape.finalizers.clean_up(finalizer, ctx, obj)
 
 
+@uncopyable("it has connections to a server; make one in each process")
 @dataclass(frozen=True, slots=True)
 class Services:
     """``recorder`` gives the event recorder of a controller by its name; ``crashed`` is

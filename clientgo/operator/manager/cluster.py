@@ -18,6 +18,7 @@ from dataclasses import replace
 from typing import Any, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.metrics import NO_METRICS
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
 from clientgo.operator.cache.scope import CacheScope
@@ -29,6 +30,7 @@ from clientgo.operator.sources.kind_source import KindSource, WatchOptions, watc
 from clientgo.operator.sources.source import Sink, Source, SourceContext
 
 
+@uncopyable("it has threads; make one in each process")
 class Cluster:
     """An API server in addition to the manager's own. Thread-safe.
 

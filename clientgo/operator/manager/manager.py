@@ -15,6 +15,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, Unpack
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.cache.indexes import IndexFunction
 from clientgo.operator.cache.object_cache import Kind, ObjectCache
@@ -62,6 +63,7 @@ _LONGEST_WEBHOOK: Final = 30.0
 """Seconds; no API server waits longer for a webhook, so its coroutine is cancelled then."""
 
 
+@uncopyable("it has threads; make one in each process")
 class Manager:
     """Runs controllers against one cluster. Thread-safe; a context manager.
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Final
 
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.runs.run import Run
 from clientgo.operator.runs.timers import Timers
@@ -23,6 +24,7 @@ REPORT_PERIOD: Final = 60.0
 _log = logging.getLogger("clientgo.operator.reconcile")
 
 
+@uncopyable("it has locks; make one in each process")
 class RunDeadlines:
     """Watches the runs of one controller. Thread-safe. ``timeout`` None: no limit.
 

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from clientgo.clock import nanoseconds
+from clientgo.copies import uncopyable
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.operator.errors import Retry, TerminalError
 from clientgo.operator.retry import RetryPolicy, RetryState
@@ -136,6 +137,7 @@ def timer_in(kind: TimerKind, now: float, length: float) -> Timer:
     return Timer(kind, instant(now + length))
 
 
+@uncopyable("it has locks; make one in each process")
 class ObjectState:
     """One object of one controller. Not thread-safe: its run queue's lock guards it."""
 

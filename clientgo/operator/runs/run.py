@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.retry import RetryState, exponential
 from clientgo.operator.runs.object_state import (
@@ -23,6 +24,7 @@ from clientgo.operator.settings.durations import instant
 _log = logging.getLogger("clientgo.operator.reconcile")
 
 
+@uncopyable("it belongs to one run; pass on what you read from it")
 class Run:
     """Says what is known of the object, and takes how the run went. For one thread at a time.
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.metrics import MetricsProvider
 from clientgo.operator.errors import AlreadyStartedError
@@ -57,6 +58,7 @@ class RunQueueStatistics:
     paused: bool
 
 
+@uncopyable("it has locks; make one in each process")
 class RunQueue:
     """Runs ``work(run)`` for triggered objects, ``workers`` at a time. Thread-safe.
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import TypeAlias
 
 from clientgo.clock import REAL_CLOCK, Clock, nanoseconds
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread
 from clientgo.workqueue import DueHeap
 
@@ -20,6 +21,7 @@ Function: TypeAlias = Callable[[], object]
 _log = logging.getLogger("clientgo.operator")
 
 
+@uncopyable("it has locks; make one in each process")
 class Timers:
     """Calls a function when its key's time has come. Thread-safe; the thread starts when needed."""
 

@@ -16,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Hashable
 from typing import Any, Final
 
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.change_events import GenericEvent
@@ -31,6 +32,7 @@ RESTART_DELAY: Final = 1.0
 """Seconds after which a function that raised is started again."""
 
 
+@uncopyable("it has threads; make one in each process")
 class InboundSource(Source):
     """Other code calls ``notify(key)`` and, if ``cached``, ``put`` and ``remove``. Thread-safe."""
 
@@ -126,6 +128,7 @@ class InboundSource(Source):
             raise DeclarationError(f"source {self.name} keeps no items; make it with cached=True")
 
 
+@uncopyable("it has threads; make one in each process")
 class ChannelSource(ThreadSource):
     """Other threads put objects in; ``mapper`` says which primaries they concern. Thread-safe.
 
@@ -185,6 +188,7 @@ class ChannelSource(ThreadSource):
         return len(self._events) < self._buffer
 
 
+@uncopyable("it has threads; make one in each process")
 class FunctionSource(ThreadSource):
     """Runs ``function(context, sink)`` in a thread until ``context.stop`` is set.
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 from clientgo.cache import DeletedFinalStateUnknown, FilteringHandler, ResourceEventHandler
+from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, metadata_of
 from clientgo.operator.cache.kind_cache import KindCache, Subscription
 from clientgo.operator.cache.object_cache import Kind, Projection, api_resource
@@ -44,6 +45,7 @@ class WatchOptions(TypedDict, total=False):
     name: str
 
 
+@uncopyable("it belongs to one controller; declare one for each")
 @dataclass(eq=False)
 class KindSource(Source):
     """Objects of one kind; :func:`watch` and :func:`owned` make it. Thread-safe.

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias, overload
 
 from clientgo.cache import Latch
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectName
 from clientgo.operator.cache.scope import NamespaceSet
 from clientgo.operator.errors import DeclarationError, Retry
@@ -33,6 +34,7 @@ Answer: TypeAlias = Mapping[ObjectName, Iterable[Any]]
 Fetched: TypeAlias = Answer | Coroutine[Any, Any, Answer]
 
 
+@uncopyable("it has threads; make one in each process")
 class PollingSource(ThreadSource):
     """Calls ``fetch()`` for all primaries; :func:`poll` makes it. Thread-safe."""
 
@@ -86,6 +88,7 @@ class PollingSource(ThreadSource):
             sink.failed(error)
 
 
+@uncopyable("it has threads; make one in each process")
 class PerResourcePollingSource(ThreadSource):
     """Calls ``fetch(primary)`` for each primary; :func:`poll` makes it. Thread-safe.
 

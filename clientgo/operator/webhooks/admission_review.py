@@ -16,6 +16,7 @@ from typing import Any, Final, Self
 import msgspec
 from msgspec import Raw, Struct
 
+from clientgo.copies import uncopyable
 from clientgo.meta import Status, to_plain
 from clientgo.meta.json_values import JSONObject
 from clientgo.meta.patches import create_json_patch
@@ -162,6 +163,7 @@ def plain_status(status: Status) -> Mapping[str, Any]:
     return plain
 
 
+@uncopyable("it belongs to one run; pass on what you read from it")
 class AdmissionContext:
     """The request under review, without its object. Valid during one call of a handler.
 

@@ -20,6 +20,7 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
+from clientgo.copies import CopyableError
 from clientgo.meta import APIResource, Codec, ObjectMeta, Resource, resource_of
 from clientgo.meta.decoding import decode
 from clientgo.meta.json_values import JSONObject
@@ -91,7 +92,7 @@ def _group_kind(resource: APIResource) -> tuple[str, str]:
 _CHANGEABLE: Final = ("labels", "annotations")
 
 
-class ConversionError(Exception):
+class ConversionError(CopyableError):
     """An object cannot be converted."""
 
 

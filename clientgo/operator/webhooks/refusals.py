@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from clientgo.copies import CopyableError
 from clientgo.meta import (
     DecodeError,
     InvalidError,
@@ -40,7 +41,7 @@ def path(*parts: str | int) -> str:
     return result
 
 
-class FieldErrors(Exception):  # noqa: N818 - a collection that is raised when it is not empty
+class FieldErrors(CopyableError):  # noqa: N818 - a collection that is raised when it is not empty
     """The errors in an object, for a validator to raise or return. Not thread-safe.
 
     ::
@@ -114,7 +115,7 @@ class FieldErrors(Exception):  # noqa: N818 - a collection that is raised when i
         )
 
 
-class Denied(Exception):  # noqa: N818 - it reads as what it says: raise Denied("...")
+class Denied(CopyableError):  # noqa: N818 - it reads as what it says: raise Denied("...")
     """Raise it in a handler to refuse a request; ``code`` is the HTTP status of the answer."""
 
     def __init__(self, message: str, *, code: int = 403) -> None:
@@ -123,19 +124,19 @@ class Denied(Exception):  # noqa: N818 - it reads as what it says: raise Denied(
         self.code = code
 
 
-class BadReviewError(Exception):
+class BadReviewError(CopyableError):
     """The review cannot be understood; the request is refused with 400."""
 
 
-class HandlerTimeoutError(Exception):
+class HandlerTimeoutError(CopyableError):
     """The handler did not answer in time."""
 
 
-class TooManyCallsError(Exception):
+class TooManyCallsError(CopyableError):
     """Too many handlers run, or hang, to start another."""
 
 
-class RequestTooLargeError(Exception):
+class RequestTooLargeError(CopyableError):
     """The body of the call is too large for a review."""
 
 

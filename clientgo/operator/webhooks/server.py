@@ -25,6 +25,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import Resource, resource_of
 from clientgo.metrics import NO_METRICS, MetricsProvider
 from clientgo.operator.errors import AlreadyStartedError, ConfigError, DeclarationError
@@ -116,6 +117,7 @@ _DIAL_TIMEOUT: Final = 10.0
 """Seconds."""
 
 
+@uncopyable("it has threads; make one in each process")
 class WebhookServer:
     """Serves ``webhooks``; runs once. Thread-safe after ``start``.
 
@@ -251,6 +253,7 @@ def _temporary_directory() -> tempfile.TemporaryDirectory[str]:
         ) from error
 
 
+@uncopyable("it has locks; make one in each process")
 class Webhooks:
     """Declared webhooks and converters. Not thread-safe: fill it, then serve it.
 

@@ -18,6 +18,7 @@ from typing import Final
 
 from clientgo.api.events_v1 import Event
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread
 from clientgo.record.broadcaster import Broadcaster
 from clientgo.record.delivery import RETRY_INTERVAL
@@ -48,6 +49,7 @@ class SeriesStatistics:
     evicted: int
 
 
+@uncopyable("it has threads; make one in each process")
 class SeriesBroadcaster(Broadcaster[Event]):
     """Writes events and their series to a sink, and spreads events to handlers. Thread-safe.
 

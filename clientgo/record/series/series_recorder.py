@@ -13,6 +13,7 @@ from typing import Any
 from clientgo.api.core_v1 import ObjectReference
 from clientgo.api.events_v1 import Event
 from clientgo.clock import Clock, nanoseconds
+from clientgo.copies import uncopyable
 from clientgo.meta import ObjectMeta
 from clientgo.meta.timestamps import format_micro_time
 from clientgo.record.event_names import event_name
@@ -24,6 +25,7 @@ from clientgo.trace import active_trace
 _log = logging.getLogger("clientgo.record")
 
 
+@uncopyable("it has threads; make one in each process")
 class SeriesRecorder:
     """Makes events and publishes them; ``SeriesBroadcaster.new_recorder`` gives one. Thread-safe.
 

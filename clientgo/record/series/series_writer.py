@@ -17,6 +17,7 @@ import msgspec
 
 from clientgo.api.events_v1 import Event
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import AlreadyExistsError, NotFoundError
 from clientgo.record.delivery import Outcome, attempt, deliver
 from clientgo.record.series.series_cache import SeriesCache, Snapshot
@@ -35,6 +36,7 @@ class SeriesSink(Protocol):
         """Merge ``patch`` into the event of that name and return the server's copy."""
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class EventSeriesSink:
     """Writes events to the API server of a client; see :class:`~clientgo.record.EventSink`."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from clientgo.copies import CopyableError
 
-class ConfigError(Exception):
+
+class ConfigError(CopyableError):
     """The configuration does not lead to a server. The text says where it is wrong and what to do.
 
     ``path`` is the file concerned, empty where there is none.

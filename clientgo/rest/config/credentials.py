@@ -48,13 +48,11 @@ class Credentials(Protocol):
         """
 
 
+@dataclass(frozen=True, slots=True)
 class StaticCredentials:
     """An identity that stays."""
 
-    __slots__ = ("_identity",)
-
-    def __init__(self, identity: Identity) -> None:
-        self._identity = identity
+    _identity: Identity
 
     def current(self, stop: threading.Event | None = None) -> Identity:
         return self._identity

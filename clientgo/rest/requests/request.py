@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote, urlencode
 
+from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import Codec
 from clientgo.rest.errors import TransportError
 from clientgo.rest.requests.attempts import (
@@ -37,7 +38,7 @@ _UNESCAPED = "!$&'()*+,;=:@-._~"
 """What may stand in a path segment as it is; names of RBAC objects have colons."""
 
 
-class RequestError(ValueError):
+class RequestError(CopyableError, ValueError):
     """The request was built wrongly; nothing was sent."""
 
 
@@ -50,6 +51,7 @@ class Result:
     body: bytes
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class Request:
     """One request; made by :meth:`RestClient.request` and its short forms. For one thread.
 

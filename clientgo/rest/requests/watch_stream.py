@@ -17,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from clientgo.clock import Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import Codec, DecodeError, WatchEvent
 from clientgo.rest.errors import ConnectionLostError, RequestStoppedError, TransportTimeoutError
 from clientgo.rest.transport.exchange import Answer
@@ -68,6 +69,7 @@ class LineCutter:
             raise DecodeError(f"not a watch: {self._rest_size} bytes without the end of a line")
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class HTTPWatchStream:
     """An open watch; made by :meth:`clientgo.rest.Request.watch`.
 

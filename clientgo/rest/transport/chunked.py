@@ -8,12 +8,14 @@ Drops extensions and trailers: the Kubernetes API uses none.
 
 from __future__ import annotations
 
+from clientgo.copies import CopyableError
+
 _LINE_END = b"\r\n"
 _LONGEST_LINE = 16 * 1024
 """A size line or trailer longer than this is no HTTP."""
 
 
-class MalformedChunkError(ValueError):
+class MalformedChunkError(CopyableError, ValueError):
     """The bytes do not follow the chunked transfer coding."""
 
 

@@ -15,6 +15,8 @@ from typing import Protocol, Required, Self, TypeAlias, TypedDict, Unpack
 
 from urllib3 import HTTPHeaderDict
 
+from clientgo.copies import uncopyable
+
 Headers: TypeAlias = dict[str, str] | HTTPHeaderDict
 """The second where a header is there several times."""
 
@@ -22,6 +24,7 @@ RequestBody: TypeAlias = bytes | Iterable[bytes] | None
 """What is sent: bytes, or something that can be read once, as an open file."""
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class Answer(ABC):
     """The beginning of an answer, with the body still to be read. For one thread at a time.
 
@@ -69,6 +72,7 @@ class Answer(ABC):
         self.close()
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class Sending(TypedDict, total=False):
     """The arguments of :meth:`Transport.send`. ``stop`` cuts off the request and the reading of
     its answer."""

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 import urllib3
 from urllib3.exceptions import HTTPError
 
+from clientgo.copies import uncopyable
 from clientgo.process import renew_in_child
 from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.rest_config import ConfigError, RestConfig
@@ -94,6 +95,7 @@ class HTTPAnswer(Answer):
         self._response.release_conn()
 
 
+@uncopyable("it has connections to a server; make one in each process")
 class HTTPTransport:
     """The connections to the server of one configuration; thread-safe, shared by all clients.
 

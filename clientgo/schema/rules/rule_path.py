@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from clientgo.copies import CopyableError
 from clientgo.meta.validation import field_path
 from clientgo.schema.json_schema import JSONSchema
 
@@ -28,7 +29,7 @@ _ESCAPES = {
 }
 
 
-class RulePathError(ValueError):
+class RulePathError(CopyableError, ValueError):
     """The path is malformed or leads to no field of the schema."""
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clientgo.copies import CopyableError
 from clientgo.trace import Hop, by_key
 
 _FOLDER = Path(__file__).parent
 
 
-class ExerciseError(Exception):
+class ExerciseError(CopyableError):
     """The learner's file cannot be run."""
 
 

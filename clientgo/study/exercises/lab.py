@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from clientgo.cache import IndexFunc, Lister, SharedIndexInformer
+from clientgo.copies import uncopyable
 from clientgo.meta import Model, ObjectMeta, ObjectName, Resource, resource, resource_of
 from clientgo.process import SupervisedThread
 from clientgo.testing import FakeClock, FakeSource
@@ -44,6 +45,7 @@ def foo(name: str, **spec: Any) -> Foo:
     return Foo(metadata=ObjectMeta(name=name, namespace="default"), spec=FooSpec(**spec))
 
 
+@uncopyable("it has threads; make one in each process")
 class Lab:
     """What an exercise works with. ``refused`` writes fail, then ``written`` gets all others."""
 

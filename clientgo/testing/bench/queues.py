@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from clientgo.copies import uncopyable
 from clientgo.process import SupervisedThread
 from clientgo.workqueue import (
     ItemExponentialFailureRateLimiter,
@@ -25,6 +26,7 @@ def _thread(target: Callable[..., object], *args: object) -> SupervisedThread:
     return SupervisedThread(target, args=args, name="load", then="the measurement is not complete")
 
 
+@uncopyable("it has locks; make one in each process")
 class ConditionQueue:
     """A work queue as a textbook has it: one lock, one condition, a list and two sets."""
 

@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from clientgo.copies import CopyableError
 from clientgo.testing.fakes.actions import Action, Verb
 
 Reactor: TypeAlias = Callable[[Action], Any]
@@ -24,7 +25,7 @@ sequence of objects for a list, a :class:`~clientgo.cache.WatchStream` for a wat
 raised to the caller of the client."""
 
 
-class UnhandledActionError(Exception):
+class UnhandledActionError(CopyableError):
     """No reactor answered an action."""
 
 

@@ -26,6 +26,7 @@ from clientgo.apiserver.faults import WRITES
 from clientgo.client import Client
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.codegen.crd import definitions_of
+from clientgo.copies import uncopyable
 from clientgo.meta import NotFoundError, StatusError, metadata_of, resource_of
 from clientgo.rest import HTTPTransport, RestConfig
 from clientgo.testing.fakes.actions import Action
@@ -46,6 +47,7 @@ _OPERATOR: Final = "operator-under-test"
 _NOT_ITS_WORK: Final = ("events", "leases")
 
 
+@uncopyable("it has threads; make one in each process")
 class FakeCluster:
     """Thread-safe; a context manager, or :meth:`close` it.
 

@@ -13,6 +13,7 @@ from clientgo.api.core_v1 import ConfigMap
 from clientgo.apiserver import EmbeddedAPIServer
 from clientgo.apiserver.faults import CloseWatches, FailRequests, HoldRequests, Requests
 from clientgo.client import CachedDiscovery, Client, DiscoveringRESTMapper, DiscoveryClient
+from clientgo.copies import CopyableError
 from clientgo.meta import APIResource, Unstructured
 from clientgo.meta.resource_version import parse_resource_version
 from clientgo.process import SupervisedThread
@@ -40,7 +41,7 @@ _SET_BY_SERVER: Final = (
 )
 
 
-class PerturbError(Exception):
+class PerturbError(CopyableError):
     """The controller can't be tested: it does not start, or does nothing."""
 
 

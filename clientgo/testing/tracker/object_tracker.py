@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.copies import uncopyable
 from clientgo.meta import (
     AlreadyExistsError,
     BadRequestError,
@@ -58,6 +59,7 @@ class WriteOptions:
 PLAIN_WRITE: Final = WriteOptions()
 
 
+@uncopyable("it has locks; make one in each process")
 class ObjectTracker:
     """Objects by resource, namespace and name; thread-safe, blocks only for its own lock.
 

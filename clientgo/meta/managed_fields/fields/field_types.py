@@ -80,6 +80,9 @@ class _AnyType:
     def map(self) -> MapType:
         return _AnyMap(self, atomic=self._atomic)
 
+    def __reduce__(self) -> str:
+        return "UNTYPED" if self._atomic else "DEDUCED"
+
 
 class _AnyList:
     atomic = True

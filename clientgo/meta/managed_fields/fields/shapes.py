@@ -12,6 +12,7 @@ from __future__ import annotations
 import enum
 from typing import Any, Final
 
+from clientgo.copies import CopyableError
 from clientgo.meta.json_values import JSONObject, JSONValue
 from clientgo.meta.managed_fields.fields.field_path import PathElement, key_element, value_element
 from clientgo.meta.managed_fields.fields.field_types import FieldType, ListType
@@ -28,7 +29,7 @@ class Shape(enum.Enum):
     LIST = enum.auto()
 
 
-class ElementError(ValueError):
+class ElementError(CopyableError, ValueError):
     """An item of a list can't be told apart from the others."""
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from clientgo.copies import CopyableError
 from clientgo.meta.json_values import JSONObject, JSONValue
 from clientgo.meta.managed_fields.fields.field_path import (
     PathElement,
@@ -35,7 +36,7 @@ from clientgo.meta.managed_fields.fields.shapes import (
 )
 
 
-class TypedValueError(ValueError):
+class TypedValueError(CopyableError, ValueError):
     """A value does not have the form that its type demands; one line a problem."""
 
 
