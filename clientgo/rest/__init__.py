@@ -35,6 +35,7 @@ from clientgo.rest.errors import (
     TransportError,
     TransportTimeoutError,
     UnreachableError,
+    UnreadableAnswerError,
 )
 from clientgo.rest.requests.request import Request, RequestError, Result
 from clientgo.rest.requests.watch_stream import EndedWatch, HTTPWatchStream
@@ -100,6 +101,7 @@ __all__ = [
     "TransportTimeoutError",
     "TLSError",
     "CredentialsError",
+    "UnreadableAnswerError",
     "RequestStoppedError",
     "ThrottledError",
     # warnings

@@ -50,6 +50,10 @@ class CredentialsError(TransportError):
     """There are no credentials to send: a plugin failed, or a token cannot be renewed."""
 
 
+class UnreadableAnswerError(TransportError):
+    """The answer came in a content coding that was not asked for."""
+
+
 class RequestStoppedError(TransportError):
     """The caller's stop event was set before or while the request was under way."""
 
@@ -88,12 +92,12 @@ def transport_error(method: str, url: str, error: Exception) -> TransportError:
         )
     if isinstance(root, TimeoutError | urllib3.exceptions.TimeoutError):
         return TransportTimeoutError(method, url, "the server fell silent; it may be overloaded")
-    if isinstance(root, http.client.BadStatusLine) and not isinstance(root, ConnectionError):
+    if isinstance(root, OSError | EOFError | http.client.IncompleteRead):
+        return ConnectionLostError(method, url, f"the connection was lost: {root}; try again")
+    if isinstance(root, http.client.HTTPException):
         return TransportError(
             method, url, f"the answer is not HTTP ({root}); is this an API server's address?"
         )
-    if isinstance(root, OSError | EOFError | http.client.IncompleteRead | ConnectionError):
-        return ConnectionLostError(method, url, f"the connection was lost: {root}; try again")
     return TransportError(method, url, f"{root!r}; check the server's address")
 
 

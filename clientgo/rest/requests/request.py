@@ -17,7 +17,7 @@ from urllib.parse import quote, urlencode
 
 from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import Codec
-from clientgo.rest.errors import TransportError
+from clientgo.rest.errors import TransportError, UnreadableAnswerError
 from clientgo.rest.requests.attempts import (
     DEFAULT_MAX_RETRIES,
     Attempts,
@@ -240,7 +240,10 @@ class Request:
             raise self._refusal(answer, attempts)
 
     def _refusal(self, answer: Answer, attempts: Attempts) -> Exception:
-        body = attempts.read(answer)
+        try:
+            body = attempts.read(answer)
+        except UnreadableAnswerError:
+            body = b""  # a gateway's page, most likely; the status says enough
         error = answer_error(self._method, answer.url, answer.status, answer.headers, body)
         attempts.mention_previous(error)
         return error

@@ -1,7 +1,8 @@
 """Reading a response's body as it arrives, many bytes at a time.
 
-Promises: a read returns all that has arrived, gzip undone; an early end of the connection is an
-`EOFError`, never a clean end. Nothing is buffered ahead: a small event comes out when it comes in.
+Promises: a read returns all that has arrived, gzip undone; an early end of the connection, or of
+the gzip, is an `EOFError`, never a clean end. Nothing is buffered ahead: a small event comes out
+when it comes in.
 
 urllib3's own readers return one chunk at a time, or wait until a whole buffer is full.
 """
@@ -9,10 +10,10 @@ urllib3's own readers return one chunk at a time, or wait until a whole buffer i
 from __future__ import annotations
 
 import http.client
-import zlib
-from typing import Any, Final
+from typing import Final
 
 from clientgo.rest.transport.chunked import ChunkedDecoder
+from clientgo.rest.transport.gunzip import GzipDecoder
 
 READ_SIZE: Final = 64 * 1024
 """Bytes asked of the socket in one read: some sixty events of a kilobyte."""
@@ -33,7 +34,7 @@ class Body:
         self._chunks = ChunkedDecoder() if answer.chunked else None
         # None means that the body lasts until the connection is closed.
         self._left: int | None = None if answer.chunked else answer.length
-        self._gzip: Any = zlib.decompressobj(zlib.MAX_WBITS | 16) if gzip else None
+        self._gzip = GzipDecoder() if gzip else None
         self.ended = self._left == 0
 
     def read(self) -> list[bytes]:
@@ -47,10 +48,12 @@ class Body:
         while not self.ended:
             pieces = self._read_framed()
             if self._gzip is not None:
-                data = self._gzip.decompress(b"".join(pieces))
+                data = self._gzip.feed(b"".join(pieces))
                 pieces = [data] if data else []
             if pieces:
                 return pieces
+        if self._gzip is not None and not self._gzip.is_whole:
+            raise EOFError("its gzip is cut short")
         return []
 
     def _read_framed(self) -> list[bytes]:

@@ -32,6 +32,7 @@ from clientgo.rest.errors import (
     ConnectionLostError,
     CredentialsError,
     RequestStoppedError,
+    UnreadableAnswerError,
     transport_error,
 )
 from clientgo.rest.transport.body import Body
@@ -50,6 +51,10 @@ _KEEP_ALIVE_PROBES: Final = 3
 """A dead peer is noticed 45 seconds after its last byte, as with client-go's HTTP/2 pings."""
 
 
+_GZIP: Final = ("gzip", "x-gzip")
+_READABLE: Final = ("", "identity", *_GZIP)
+
+
 class HTTPAnswer(Answer):
     """An answer that still comes over its connection.
 
@@ -57,7 +62,7 @@ class HTTPAnswer(Answer):
     operating system.
     """
 
-    __slots__ = ("_body", "_in_flight", "_raw", "_response")
+    __slots__ = ("_body", "_coding", "_in_flight", "_raw", "_response")
 
     def __init__(
         self, method: str, url: str, response: urllib3.BaseHTTPResponse, in_flight: InFlight
@@ -67,9 +72,17 @@ class HTTPAnswer(Answer):
         self._in_flight = in_flight
         assert in_flight.response is not None
         self._raw = in_flight.response
-        self._body = Body(self._raw, gzip=response.headers.get("Content-Encoding") == "gzip")
+        self._coding = response.headers.get("Content-Encoding", "").strip().lower()
+        self._body = Body(self._raw, gzip=self._coding in _GZIP)
 
     def read_pieces(self, timeout: float | None = None) -> list[bytes]:
+        if self._coding not in _READABLE and not self._body.ended:
+            raise UnreadableAnswerError(
+                self.method,
+                self.url,
+                f"the answer has Content-Encoding {self._coding!r:.40}, which was not asked for; "
+                "is a proxy between?",
+            )
         try:
             self._in_flight.set_timeout(timeout)
             return self._body.read()

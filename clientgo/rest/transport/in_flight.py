@@ -24,6 +24,7 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ConnectTimeoutError, NameResolutionError, NewConnectionError
 
 from clientgo.process import renew_in_child
+from clientgo.rest.transport.response_head import Response
 from clientgo.wait import call_when_set
 
 
@@ -127,7 +128,7 @@ def carrying(request: InFlight) -> Iterator[None]:
         _current.request = None
 
 
-class _KeptResponse(http.client.HTTPResponse):
+class _KeptResponse(Response):
     """A response that its request can find: urllib3 keeps it to itself."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
