@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from clientgo.apiserver import EmbeddedAPIServer
+from clientgo.apiserver.http.messages import warning_headers
 from clientgo.apiserver.kinds.pod_warnings import pod_warnings
 from tests.apiserver.fuzz.request_parts import APPLY_PATCH
 from tests.apiserver.http_api import MERGE_PATCH, Answer, Api
@@ -352,3 +353,28 @@ def test_a_negative_time_to_end_is_warned_of() -> None:
         "treated as 1"
     ]
     assert pod_warnings({"spec": spec | {"terminationGracePeriodSeconds": 0}}) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "sent"),
+    [
+        ([], []),
+        (["a", "", "b", "a"], ["a", "b"]),
+        ([f"{n:02}" for n in range(99)] * 2, [f"{n:02}" for n in range(99)]),
+        (["x" * 4096], ["x" * 4096]),
+        (["x" * 4097], ["x" * 256]),
+        (["x" * 4096, "y"], ["x" * 256, "y"]),
+        (["x" * 4000, "y" * 300, "z" * 300], ["x" * 256, "y" * 256, "z" * 256]),
+        (
+            [f"{n:02}{'x' * 300}" for n in range(50)],
+            [f"{n:02}{'x' * 254}" for n in range(16)],
+        ),
+        (
+            [f"{n:04}" for n in range(1024)] + ["one more", "none"],
+            [f"{n:04}" for n in range(1024)] + ["one more"],
+        ),
+    ],
+)
+def test_warnings_are_cut_as_a_real_server_cuts_them(given, sent):
+    """Upstream: apiserver `filters.WithWarningRecorder`."""
+    assert warning_headers(given) == tuple(("warning", f'299 - "{text}"') for text in sent)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import itertools
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, Protocol
@@ -33,11 +34,11 @@ COMPRESSED_FROM = 128 * 1024
 _PARAMETERS = 1000
 """Maximum number of parameters in a query."""
 
-_WARNINGS = 50
-"""Maximum warnings in a response; Python's own client accepts 100 headers."""
-
 _WARNING_CHARACTERS = 4096
-"""Maximum characters of all warnings in a response, as upstream."""
+"""Characters of all warnings in a response, from which on each is cut; as upstream."""
+
+_CUT_WARNING_CHARACTERS = 256
+"""Characters that are left of a warning that is cut, as upstream."""
 
 _COMPRESSION_LEVEL = 1
 """The fastest: on loopback, time matters more than size."""
@@ -144,13 +145,23 @@ def _warning(text: str) -> tuple[str, str]:
 
 
 def _shown_warnings(texts: Sequence[str]) -> list[str]:
-    left = _WARNING_CHARACTERS
-    shown = []
-    for text in texts[:_WARNINGS]:
-        left -= len(text)
-        if left < 0:
+    """Drop empty and repeated texts; if all are too long, cut each, and then drop the last ones.
+
+    Upstream: apiserver ``filters.WithWarningRecorder``.
+    """
+    unique = list(dict.fromkeys(filter(None, texts)))
+    totals = itertools.accumulate(map(len, unique))
+    fitting = sum(total <= _WARNING_CHARACTERS for total in totals)
+    if fitting == len(unique):
+        return unique
+    cut = [text[:_CUT_WARNING_CHARACTERS] for text in unique]
+    shown = cut[: fitting + 1]  # upstream begins to cut when it meets the first that does not fit
+    total = sum(map(len, shown))
+    for text in cut[fitting + 1 :]:
+        if total >= _WARNING_CHARACTERS:
             break
         shown.append(text)
+        total += len(text)
     return shown
 
 
@@ -158,7 +169,7 @@ def head(content_type: str, more: Iterable[tuple[str, str]] = ()) -> list[tuple[
     """Return response headers in the form of ASGI."""
     return [
         (b"content-type", content_type.encode()),
-        *((name.encode(), value.encode("latin-1", "replace")) for name, value in more),
+        *((name.encode(), value.encode(errors="replace")) for name, value in more),
     ]
 
 
