@@ -7,7 +7,7 @@ import base64
 import pytest
 
 from clientgo.rest import ANONYMOUS, ConfigError, Identity
-from clientgo.rest.config.kubeconfig_types import AuthProvider, Cluster, User
+from clientgo.rest.config.kubeconfig_types import AuthProvider, Cluster, ExecPlugin, User
 from clientgo.rest.config.user_credentials import credentials_of
 
 HTTPS = Cluster(server="https://example.test")
@@ -58,6 +58,33 @@ def test_the_file_of_a_token_beats_the_token(tmp_path):
     assert credentials_of(user, HTTPS).current().authorization == "Bearer of the file"
 
 
+PLUGIN = ExecPlugin(
+    command="/none", api_version="client.authentication.k8s.io/v1", interactive_mode="Never"
+)
+
+
+def test_a_plugin_is_not_run_before_it_is_needed():
+    credentials = credentials_of(User(exec=PLUGIN), HTTPS)
+
+    with pytest.raises(ConfigError, match="the credential plugin '/none' is not installed"):
+        credentials.current()
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"token": "t"},
+        {"username": "u"},
+        {"client_certificate": "/c", "client_key": "/k"},
+    ],
+)
+def test_a_plugin_is_not_run_for_who_has_other_credentials(beside):
+    """As client-go: Authenticator.UpdateTransportConfig."""
+    credentials = credentials_of(User(exec=PLUGIN, **beside), HTTPS)
+
+    assert credentials.current() == credentials_of(User(**beside), HTTPS).current()
+
+
 REFUSED = {
     "a token with a line break": (
         User(token="secret\r\nX-Injected: 1"),
@@ -89,6 +116,14 @@ REFUSED = {
         User(auth_provider=AuthProvider(name="azure", config={"access-token": "secret"})),
         "the azure auth plugin has been removed; use the credential plugin "
         "https://github.com/Azure/kubelogin: run 'kubelogin convert-kubeconfig'",
+    ),
+    "an unknown provider": (
+        User(auth_provider=AuthProvider(name="mine", config={"access-token": "secret"})),
+        "there is no auth-provider 'mine'; use oidc or a credential plugin (exec)",
+    ),
+    "two plugins": (
+        User(exec=PLUGIN, auth_provider=AuthProvider(name="oidc")),
+        "the user has exec and an auth-provider; remove one of them",
     ),
 }
 

@@ -10,12 +10,12 @@ Source: client-go `tools/clientcmd` getUserIdentificationPartialConfig, `rest` T
 from __future__ import annotations
 
 import base64
-import ipaddress
 import logging
 from typing import Final
 from urllib.parse import urlsplit
 
 from clientgo.clock import REAL_CLOCK, Clock
+from clientgo.rest.config.auth.exec_plugin import exec_credentials
 from clientgo.rest.config.auth.token_file import TokenFile, bearer
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import (
@@ -25,7 +25,8 @@ from clientgo.rest.config.credentials import (
     Identity,
     StaticCredentials,
 )
-from clientgo.rest.config.kubeconfig_types import Cluster, User
+from clientgo.rest.config.kubeconfig_types import AuthProvider, Cluster, User
+from clientgo.rest.config.proxies import is_loopback
 
 _log = logging.getLogger("clientgo.rest")
 
@@ -48,7 +49,7 @@ def credentials_of(user: User, cluster: Cluster, *, clock: Clock = REAL_CLOCK) -
     request does. No credentials are sent over plain HTTP, except to this machine. Raises
     :class:`ConfigError`.
     """
-    credentials = _of_user(user, clock)
+    credentials = _of_user(user, cluster, clock)
     if credentials is ANONYMOUS or _may_see_secrets(cluster.server):
         return credentials
     _log.warning(
@@ -59,30 +60,36 @@ def credentials_of(user: User, cluster: Cluster, *, clock: Clock = REAL_CLOCK) -
     return ANONYMOUS
 
 
-def _of_user(user: User, clock: Clock) -> Credentials:
+def _of_user(user: User, cluster: Cluster, clock: Clock) -> Credentials:
     identity = _fixed_identity(user)
+    if user.exec is not None and user.auth_provider is not None:
+        raise ConfigError("the user has exec and an auth-provider", advice="remove one of them")
     if user.token_file:
         return TokenFile(user.token_file, identity, clock=clock)
-    if user.auth_provider is not None and user.auth_provider.name in _REMOVED:
-        name = user.auth_provider.name
-        raise ConfigError(f"the {name} auth plugin has been removed", advice=_REMOVED[name])
-    if user.auth_provider is not None or user.exec is not None:
-        raise ConfigError("plugins are not run yet", advice="use a token or a certificate")
+    if user.exec is not None and identity == NOBODY:
+        return exec_credentials(user.exec, cluster, clock=clock)
+    if user.auth_provider is not None:
+        return _of_provider(user.auth_provider)
     return ANONYMOUS if identity == NOBODY else StaticCredentials(identity)
+
+
+def _of_provider(provider: AuthProvider) -> Credentials:
+    if provider.name in _REMOVED:
+        raise ConfigError(
+            f"the {provider.name} auth plugin has been removed", advice=_REMOVED[provider.name]
+        )
+    raise ConfigError(
+        f"there is no auth-provider {provider.name!r}",
+        advice="use oidc or a credential plugin (exec)",
+    )
 
 
 def _may_see_secrets(server: str) -> bool:
     """Return True for HTTPS, and for an address of this machine."""
+    url = server if "://" in server else f"http://{server}"
     try:
-        url = urlsplit(server if "://" in server else f"http://{server}")
-        host = (url.hostname or "").rstrip(".")
+        return urlsplit(url).scheme == "https" or is_loopback(url)
     except ValueError:  # reported when the server's URL is used
-        return False
-    if url.scheme == "https" or host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
         return False
 
 
