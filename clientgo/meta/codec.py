@@ -17,6 +17,7 @@ from msgspec import Raw, Struct, field
 
 from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert_leniently, decode, decoder
+from clientgo.meta.nesting import items_of, members_of, too_deep
 from clientgo.meta.objects.foreign_models import is_foreign_model, plain_of_model
 from clientgo.meta.objects.object_meta import ListMeta, ObjectMeta
 from clientgo.meta.objects.resource import APIObject, Resource
@@ -70,10 +71,12 @@ class _StatusEvent(Struct):
 
 _TABLE_VERSIONS: Final = ("meta.k8s.io/v1", "meta.k8s.io/v1beta1")
 
+_IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
+
 _ERROR: Final = EventType.ERROR.value
 """Plain text: it is compared with the type of every event."""
 
-_REFUSALS: Final = (msgspec.MsgspecError, UnicodeDecodeError)
+_REFUSALS: Final = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 """What the decoder raises: text that is no UTF-8 is noticed only when it is looked at."""
 
 
@@ -100,9 +103,9 @@ class Codec(Generic[T]):
     def decode_list(self, raw: bytes) -> ObjectList[T]:
         """One page of a list. Raises :class:`DecodeError` when it is no list of objects."""
         try:
-            page = decode(raw, _Page)
+            page = _page_of(raw)
         except _REFUSALS as error:
-            raise DecodeError(f"not a list: {error}; got {raw[:120]!r}") from error
+            raise DecodeError(f"not a list: {_why(error, raw)}; got {raw[:120]!r}") from error
         if is_table(page.api_version, page.kind):
             raise DecodeError(f"not a list of objects but a Table; got {raw[:120]!r}")
         # bytes() cuts an item out, so that it does not keep the page alive.
@@ -119,7 +122,7 @@ class Codec(Generic[T]):
             return self._decode_odd_event(line)
         try:
             event: WatchEvent[Any] = self._decode_event(line)
-        except (msgspec.ValidationError, UnicodeDecodeError):
+        except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
             return self._decode_odd_event(line)
         except msgspec.DecodeError as error:
             raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
@@ -190,18 +193,24 @@ class Codec(Generic[T]):
 
     def _decode_odd_event(self, line: bytes) -> WatchEvent[Any]:
         try:
-            event = decode(line, _RawEvent)
+            event = _raw_event_of(line)
             if event.type == _ERROR:
                 return WatchEvent(event.type, decode(line, _StatusEvent).object)
         except _REFUSALS as error:
-            raise DecodeError(f"not a watch event: {error}; got {line[:120]!r}") from error
+            reason = _why(error, line)
+            raise DecodeError(f"not a watch event: {reason}; got {line[:120]!r}") from error
         return WatchEvent(event.type, self._decode_or_report(bytes(event.object)))
 
     def _decode_or_report(self, raw: bytes) -> T | Undecodable:
         try:
             obj = self._decode(raw)
         except msgspec.ValidationError as error:
-            return self._decode_leniently(raw, str(error))
+            try:
+                return self._decode_leniently(raw, str(error))
+            except RecursionError:
+                return _deep_object(raw)
+        except RecursionError:
+            return _deep_object(raw)
         except _REFUSALS as error:
             return Undecodable(str(error), raw, ObjectMeta())
         reason = _not_text(raw)
@@ -213,7 +222,7 @@ class Codec(Generic[T]):
     def _decode_leniently(self, raw: bytes, reason: str) -> T | Undecodable:
         try:
             plain = msgspec.json.decode(raw)
-        except _REFUSALS:
+        except (msgspec.MsgspecError, UnicodeDecodeError):
             return Undecodable(reason, raw, ObjectMeta())
         try:
             obj = convert_leniently(plain, self.type)
@@ -277,12 +286,67 @@ def _complete_items(items: list[Any], page: _Page) -> None:
         item.api_version = item.api_version or page.api_version
 
 
+def _why(error: Exception, raw: bytes) -> str:
+    return too_deep(raw) if isinstance(error, RecursionError) else str(error)
+
+
+def _page_of(raw: bytes) -> _Page:
+    """Decode a page, or cut it into its items where one is nested too deeply for that."""
+    try:
+        return decode(raw, _Page)
+    except RecursionError:
+        members = _members_of(raw)
+    items = members.pop("items", b"null")
+    page = decode(_object_of(members, _Page.__struct_encode_fields__), _Page)
+    if items != b"null":
+        try:
+            page.items = [*map(Raw, items_of(items))]
+        except ValueError as error:
+            raise msgspec.DecodeError(str(error)) from error
+    return page
+
+
+def _raw_event_of(line: bytes) -> _RawEvent:
+    """Decode an event, or cut its object out where that is nested too deeply."""
+    try:
+        return decode(line, _RawEvent)
+    except RecursionError:
+        members = _members_of(line)
+    obj = members.get("object", b"")
+    if obj:
+        members["object"] = b"{}"
+    event = decode(_object_of(members, ("type", "object")), _RawEvent)
+    event.object = Raw(obj)
+    return event
+
+
+def _deep_object(raw: bytes) -> Undecodable:
+    """Report an object that is nested too deeply, with its name."""
+    try:
+        metadata = members_of(members_of(raw)["metadata"])
+        known = [name for name in _IDENTITY if metadata.get(name, b"").startswith(b'"')]
+        return Undecodable(too_deep(raw), raw, decode(_object_of(metadata, known), ObjectMeta))
+    except (KeyError, ValueError):
+        return Undecodable(too_deep(raw), raw, ObjectMeta())
+
+
+def _members_of(raw: bytes) -> dict[str, bytes]:
+    try:
+        return members_of(raw)
+    except ValueError as error:
+        raise msgspec.DecodeError(f"{error}, {too_deep(raw)}") from error
+
+
+def _object_of(members: Mapping[str, bytes], names: Iterable[str]) -> bytes:
+    """Return the JSON of an object that has these of the members."""
+    return msgspec.json.encode({name: Raw(members[name]) for name in names if name in members})
+
+
 def _legible_metadata(plain: Any) -> ObjectMeta:
     """The parts of a broken header that can be read, for the report."""
     came = plain.get("metadata") if isinstance(plain, dict) else None
     if not isinstance(came, dict):
         return ObjectMeta()
-    names = ("name", "namespace", "uid", "resourceVersion")
     return convert_leniently(
-        {name: came[name] for name in names if isinstance(came.get(name), str)}, ObjectMeta
+        {name: came[name] for name in _IDENTITY if isinstance(came.get(name), str)}, ObjectMeta
     )

@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from clientgo.meta.json_values import without_nulls
+
 T = TypeVar("T")
 
 _working_out = threading.RLock()
@@ -48,12 +50,3 @@ def convert_leniently(value: Any, into: type[T]) -> T:
         return decode(msgspec.json.encode(value), into, strict=False)
     except msgspec.ValidationError:
         return decode(msgspec.json.encode(without_nulls(value)), into, strict=False)
-
-
-def without_nulls(value: Any) -> Any:
-    """A copy of a JSON value in which no mapping holds a null."""
-    if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [without_nulls(item) for item in value]
-    return value

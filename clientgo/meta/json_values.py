@@ -40,11 +40,32 @@ _LEAVES = frozenset({str, int, float, bool, type(None)})
 
 def without_nulls(value: JSONValue) -> JSONValue:
     """Return `value` without the members of objects that are null; null items of lists stay."""
-    if isinstance(value, dict):
-        return {key: without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, list):
-        return [without_nulls(item) for item in value]
+    try:
+        if isinstance(value, dict):
+            return {key: without_nulls(item) for key, item in value.items() if item is not None}
+        if isinstance(value, list):
+            return [without_nulls(item) for item in value]
+    except RecursionError:
+        return _without_nulls_in_loops(value)
     return value
+
+
+def _without_nulls_in_loops(value: JSONValue) -> JSONValue:
+    """Do the same for a value that is nested too deeply for calls of calls."""
+    top = [value]
+    copied: list[Any] = [top]
+    while copied:
+        holder = copied.pop()
+        pairs = holder.items() if isinstance(holder, dict) else enumerate(holder)
+        for key, item in [*pairs]:
+            if isinstance(item, dict):
+                holder[key] = {name: held for name, held in item.items() if held is not None}
+            elif isinstance(item, list):
+                holder[key] = item.copy()
+            else:
+                continue
+            copied.append(holder[key])
+    return top[0]
 
 
 def json_equal(left: JSONValue, right: JSONValue) -> bool:

@@ -20,7 +20,8 @@ from clientgo.apiserver.resources.errors import RequestError, bad_request
 from clientgo.apiserver.resources.names import DNS_LABEL, PATH_SEGMENT, NameRule, name_causes
 from clientgo.apiserver.resources.strategy import MetadataChecks
 from clientgo.apiserver.storage.storage import Object
-from clientgo.meta.decoding import convert, without_nulls
+from clientgo.meta.decoding import convert
+from clientgo.meta.json_values import without_nulls
 from clientgo.meta.repeated_values import RepeatedValues, value_key
 from clientgo.meta.selectors import label_key_problems, label_value_problems
 from clientgo.meta.timestamps import canonical_time

@@ -24,7 +24,7 @@ from msgspec import Struct
 from clientgo.cache.reflector.quarantine import key_for_report
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.copies import CopyableError, uncopyable
-from clientgo.meta import Resource, Unstructured
+from clientgo.meta import ObjectDecodeError, Resource, Unstructured
 
 _log = logging.getLogger("clientgo.cache.mutation_detector")
 
@@ -109,7 +109,12 @@ def mutation_detector_enabled() -> bool:
 
 
 def _snapshot(obj: Any) -> Any:
-    return obj.to_dict() if isinstance(obj, Resource | Unstructured) else copy.deepcopy(obj)
+    if not isinstance(obj, Resource | Unstructured):
+        return copy.deepcopy(obj)
+    try:
+        return obj.to_dict()
+    except ObjectDecodeError:  # a body that can't be read, and so not changed either
+        return None
 
 
 def _difference(before: Any, after: Any) -> str:

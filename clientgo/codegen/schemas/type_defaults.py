@@ -15,7 +15,7 @@ import msgspec
 from msgspec import NODEFAULT, Struct
 from msgspec.structs import FieldInfo
 
-from clientgo.meta.decoding import without_nulls
+from clientgo.meta.json_values import without_nulls
 
 
 def default_in_schema(field: FieldInfo, schema: Mapping[str, Any]) -> Any:

@@ -88,5 +88,5 @@ def _read_mapping(obj: Mapping[str, Any]) -> ObjectMeta:
         if isinstance(metadata, dict) and "managedFields" in metadata:
             return decode(msgspec.json.encode(metadata), ObjectMeta)
         return convert(metadata, ObjectMeta)
-    except (KeyError, msgspec.ValidationError) as error:
+    except (KeyError, msgspec.ValidationError, RecursionError) as error:
         raise NoMetadataError(obj) from error

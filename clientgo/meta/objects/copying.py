@@ -31,7 +31,27 @@ def copy_value(value: T) -> T:
     kind = type(value)
     if kind in _IMMUTABLE:
         return value
-    return cast("T", _copy(value, kind))
+    try:
+        return cast("T", _copy(value, kind))
+    except RecursionError:
+        return _copy_in_loops(value)
+
+
+def _copy_in_loops(value: T) -> T:
+    """Copy a tree that is nested too deeply for calls of calls."""
+    top = [value]
+    copied: list[Any] = [top]
+    while copied:
+        holder = copied.pop()
+        pairs = holder.items() if type(holder) is dict else enumerate(holder)
+        for key, held in [*pairs]:
+            kind = type(held)
+            if kind is dict or kind is list:
+                holder[key] = held.copy()
+                copied.append(holder[key])
+            elif kind not in _IMMUTABLE:
+                holder[key] = copy.deepcopy(held)
+    return top[0]
 
 
 def _copy(value: Any, kind: type) -> Any:
@@ -45,5 +65,5 @@ def _copy(value: Any, kind: type) -> Any:
     for name in kind.__struct_fields__:  # type: ignore[attr-defined]
         held = getattr(value, name)
         if type(held) not in _IMMUTABLE:
-            force_setattr(duplicate, name, _copy(held, type(held)))
+            force_setattr(duplicate, name, copy_value(held))
     return duplicate

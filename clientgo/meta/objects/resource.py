@@ -22,8 +22,10 @@ import msgspec
 from msgspec import Struct, StructMeta, field, structs
 
 from clientgo.copies import CopyableError
-from clientgo.meta.decoding import convert_leniently, decoder, without_nulls
+from clientgo.meta.decoding import convert_leniently, decoder
 from clientgo.meta.group_version import APIResource
+from clientgo.meta.json_values import without_nulls
+from clientgo.meta.nesting import too_deep
 from clientgo.meta.objects.class_annotations import annotations_of, pop_annotations
 from clientgo.meta.objects.copying import copy_value, shallow_copy
 from clientgo.meta.objects.object_meta import ObjectMeta
@@ -98,7 +100,7 @@ class ObjectDecodeError(CopyableError, ValueError):
         self.reason = reason
 
 
-REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError)
+REFUSALS: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 """What decoding JSON raises; text that is no UTF-8 is noticed only when it is decoded."""
 
 
@@ -206,7 +208,10 @@ class APIObject(Struct, gc=False, eq=False, kw_only=True):
 
     def _undecodable(self, error: Exception) -> ObjectDecodeError:
         kind = getattr(self, "kind", "") or type(self).__name__
-        return ObjectDecodeError(kind, object_key(self), str(error))
+        reason = str(error)
+        if isinstance(error, RecursionError):
+            reason = too_deep(self._raw or b"")
+        return ObjectDecodeError(kind, object_key(self), reason)
 
     def _metadata_over(self, plain: dict[str, Any]) -> dict[str, Any]:
         """The metadata of ``plain``, which this object came from, with typed changes laid over."""
@@ -251,20 +256,26 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
         """
         plain: dict[str, Any] = {"apiVersion": self.api_version, "kind": self.kind}
         plain |= self._original()
-        plain["metadata"] = self._metadata_over(plain)
-        if self._body is None:
-            return plain
-        after = _plain(self._body)
-        if self._raw is None:
-            return plain | after
-        before = _plain(self._decode_body())
-        changed: dict[str, Any] = overlay(plain, before, after)
+        try:
+            plain["metadata"] = self._metadata_over(plain)
+            if self._body is None:
+                return plain
+            after = _plain(self._body)
+            if self._raw is None:
+                return plain | after
+            before = _plain(self._decode_body())
+            changed: dict[str, Any] = overlay(plain, before, after)
+        except RecursionError as error:
+            raise self._undecodable(error) from error
         return changed
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self is other or self.to_dict() == other.to_dict()
+        try:
+            return self is other or self.to_dict() == other.to_dict()
+        except RecursionError as error:
+            raise self._undecodable(error) from error
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -298,8 +309,8 @@ class Resource(APIObject, metaclass=ResourceMeta, gc=False, eq=False):
     def _decode_body_leniently(self) -> Struct:
         try:
             return convert_leniently(self._original(), self.__body__)
-        except msgspec.ValidationError as error:
-            raise ObjectDecodeError(self.kind, object_key(self), str(error)) from error
+        except REFUSALS as error:
+            raise self._undecodable(error) from error
 
 
 class _Enclosing(Struct, Generic[T], gc=False):

@@ -37,7 +37,7 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
         body = copy_value(dict(plain))
         try:
             metadata = convert_leniently(body["metadata"], ObjectMeta)
-        except (KeyError, msgspec.ValidationError) as error:
+        except (KeyError, msgspec.ValidationError, RecursionError) as error:
             raise ValueError(f"not an API object, its metadata does not fit: {error}") from error
         return cls(
             metadata=metadata,
@@ -49,7 +49,10 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
     def to_dict(self) -> dict[str, Any]:
         """A plain dict of the object that the caller may change."""
         plain = copy_value(self._loaded())
-        plain["metadata"] = self._metadata_over(plain)
+        try:
+            plain["metadata"] = self._metadata_over(plain)
+        except RecursionError as error:
+            raise self._undecodable(error) from error
         return plain
 
     def _fields(self) -> dict[str, Any]:
@@ -118,9 +121,15 @@ class Unstructured(APIObject, gc=False, eq=False, kw_only=True):
         return self._loaded().items()
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Unstructured):
-            return self is other or self._loaded() == other._loaded()
-        return self._loaded() == other if isinstance(other, Mapping) else NotImplemented
+        if self is other:
+            return True
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        theirs = other._loaded() if isinstance(other, Unstructured) else other
+        try:
+            return self._loaded() == theirs
+        except RecursionError as error:
+            raise self._undecodable(error) from error
 
     __hash__ = None  # type: ignore[assignment]
 

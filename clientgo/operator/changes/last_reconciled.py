@@ -21,7 +21,7 @@ from clientgo.meta import (
     metadata_of,
     to_plain,
 )
-from clientgo.meta.decoding import without_nulls
+from clientgo.meta.json_values import without_nulls
 from clientgo.operator.changes.changes import Changes, Field
 from clientgo.operator.client.differences import changed_fields
 from clientgo.operator.client.live_client import LiveClient

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from clientgo.meta import deep_copy, metadata_of, to_plain
-from clientgo.meta.decoding import without_nulls
+from clientgo.meta.json_values import without_nulls
 from clientgo.meta.patches import create_merge_patch
 
 

@@ -1,0 +1,198 @@
+"""Objects that are nested too deeply: each is left out by itself, with its name and a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from clientgo.meta import (
+    Codec,
+    DecodeError,
+    Model,
+    ObjectDecodeError,
+    PartialObjectMetadata,
+    Resource,
+    Undecodable,
+    Unstructured,
+    deep_copy,
+    encode,
+    resource,
+)
+
+DEEP = (12_000, 100_000)
+"""Levels that no version of Python follows."""
+
+SHAPES = {
+    "objects": (b'{"a":', b"}"),
+    "arrays": (b"[", b"]"),
+    "mixed": (b'[0,{"b":1,"a":', b',"c":"}"}]'),
+    "spaced": (b'{ "a" : [ ', b" ] }"),
+}
+PLACES = {
+    "in the body": b'{"metadata":{ID},"spec":{"any":DEEP}}',
+    "in an unknown field": b'{"stuff":DEEP,"metadata":{ID}}',
+    "in the managed fields": b'{"metadata":{"managedFields":[{"fieldsV1":DEEP}],ID}}',
+    "in an annotation": b'{"metadata":{ID,"annotations":{"a":DEEP}}}',
+    "in a label": b'{"metadata":{"labels":{"a":DEEP},ID}}',
+    "in the metadata": b'{"metadata":{ID,"stuff":DEEP}}',
+}
+NAME = b'"namespace":"ns","name":"deep","uid":"u","resourceVersion":"5"'
+POD = b'{"metadata":{"name":"p","namespace":"ns","uid":"v","resourceVersion":"3"},"spec":{}}'
+
+
+class AnySpec(Model):
+    any: Any = None
+
+
+@resource(group="example.com", version="v1", plural="anythings")
+class Anything(Resource):
+    spec: AnySpec = AnySpec()
+
+
+KINDS: list[Codec[Any]] = [Codec(Anything), Codec(Unstructured), Codec(PartialObjectMetadata)]
+
+
+def nested(levels: int, shape: str = "objects") -> bytes:
+    start, end = SHAPES[shape]
+    steps = levels // (start.count(b"[") + start.count(b"{"))
+    return start * steps + b"1" + end * steps
+
+
+def deep_object(levels: int, place: str = "in the body", shape: str = "objects") -> bytes:
+    return PLACES[place].replace(b"ID", NAME).replace(b"DEEP", nested(levels, shape))
+
+
+def assert_named(bad: Any, levels: int, raw: bytes) -> None:
+    assert isinstance(bad, Undecodable)
+    assert (bad.metadata.namespace, bad.metadata.name) == ("ns", "deep")
+    assert (bad.metadata.uid, bad.metadata.resource_version) == ("u", "5")
+    assert "nested too deeply" in bad.reason
+    assert f"{levels // 1000:,}," in bad.reason, "it says how deeply"
+    assert bad.raw == raw
+
+
+@pytest.mark.parametrize("codec", KINDS, ids=lambda codec: codec.type.__name__)
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_deep_object_in_a_list_costs_only_itself(
+    codec: Codec[Any], place: str, shape: str
+) -> None:
+    raw = deep_object(12_000, place, shape)
+
+    page = codec.decode_list(b'{"metadata":{"continue":"c"},"items":[%s,%s,%s]}' % (POD, raw, POD))
+
+    assert [obj.metadata.name for obj in page.items] == ["p", "p"]
+    assert page.metadata.continue_ == "c"
+    (bad,) = page.undecodable
+    assert_named(bad, 12_000, raw)
+
+
+@pytest.mark.parametrize("codec", KINDS, ids=lambda codec: codec.type.__name__)
+@pytest.mark.parametrize("type_", ["ADDED", "MODIFIED", "DELETED"])
+@pytest.mark.parametrize("place", PLACES)
+def test_a_deep_object_in_an_event_is_reported_in_its_place(
+    codec: Codec[Any], place: str, type_: str
+) -> None:
+    raw = deep_object(12_000, place)
+    lines = [b'{"type":"%s","object":%s}' % (type_.encode(), obj) for obj in (POD, raw, POD)]
+
+    events, error = codec.decode_events(lines)
+
+    assert error is None
+    assert [event.type for event in events] == [type_] * 3
+    assert [event.object.metadata.name for event in events] == ["p", "deep", "p"]
+    assert_named(events[1].object, 12_000, raw)
+
+
+@pytest.mark.parametrize("levels", DEEP)
+def test_no_depth_is_more_than_an_object_that_is_left_out(levels: int) -> None:
+    raw = deep_object(levels)
+    codec = Codec(Unstructured)
+
+    listed = codec.decode_list(b'{"items":[%s]}' % raw).undecodable[0]
+    changed = codec.decode_event(b'{"type":"ADDED","object":%s}' % raw).object
+
+    for bad in (listed, changed):
+        assert_named(bad, levels, raw)
+    with pytest.raises(DecodeError, match="nested too deeply"):
+        codec.decode(raw)
+
+
+def test_a_deep_object_whose_name_cannot_be_read_is_left_out_all_the_same() -> None:
+    names = (nested(12_000), b"7", b"null", b"true", b'{"a":1}')
+    for name in names:
+        raw = b'{"metadata":{"name":%s},"x":%s}' % (name, nested(12_000))
+        with pytest.raises(DecodeError, match="nested too deeply"):
+            Codec(Unstructured).decode(raw)
+
+
+DEEP_LISTS = {
+    "deep beside the items": (b'{"items":[POD],"x":DEEP}', 1),
+    "deep in the items' place": (b'{"items":{"a":DEEP}}', "not a list"),
+    "deep in the list's metadata": (b'{"items":[POD],"metadata":DEEP}', "not a list"),
+    "deep in the list's kind": (b'{"items":[POD],"kind":DEEP}', "not a list"),
+    "cut short": (b'{"items":[POD,DEEP', "not a list"),
+    "no JSON behind": (b'{"items":[POD,DEEP]]}', "not a list"),
+    "null items": (b'{"items":null,"x":DEEP}', 0),
+    "an item that is no object": (b'{"items":[POD,DEEP,7]}', 1),
+    "a missing item before": (b'{"items":[POD,,DEEP]}', "not a list"),
+    "a missing item behind": (b'{"items":[DEEP,,POD]}', 1),
+}
+
+
+@pytest.mark.parametrize("case", DEEP_LISTS)
+def test_a_deep_list_is_read_or_refused(case: str) -> None:
+    text, expected = DEEP_LISTS[case]
+    raw = text.replace(b"POD", POD).replace(b"DEEP", nested(12_000))
+    if isinstance(expected, str):
+        with pytest.raises(DecodeError, match=expected):
+            Codec(Unstructured).decode_list(raw)
+    else:
+        assert len(Codec(Unstructured).decode_list(raw).items) == expected
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"ERROR","object":DEEP}',
+        b'{"type":DEEP,"object":{}}',
+        b'{"type":"ADDED","object":DEEP',
+        b'{"object":DEEP}',
+        b'{"type":"ADDED","x":DEEP}',
+        b"DEEP",
+    ],
+)
+def test_a_deep_line_that_is_no_event_is_refused(line: bytes) -> None:
+    with pytest.raises(DecodeError, match="not a watch event"):
+        Codec(Unstructured).decode_event(line.replace(b"DEEP", nested(12_000)))
+
+
+@pytest.mark.parametrize("levels", [100, 300, 500, 800])
+@pytest.mark.parametrize("kind", [Anything, Unstructured])
+def test_an_object_that_is_cached_can_be_used(levels: int, kind: Any) -> None:
+    raw = deep_object(levels)
+    obj = Codec(kind).decode(raw)
+
+    copy = deep_copy(obj)
+    copy.metadata.labels["a"] = "b"
+
+    assert encode(obj).count(b"{") == raw.count(b"{")
+    assert copy.to_dict()["metadata"]["labels"] == {"a": "b"}
+    assert obj == Codec(kind).decode(raw)
+    assert repr(obj) == repr(copy)
+    spec = obj.spec.any if kind is Anything else obj["spec"]["any"]
+    assert copy.to_dict()["spec"] == {"any": spec}
+
+
+@pytest.mark.parametrize("kind", [Anything, Unstructured])
+def test_a_deep_body_raises_the_error_of_a_body(kind: Any) -> None:
+    """Such an object is not decoded; a header of one may be, where the stack was larger."""
+    obj = Codec(kind).decode(deep_object(3))
+    obj._raw = deep_object(12_000)
+    reads = [obj.to_dict, lambda: encode(obj), lambda: obj == Codec(kind).decode(POD)]
+    reads.append((lambda: obj.spec) if kind is Anything else (lambda: obj["spec"]))
+
+    for read in reads:
+        with pytest.raises(ObjectDecodeError, match=r"'ns/deep'.*nested too deeply \(12,002"):
+            read()
