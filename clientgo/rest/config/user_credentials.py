@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.rest.config.auth.exec_plugin import exec_credentials
+from clientgo.rest.config.auth.oidc import oidc_credentials
 from clientgo.rest.config.auth.token_file import TokenFile, bearer
 from clientgo.rest.config.config_error import ConfigError
 from clientgo.rest.config.credentials import (
@@ -62,26 +63,31 @@ def credentials_of(user: User, cluster: Cluster, *, clock: Clock = REAL_CLOCK) -
 
 def _of_user(user: User, cluster: Cluster, clock: Clock) -> Credentials:
     identity = _fixed_identity(user)
-    if user.exec is not None and user.auth_provider is not None:
-        raise ConfigError("the user has exec and an auth-provider", advice="remove one of them")
+    provider = user.auth_provider
+    if provider is not None:
+        _check_provider(provider, user)
     if user.token_file:
         return TokenFile(user.token_file, identity, clock=clock)
     if user.exec is not None and identity == NOBODY:
         return exec_credentials(user.exec, cluster, clock=clock)
-    if user.auth_provider is not None:
-        return _of_provider(user.auth_provider)
+    if provider is not None and not identity.authorization:
+        return oidc_credentials(provider.config or {}, identity, clock=clock)
     return ANONYMOUS if identity == NOBODY else StaticCredentials(identity)
 
 
-def _of_provider(provider: AuthProvider) -> Credentials:
+def _check_provider(provider: AuthProvider, user: User) -> None:
+    """Refuse a provider that there is not, even beside a token, as kubectl does."""
+    if user.exec is not None:
+        raise ConfigError("the user has exec and an auth-provider", advice="remove one of them")
     if provider.name in _REMOVED:
         raise ConfigError(
             f"the {provider.name} auth plugin has been removed", advice=_REMOVED[provider.name]
         )
-    raise ConfigError(
-        f"there is no auth-provider {provider.name!r}",
-        advice="use oidc or a credential plugin (exec)",
-    )
+    if provider.name != "oidc":
+        raise ConfigError(
+            f"there is no auth-provider {provider.name!r}",
+            advice="use oidc or a credential plugin (exec)",
+        )
 
 
 def _may_see_secrets(server: str) -> bool:
