@@ -8,12 +8,19 @@ configured, one rate limiter. Upstream: client-go ``kubernetes`` Clientset, ``dy
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
 from clientgo.client.cached_discovery import CachedDiscovery
 from clientgo.client.discovery import DiscoveryClient
+from clientgo.client.kubernetes_models import (
+    ModelCodec,
+    resource_of_model,
+    resource_of_object,
+)
 from clientgo.client.metadata_codec import ACCEPT_LIST, ACCEPT_ONE, MetadataCodec
+from clientgo.client.object_writes import ObjectWrites
 from clientgo.client.resource_client import ResourceClient
 from clientgo.client.rest_mapper import DiscoveringRESTMapper
 from clientgo.copies import uncopyable
@@ -21,9 +28,12 @@ from clientgo.meta import (
     APIResource,
     Codec,
     GroupVersion,
+    KubernetesModel,
     PartialObjectMetadata,
     Resource,
     Unstructured,
+    is_model_class,
+    metadata_of,
     resource_of,
 )
 from clientgo.process import renew_in_child
@@ -39,10 +49,11 @@ from clientgo.rest import (
 )
 
 R = TypeVar("R", bound=Resource)
+M = TypeVar("M", bound=KubernetesModel)
 
 
 @uncopyable("it has connections to a server; make one in each process")
-class Client:
+class Client(ObjectWrites):
     """Everything that one API server offers; thread-safe, a context manager.
 
     ``config`` is what :func:`clientgo.rest.rest_config_of` takes: a ``RestConfig``, a URL, the path
@@ -50,8 +61,9 @@ class Client:
     for the default kubeconfig or the pod's service account. ``field_manager`` names this program
     in what it writes. A ``transport`` carries the requests in place of connections to the server.
 
-    ``discovery`` knows what the server serves, ``mapper`` finds the resource that a name or kind
-    means.
+    :meth:`create`, :meth:`update`, :meth:`patch`, :meth:`apply` and :meth:`delete` take objects of
+    any kind. ``discovery`` knows what the server serves, ``mapper`` finds the resource that a name
+    or kind means.
 
     All requests share the rate limiter that ``qps`` and ``burst`` or ``limiter`` configure. There
     is none by default; in client-go each group and version has one of 5 requests a second. Raises
@@ -79,10 +91,19 @@ class Client:
     @overload
     def resource(self, kind: APIResource) -> ResourceClient[Unstructured]: ...
 
-    def resource(self, kind: type[R] | APIResource) -> ResourceClient[Any]:
-        """The objects of one kind: typed for a declared class, unstructured for an APIResource."""
+    @overload
+    def resource(self, kind: type[M]) -> ResourceClient[M]: ...
+
+    def resource(self, kind: type[Any] | APIResource) -> ResourceClient[Any]:
+        """The objects of one kind: typed for a declared class, unstructured for an APIResource.
+
+        For a class of the ``kubernetes`` package they are its models; the server is asked where
+        the kind is served if :mod:`clientgo.api` does not have it.
+        """
         if isinstance(kind, APIResource):
             return self._resource_client(kind, Codec(Unstructured))
+        if is_model_class(kind):
+            return self._resource_client(resource_of_model(kind, self.discovery), ModelCodec(kind))
         return self._resource_client(resource_of(kind), Codec(kind))
 
     def metadata(self, kind: type[Resource] | APIResource) -> ResourceClient[PartialObjectMetadata]:
@@ -119,6 +140,15 @@ class Client:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _client_for(self, obj: Any, namespace: str) -> ResourceClient[Any]:
+        own = metadata_of(obj).namespace
+        client: ResourceClient[Any]
+        if isinstance(obj, Mapping):
+            client = self.resource(resource_of_object(obj, self.mapper))
+        else:
+            client = self.resource(type(obj))
+        return client.namespace(own or namespace)
 
     def _resource_client(
         self, resource: APIResource, codec: Codec[Any], **formats: str

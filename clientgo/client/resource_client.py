@@ -21,7 +21,16 @@ import msgspec
 from clientgo.cache import WatchStream
 from clientgo.client.patch_kind import PatchKind
 from clientgo.copies import uncopyable
-from clientgo.meta import APIResource, Codec, ListOptions, ObjectList, Unstructured, to_plain
+from clientgo.meta import (
+    APIResource,
+    Codec,
+    KubernetesModel,
+    ListOptions,
+    ObjectList,
+    Unstructured,
+    encode_plain,
+    to_plain,
+)
 from clientgo.rest import Request, RequestError, RestClient
 
 T = TypeVar("T")
@@ -124,7 +133,7 @@ class ResourceClient(Generic[T]):
 
     def create(
         self,
-        obj: T | Unstructured | Mapping[str, Any],
+        obj: T | Unstructured | Mapping[str, Any] | KubernetesModel,
         *,
         name: str = "",
         subresource: str = "",
@@ -143,11 +152,11 @@ class ResourceClient(Generic[T]):
         if subresource:
             request.name(name).subresource(*subresource.split("/"))
         self._write_options(request, field_manager, dry_run, field_validation)
-        return self._decoded(request.body(msgspec.json.encode(plain)), stop)
+        return self._decoded(request.body(encode_plain(plain)), stop)
 
     def update(
         self,
-        obj: T | Unstructured | Mapping[str, Any],
+        obj: T | Unstructured | Mapping[str, Any] | KubernetesModel,
         *,
         name: str = "",
         subresource: str = "",
@@ -164,11 +173,11 @@ class ResourceClient(Generic[T]):
         name = name or (plain.get("metadata") or {}).get("name", "")
         request = self._for_object("PUT", name, subresource, plain)
         self._write_options(request, field_manager, dry_run, field_validation)
-        return self._decoded(request.body(msgspec.json.encode(plain)), stop)
+        return self._decoded(request.body(encode_plain(plain)), stop)
 
     def update_status(
         self,
-        obj: T | Unstructured | Mapping[str, Any],
+        obj: T | Unstructured | Mapping[str, Any] | KubernetesModel,
         *,
         field_manager: str = "",
         dry_run: bool = False,
@@ -182,7 +191,7 @@ class ResourceClient(Generic[T]):
     def patch(
         self,
         name: str,
-        patch: Mapping[str, Any] | Sequence[Any] | bytes,
+        patch: Mapping[str, Any] | Sequence[Any] | KubernetesModel | bytes,
         kind: PatchKind = PatchKind.MERGE,
         *,
         subresource: str = "",
@@ -204,12 +213,12 @@ class ResourceClient(Generic[T]):
                 raise RequestError("a JSON patch is a list of operations")
         request = self._for_object("PATCH", name, subresource)
         self._write_options(request, field_manager, dry_run, field_validation)
-        body = patch if isinstance(patch, bytes) else msgspec.json.encode(patch)
+        body = patch if isinstance(patch, bytes) else encode_plain(patch)
         return self._decoded(request.body(body, kind), stop)
 
     def apply(
         self,
-        obj: T | Unstructured | Mapping[str, Any],
+        obj: T | Unstructured | Mapping[str, Any] | KubernetesModel,
         *,
         field_manager: str = "",
         force: bool = False,
@@ -237,11 +246,11 @@ class ResourceClient(Generic[T]):
         request = self._for_object("PATCH", metadata.get("name", ""), subresource, plain)
         self._write_options(request, manager, dry_run, field_validation)
         request.query("force", "true" if force else "false")
-        return self._decoded(request.body(msgspec.json.encode(plain), PatchKind.APPLY), stop)
+        return self._decoded(request.body(encode_plain(plain), PatchKind.APPLY), stop)
 
     def apply_status(
         self,
-        obj: T | Unstructured | Mapping[str, Any],
+        obj: T | Unstructured | Mapping[str, Any] | KubernetesModel,
         *,
         field_manager: str = "",
         force: bool = False,
@@ -323,7 +332,9 @@ class ResourceClient(Generic[T]):
             request.subresource(*subresource.split("/"))
         return request
 
-    def _plain(self, obj: T | Unstructured | Mapping[str, Any], subresource: str) -> dict[str, Any]:
+    def _plain(
+        self, obj: T | Unstructured | Mapping[str, Any] | KubernetesModel, subresource: str
+    ) -> dict[str, Any]:
         """The object as JSON values, told what it is where it does not say so itself."""
         plain = to_plain(obj)
         if not subresource:

@@ -7,7 +7,7 @@ it. Two versions of a resource are two informers. Source: client-go `dynamic/dyn
 
 from __future__ import annotations
 
-from clientgo.cache import Lister, ListerWatcher
+from clientgo.cache import Lister, ListerWatcher, SharedIndexInformer
 from clientgo.client import ResourceListWatch
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
 from clientgo.meta import (
@@ -37,7 +37,9 @@ class DynamicInformerFactory(InformerFactory[GroupVersionResource]):
         def source(namespace: str) -> ListerWatcher[Unstructured]:
             return ResourceListWatch(self._client.resource(served), namespace, self._tweak)
 
-        informer = self._informer(served.gvr, served, Unstructured, source, name=str(served.gvr))
+        informer: SharedIndexInformer[Unstructured] = self._informer(
+            served.gvr, served, Unstructured, source, name=str(served.gvr)
+        )
         return ResourceInformer(informer, Lister(informer.indexer, served))
 
 
@@ -57,7 +59,7 @@ class MetadataInformerFactory(InformerFactory[GroupVersionResource]):
         def source(namespace: str) -> ListerWatcher[PartialObjectMetadata]:
             return ResourceListWatch(self._client.metadata(served), namespace, self._tweak)
 
-        informer = self._informer(
+        informer: SharedIndexInformer[PartialObjectMetadata] = self._informer(
             served.gvr, served, PartialObjectMetadata, source, name=f"{served.gvr} metadata"
         )
         return ResourceInformer(informer, Lister(informer.indexer, served))

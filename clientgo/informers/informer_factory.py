@@ -189,9 +189,10 @@ class InformerFactory(Generic[K]):
         self,
         key: K,
         resource: APIResource,
-        expected: type[T],
-        source: Callable[[str], ListerWatcher[T]],
+        expected: type[Any],
+        source: Callable[[str], ListerWatcher[Any]],
         name: str,
+        view: Callable[[Any], T] | None = None,
     ) -> SharedIndexInformer[T]:
         """Return the informer of a key; create it when first asked for."""
         with self._lock:
@@ -207,6 +208,7 @@ class InformerFactory(Generic[K]):
                     indexers={NAMESPACE_INDEX: meta_namespace_index},
                     transform=self._transform,
                     queue=self._queue,
+                    view=view,
                     identity=self._identities.get(key),
                 )
                 entry = self._entries[key] = _Entry(informer, resource, StopEvent())

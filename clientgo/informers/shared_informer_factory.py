@@ -8,7 +8,8 @@ generated code did.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any, TypeVar, overload
 
 from clientgo.cache import (
     DELTA_FIFO,
@@ -21,9 +22,20 @@ from clientgo.cache import (
 from clientgo.client import Client, ResourceListWatch, Tweak
 from clientgo.copies import CopyableError
 from clientgo.informers.informer_factory import InformerFactory, ResourceInformer
-from clientgo.meta import GroupVersionResource, Resource, Scheme, resource_of
+from clientgo.meta import (
+    APIResource,
+    GroupVersionResource,
+    KubernetesModel,
+    Resource,
+    Scheme,
+    Unstructured,
+    is_model_class,
+    resource_of,
+    to_model,
+)
 
 R = TypeVar("R", bound=Resource)
+M = TypeVar("M", bound=KubernetesModel)
 
 
 class UnknownResourceError(CopyableError, LookupError):
@@ -71,20 +83,41 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
         )
         self._scheme = scheme or Scheme()
 
-    def informer_for(self, kind: type[R]) -> SharedIndexInformer[R]:
+    @overload
+    def informer_for(self, kind: type[R]) -> SharedIndexInformer[R]: ...
+
+    @overload
+    def informer_for(self, kind: type[M]) -> SharedIndexInformer[M]: ...
+
+    def informer_for(self, kind: type[Any]) -> SharedIndexInformer[Any]:
         """Return the informer of a type; ask before ``start``, or start again. Does not block.
+
+        For a class of the ``kubernetes`` package, handlers and readers get models, each of their
+        own; a transform gets the :class:`~clientgo.meta.Unstructured` that is cached. The server
+        is asked where the kind is served if :mod:`clientgo.api` does not have it.
 
         Raises ``TypeError`` for a class that is not declared with ``@resource``.
         """
+        served = self._served(kind)
+        cached: Any = served if is_model_class(kind) else kind
 
         def source(namespace: str) -> ResourceListWatch:
-            return ResourceListWatch(self._client.resource(kind), namespace, self._tweak)
+            return ResourceListWatch(self._client.resource(cached), namespace, self._tweak)
 
-        return self._informer(kind, resource_of(kind), kind, source, name=kind.__name__)
+        if not is_model_class(kind):
+            return self._informer(kind, served, kind, source, name=kind.__name__)
+        view = partial(to_model, model=kind)
+        return self._informer(kind, served, Unstructured, source, name=kind.__name__, view=view)
 
-    def lister_for(self, kind: type[R]) -> Lister[R]:
+    @overload
+    def lister_for(self, kind: type[R]) -> Lister[R]: ...
+
+    @overload
+    def lister_for(self, kind: type[M]) -> Lister[M]: ...
+
+    def lister_for(self, kind: type[Any]) -> Lister[Any]:
         """Return the lister of a type; creates its informer if there is none."""
-        return Lister(self.informer_for(kind).indexer, resource_of(kind))
+        return Lister(self.informer_for(kind).indexer, self._served(kind))
 
     def for_resource(self, gvr: GroupVersionResource) -> ResourceInformer[Any]:
         """Return informer and lister of the type that the scheme has for a resource.
@@ -98,3 +131,8 @@ class SharedInformerFactory(InformerFactory[type[Resource]]):
                 "DynamicInformerFactory"
             )
         return ResourceInformer(self.informer_for(kind), self.lister_for(kind))
+
+    def _served(self, kind: type[Any]) -> APIResource:
+        if is_model_class(kind):
+            return self._client.resource(kind).resource
+        return resource_of(kind)

@@ -15,7 +15,9 @@ from clientgo.meta.codec import (
     ObjectList,
     Undecodable,
     encode,
+    encode_plain,
     is_table,
+    to_model,
     to_plain,
 )
 from clientgo.meta.errors import (
@@ -60,6 +62,7 @@ from clientgo.meta.objects.accessor import (
     metadata_of,
 )
 from clientgo.meta.objects.dropping import drop_managed_fields
+from clientgo.meta.objects.foreign_models import KubernetesModel, is_model_class
 from clientgo.meta.objects.object_meta import (
     ListMeta,
     ManagedFieldsEntry,
@@ -163,7 +166,11 @@ __all__ = [
     "Undecodable",
     "DecodeError",
     "encode",
+    "encode_plain",
     "to_plain",
+    "to_model",
+    "KubernetesModel",
+    "is_model_class",
     "is_table",
     "WatchEvent",
     "EventType",

@@ -18,14 +18,21 @@ from msgspec import Raw, Struct, field
 from clientgo.copies import CopyableError
 from clientgo.meta.decoding import convert_leniently, decode, decoder
 from clientgo.meta.nesting import items_of, members_of, too_deep
-from clientgo.meta.objects.foreign_models import is_foreign_model, plain_of_model
+from clientgo.meta.objects.foreign_models import (
+    KubernetesModel,
+    is_foreign_model,
+    model_of,
+    plain_of_model,
+)
 from clientgo.meta.objects.object_meta import ListMeta, ObjectMeta
-from clientgo.meta.objects.resource import APIObject, Resource
+from clientgo.meta.objects.object_name import object_key
+from clientgo.meta.objects.resource import APIObject, ObjectDecodeError, Resource
 from clientgo.meta.objects.unstructured import Unstructured
 from clientgo.meta.status import Status
 from clientgo.meta.watch_event import EventType, WatchEvent
 
 T = TypeVar("T", bound=APIObject)
+M = TypeVar("M", bound=KubernetesModel)
 Item = TypeVar("Item")
 
 
@@ -237,9 +244,23 @@ def is_table(api_version: str, kind: str) -> bool:
     return kind == "Table" and api_version in _TABLE_VERSIONS
 
 
-def encode(obj: Resource | Unstructured | Mapping[str, Any]) -> bytes:
+def encode(obj: Resource | Unstructured | Mapping[str, Any] | KubernetesModel) -> bytes:
     """An object as JSON, ready to send; plain dicts and ``kubernetes`` models are taken too."""
-    return msgspec.json.encode(to_plain(obj))
+    return encode_plain(to_plain(obj))
+
+
+def encode_plain(plain: Any) -> bytes:
+    """JSON values as JSON; models of the ``kubernetes`` package may be among them.
+
+    Raises ``TypeError`` for any other value.
+    """
+    return msgspec.json.encode(plain, enc_hook=_plain_part)
+
+
+def _plain_part(value: Any) -> Any:
+    if is_foreign_model(value):
+        return plain_of_model(value)
+    raise TypeError(f"a {type(value).__name__} cannot be sent as JSON: {value!r:.80}")
 
 
 def to_plain(obj: Any) -> dict[str, Any]:
@@ -257,6 +278,38 @@ def to_plain(obj: Any) -> dict[str, Any]:
     raise TypeError(
         f"a {type(obj).__name__} is no API object: pass a Resource, an Unstructured, a dict, "
         "or a model of the kubernetes package"
+    )
+
+
+def to_model(obj: Any, model: type[M]) -> M:
+    """Any object that the library accepts as a model of the ``kubernetes`` package.
+
+    ``model`` is a class of it, such as ``V1Pod``. The result is the caller's own. Fields that the
+    class does not know are not in the model, but are kept when it is written. Raises
+    :class:`ObjectDecodeError` for an object that the class does not accept, ``TypeError`` for a
+    value that is no API object.
+    """
+    plain = to_plain(obj)
+    try:
+        return model_of(model, plain)
+    except Exception as error:  # noqa: BLE001 - whatever a version of that package raises
+        reason = _reason_of(error)
+    # Not chained: the errors of some versions quote values, which may be secret.
+    raise ObjectDecodeError(
+        model.__name__,
+        object_key(obj),
+        reason,
+        "correct the object, or use the version of the kubernetes package for this server",
+    )
+
+
+def _reason_of(error: Exception) -> str:
+    problems = getattr(error, "errors", None)
+    if not callable(problems):
+        return f"{type(error).__name__}: {error}"
+    return ", ".join(
+        ": ".join(filter(None, (".".join(map(str, problem["loc"])), problem["msg"])))
+        for problem in problems()
     )
 
 

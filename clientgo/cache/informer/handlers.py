@@ -10,7 +10,7 @@ filter gets the object in a tombstone; a tombstone without an object passes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from clientgo.cache.store.changes import DeletedFinalStateUnknown
 
@@ -119,6 +119,33 @@ class FilteringHandler(ResourceEventHandler[T]):
         last = last_known_state(obj)
         if last is None or self._accepts(last):
             self._handler.on_delete(obj)
+
+    def __str__(self) -> str:
+        return handler_name(self._handler)
+
+
+class ViewingHandler(ResourceEventHandler[Any]):
+    """Calls ``handler`` with views of the objects, also of those in tombstones."""
+
+    def __init__(self, view: Callable[[Any], T], handler: ResourceEventHandler[T]) -> None:
+        self._view = view
+        self._handler = handler
+
+    def on_add(self, obj: Any, is_in_initial_list: bool) -> None:
+        self._handler.on_add(self._view(obj), is_in_initial_list)
+
+    def on_update(self, old: Any, new: Any) -> None:
+        self._handler.on_update(self._view(old), self._view(new))
+
+    def on_resync(self, old: Any, new: Any) -> None:
+        self._handler.on_resync(self._view(old), self._view(new))
+
+    def on_delete(self, obj: Any) -> None:
+        if isinstance(obj, DeletedFinalStateUnknown):
+            last = None if obj.obj is None else self._view(obj.obj)
+            self._handler.on_delete(DeletedFinalStateUnknown(obj.key, last))
+        else:
+            self._handler.on_delete(self._view(obj))
 
     def __str__(self) -> str:
         return handler_name(self._handler)

@@ -23,7 +23,12 @@ from typing import Any, Final, Generic, TypeVar
 
 from clientgo.cache.informer.controller import Controller
 from clientgo.cache.informer.delta_processor import DeltaProcessor
-from clientgo.cache.informer.handlers import HandlerFuncs, ResourceEventHandler, handler_name
+from clientgo.cache.informer.handlers import (
+    HandlerFuncs,
+    ResourceEventHandler,
+    ViewingHandler,
+    handler_name,
+)
 from clientgo.cache.informer.hops import TracedHandler
 from clientgo.cache.informer.identity import InformerIdentity, InformerMetrics
 from clientgo.cache.informer.listener import HighWater, Listener, ListenerStatistics
@@ -43,6 +48,7 @@ from clientgo.cache.store.changes import DeletedFinalStateUnknown
 from clientgo.cache.store.indexer import Indexer
 from clientgo.cache.store.keys import IndexFunc
 from clientgo.cache.store.store import StoreStatistics
+from clientgo.cache.store.viewed_indexer import ViewedIndexer
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.copies import CopyableError, uncopyable
 from clientgo.meta import GroupVersionKind
@@ -115,8 +121,9 @@ class SharedIndexInformer(Generic[T]):
     called again for every object, unless they ask for another period; with 0 no handler is.
     ``queue`` chooses the queue between reflector and store. ``transform`` changes objects before
     they are cached. ``split_recreated`` turns the update of an object that has another uid into a
-    deletion and an addition. ``on_error`` is called for failures to list and watch. With an
-    ``identity`` the informer reports metrics. All other options are those of the
+    deletion and an addition. ``view`` converts a cached object whenever it is read or handed to a
+    handler. ``on_error`` is called for failures to list and watch. With an ``identity`` the
+    informer reports metrics. All other options are those of the
     :class:`~clientgo.cache.Reflector`.
 
     Creating one starts nothing. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
@@ -133,6 +140,7 @@ class SharedIndexInformer(Generic[T]):
         queue: QueueChoice = DELTA_FIFO,
         transform: Transform | None = None,
         split_recreated: bool = False,
+        view: Callable[[Any], T] | None = None,
         page_size: int = 0,
         min_watch_timeout: float = SHORTEST_WATCH_TIMEOUT,
         stream_initial_list: bool = True,
@@ -144,8 +152,12 @@ class SharedIndexInformer(Generic[T]):
     ) -> None:
         description = expected.__name__ if isinstance(expected, type) else str(expected or "")
         self.name: Final = name or description or "informer"
-        self.indexer: Final[Indexer[T]] = Indexer(
+        self._store: Final[Indexer[Any]] = Indexer(
             indexers=indexers, tracks_resource_version=queue.keeps_order
+        )
+        self._view = view
+        self.indexer: Final[Indexer[T]] = (
+            self._store if view is None else ViewedIndexer(self._store, view)
         )
         self._lister_watcher = lister_watcher
         self._queue_choice = queue
@@ -160,7 +172,7 @@ class SharedIndexInformer(Generic[T]):
             MutationDetector(self.name, clock=clock) if mutation_detector_enabled() else None
         )
         self._deltas = DeltaProcessor(
-            self.indexer,
+            self._store,
             self._notify,
             quarantine=self._quarantine,
             split_recreated=split_recreated,
@@ -193,7 +205,8 @@ class SharedIndexInformer(Generic[T]):
         refuse_in_child(
             self, f"informer {self.name}", "_lock", "_distributing", "_synced", advice=advice
         )
-        self.indexer.refuse_in_child(f"the cache of informer {self.name}", advice=advice)
+        for indexer in {self._store, self.indexer}:
+            indexer.refuse_in_child(f"the cache of informer {self.name}", advice=advice)
 
     # Running
 
@@ -273,6 +286,8 @@ class SharedIndexInformer(Generic[T]):
                 on_add=on_add, on_update=on_update, on_delete=on_delete, on_resync=on_resync
             )
         name = f"{self.name} handler {next(self._numbers)} ({handler_name(handler)})"
+        if self._view is not None:
+            handler = ViewingHandler(self._view, handler)
         if self._trace is not None:
             handler = TracedHandler(handler, self._trace, self.name)
         listener = Listener(
@@ -290,7 +305,7 @@ class SharedIndexInformer(Generic[T]):
             period = self._default_period if resync_period is None else resync_period
             schedule = self._schedule_locked(checked_period(period))
             with self._distributing:
-                objs = self.indexer.list()
+                objs = self._store.list()
                 replay = Chunk([(Kind.ADD, obj, True) for obj in objs], initial=len(objs))
                 self._processor.add(listener, schedule, replay)
         return Registration(self, listener)
@@ -384,7 +399,7 @@ class SharedIndexInformer(Generic[T]):
 
     def _start_locked(self) -> Controller:
         queue = self._queue = self._queue_choice.make(
-            self.indexer, name=self.name, clock=self._clock, metrics=self._metrics.queue
+            self._store, name=self.name, clock=self._clock, metrics=self._metrics.queue
         )
         store: Any = queue
         if self._transform is not None:
@@ -395,7 +410,7 @@ class SharedIndexInformer(Generic[T]):
             resync_period=self._check_period,
             should_resync=self._processor.should_resync,
             # What a transform has changed cannot be compared with what arrives.
-            stored=self.indexer.get if self._transform is None else None,
+            stored=self._store.get if self._transform is None else None,
             on_error=self._on_error,
             quarantine=self._quarantine,
             **self._reflector_options,

@@ -15,6 +15,7 @@ from typing import Generic, Protocol, TypeVar
 
 from clientgo.cache.store.keys import NAMESPACE_INDEX, meta_namespace_index
 from clientgo.cache.store.store import UnknownIndexError
+from clientgo.cache.store.viewed_indexer import ViewedIndexer
 from clientgo.copies import uncopyable
 from clientgo.meta import APIResource, NotFoundError, ObjectName, Selector, StatusError, labels_of
 
@@ -94,6 +95,8 @@ def list_all(store: ListedStore[T], selector: Selector | None = None) -> list[T]
     """
     if selector is not None and selector.matches_nothing:
         return []
+    if isinstance(store, ViewedIndexer):
+        return [store.view(obj) for obj in list_all(store.stored, selector)]
     return _matching(store.list(), selector)
 
 
@@ -109,6 +112,8 @@ def list_by_namespace(
         return list_all(store, selector)
     if selector is not None and selector.matches_nothing:
         return []
+    if isinstance(store, ViewedIndexer):
+        return [store.view(obj) for obj in list_by_namespace(store.stored, namespace, selector)]
     try:
         objs = store.by_index(NAMESPACE_INDEX, namespace)
     except UnknownIndexError:

@@ -90,11 +90,14 @@ class ObjectDecodeError(CopyableError, ValueError):
     The object can still be read as it came through ``to_dict()``.
     """
 
-    def __init__(self, kind: str, key: str, reason: str) -> None:
-        super().__init__(
-            f"{kind} {key!r} does not fit its declared type: {reason}; "
-            "correct the object or widen the type's annotation"
-        )
+    def __init__(
+        self,
+        kind: str,
+        key: str,
+        reason: str,
+        advice: str = "correct the object or widen the type's annotation",
+    ) -> None:
+        super().__init__(f"{kind} {key!r} does not fit its declared type: {reason}; {advice}")
         self.kind = kind
         self.key = key
         self.reason = reason
