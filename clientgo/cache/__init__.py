@@ -60,7 +60,12 @@ from clientgo.cache.queues.queue import (
 from clientgo.cache.queues.queue_choice import DELTA_FIFO, REAL_FIFO, REAL_FIFO_SINGLE, QueueChoice
 from clientgo.cache.queues.real_fifo import RealFIFO
 from clientgo.cache.reflector.health import ReflectorStatistics
-from clientgo.cache.reflector.list_watch import ListerWatcher, ListWatch, WatchStream
+from clientgo.cache.reflector.list_watch import (
+    ListerWatcher,
+    ListWatch,
+    ListWatchError,
+    WatchStream,
+)
 from clientgo.cache.reflector.reflector import Reflector
 from clientgo.cache.store.changes import DeletedFinalStateUnknown, Delta, DeltaType
 from clientgo.cache.store.indexer import Indexer
@@ -100,6 +105,7 @@ __all__ = [
     # sources
     "ListerWatcher",
     "ListWatch",
+    "ListWatchError",
     "WatchStream",
     "ListPager",
     "watch_list_options",

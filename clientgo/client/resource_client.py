@@ -113,7 +113,7 @@ class ResourceClient(Generic[T]):
         return self._decoded(request, stop)
 
     def list(
-        self, options: ListOptions | None = None, *, stop: threading.Event | None = None
+        self, options: ListOptions | None = None, stop: threading.Event | None = None
     ) -> ObjectList[T]:
         """One page of the objects, or all of them if ``options`` set no limit.
 
@@ -125,7 +125,7 @@ class ResourceClient(Generic[T]):
         return self._codec.decode_list(request.do(stop).body)
 
     def watch(
-        self, options: ListOptions | None = None, *, stop: threading.Event | None = None
+        self, options: ListOptions | None = None, stop: threading.Event | None = None
     ) -> WatchStream:
         """What happens to the objects from now, or from the options' resource version, on."""
         request = self._for_collection("GET", options).query("watch", "true")

@@ -16,6 +16,7 @@ from typing import Final
 
 from clientgo.cache.queues.done_checker import DoneChecker
 from clientgo.cache.queues.queue import ProcessBatchFunc, Queue, QueueClosedError
+from clientgo.cache.reflector.list_watch import ListWatchError
 from clientgo.cache.reflector.reflector import Reflector
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.copies import uncopyable
@@ -51,9 +52,14 @@ class Controller:
         self._process = process
         self._processed = processed
         self._clock = clock
+        self._wrong: ListWatchError | None = None
 
     def run(self, stop: threading.Event) -> None:
-        """Run until ``stop`` is set. Blocks. Raises what escapes from processing."""
+        """Run until ``stop`` is set. Blocks.
+
+        Raises what escapes from processing, and :class:`ListWatchError` for a list-watch that can
+        never work.
+        """
         ending = StopEvent()
 
         def end() -> None:
@@ -63,7 +69,7 @@ class Controller:
         registration = call_when_set(stop, end)
         thread = SupervisedThread(
             self._run_reflector,
-            args=(ending,),
+            args=(ending, end),
             name=self._reflector.name,
             then="the cache is not updated any more",
         )
@@ -73,11 +79,13 @@ class Controller:
                 self._queue.pop_batch(self._process)
                 self._processed()
         except QueueClosedError:
-            return
+            pass
         finally:
             end()
             registration.cancel()
             thread.join()
+        if self._wrong is not None:
+            raise self._wrong
 
     def has_synced(self) -> bool:
         """Return True if the first list has been processed."""
@@ -91,10 +99,13 @@ class Controller:
         """Return the version up to which the queue has everything."""
         return self._reflector.last_sync_resource_version()
 
-    def _run_reflector(self, ending: threading.Event) -> None:
+    def _run_reflector(self, ending: threading.Event, end: Callable[[], None]) -> None:
         while not ending.is_set():
             try:
                 self._reflector.run(ending)
+            except ListWatchError as error:
+                self._wrong = error
+                end()
             except BaseException:  # noqa: BLE001 - supervised: the cache must not silently go stale
                 _log.exception(
                     "%s failed; starting it again in %.0f s", self._reflector.name, RESTART_AFTER

@@ -37,11 +37,11 @@ from clientgo.cache.informer.notifications import Chunk, Kind, subject_of
 from clientgo.cache.informer.resync_schedule import ResyncSchedule, checked_period
 from clientgo.cache.informer.shared_processor import SharedProcessor
 from clientgo.cache.informer.transforming_store import Transform, TransformingStore
-from clientgo.cache.queues.done_checker import DoneChecker, Latch
+from clientgo.cache.queues.done_checker import DoneChecker, Latch, wake_waiting
 from clientgo.cache.queues.queue import Deltas, Queue, QueueStatistics
 from clientgo.cache.queues.queue_choice import DELTA_FIFO, QueueChoice
 from clientgo.cache.reflector.health import ReflectorStatistics
-from clientgo.cache.reflector.list_watch import ListerWatcher
+from clientgo.cache.reflector.list_watch import ListerWatcher, check_list_watch
 from clientgo.cache.reflector.quarantine import QuarantineLog
 from clientgo.cache.reflector.reflector import SHORTEST_WATCH_TIMEOUT, Reflector, WatchErrorHandler
 from clientgo.cache.store.changes import DeletedFinalStateUnknown
@@ -126,7 +126,8 @@ class SharedIndexInformer(Generic[T]):
     informer reports metrics. All other options are those of the
     :class:`~clientgo.cache.Reflector`.
 
-    Creating one starts nothing. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
+    Creating one starts nothing. Raises :class:`ListWatchError` for a ``lister_watcher`` that is
+    none. Source: k8s.io/client-go/tools/cache, SharedIndexInformer.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class SharedIndexInformer(Generic[T]):
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
+        check_list_watch(lister_watcher)
         description = expected.__name__ if isinstance(expected, type) else str(expected or "")
         self.name: Final = name or description or "informer"
         self._store: Final[Indexer[Any]] = Indexer(
@@ -215,7 +217,8 @@ class SharedIndexInformer(Generic[T]):
 
         Returns when everything has ended, calls of handlers included. It waits at most 10 s for
         those: a handler that has not returned then is named in the log, and its daemon thread is
-        left behind. An informer runs once: a second call logs a warning and returns.
+        left behind. An informer runs once: a second call logs a warning and returns. Raises
+        :class:`ListWatchError` if the list-watch turns out to be wrong.
         """
         with self._lock:
             if self._phase is not _Phase.NEW:
@@ -228,6 +231,7 @@ class SharedIndexInformer(Generic[T]):
             finally:
                 with self._lock:
                     self._phase = _Phase.STOPPED
+                wake_waiting()
                 self._processor.stop()
                 self._metrics.remove()
 

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
-from clientgo.cache.queues.done_checker import DoneChecker, Latch, any_set
+from clientgo.cache.queues.done_checker import DoneChecker, Latch, any_set, wake_waiting
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.copies import CopyableError
 from clientgo.wait import call_when_set
@@ -86,6 +86,8 @@ def wait_for_cache_sync(
 ) -> SyncResult:
     """Block until everything has synced, ``stop`` is set or ``timeout`` seconds have passed.
 
+    An informer that has ended without its first list ends the wait too: it will never sync.
+
     With a ``name`` the wait and its result are logged at INFO. Out of time is logged as an error, a
     stop at INFO: a program that is stopped while it starts has not failed. A wait of
     :data:`REPORT_AFTER` seconds and more is logged as a warning. Thread-safe.
@@ -142,6 +144,11 @@ class _Item:
             self.polls = not isinstance(checker.done, Latch)
             self._ask = checker.is_done
 
+    def has_ended(self) -> bool:
+        """Return True if it will never sync."""
+        is_stopped: Any = getattr(self._waited_for, "is_stopped", None)
+        return callable(is_stopped) and bool(is_stopped()) and not self.ask()
+
     @property
     def last_error(self) -> Exception | None:
         last_error: Any = getattr(self._waited_for, "last_error", None)
@@ -171,7 +178,7 @@ def _wait(
     deadline = None if timeout is None else begun + timeout
     report_at = begun + REPORT_AFTER
     waiting = items
-    registration = call_when_set(stop, _wake)
+    registration = call_when_set(stop, wake_waiting)
     try:
         while True:
             # Without the lock held: a plain function is the caller's code.
@@ -184,6 +191,8 @@ def _wait(
                 return ""
             if stop.is_set():
                 return _STOPPED
+            if any(item.has_ended() for item in waiting):
+                return "one has ended"
             now = clock.monotonic()
             if deadline is not None and now >= deadline:
                 return f"after {timeout} s"
@@ -203,10 +212,5 @@ def _sleep(waiting: list[_Item], stop: threading.Event, wake_at: float, clock: C
     if any(item.polls for item in waiting):
         wake_at = min(wake_at, clock.monotonic() + POLL_EVERY)
     with any_set:
-        if not stop.is_set() and not any(i.ask() for i in waiting if not i.polls):
+        if not stop.is_set() and not any(i.ask() or i.has_ended() for i in waiting if not i.polls):
             clock.wait_until(any_set, wake_at)
-
-
-def _wake() -> None:
-    with any_set:
-        any_set.notify_all()

@@ -28,7 +28,13 @@ class DoneChecker:
 
 
 any_set: Final = threading.Condition(threading.Lock())
-"""Notified when any latch is set. That is rare: an informer syncs once."""
+"""Notified when any latch is set, or an informer ends. That is rare: it syncs and ends once."""
+
+
+def wake_waiting() -> None:
+    """Let those who wait on :data:`any_set` look again."""
+    with any_set:
+        any_set.notify_all()
 
 
 class Latch(StopEvent):
@@ -39,8 +45,7 @@ class Latch(StopEvent):
 
     def set(self) -> None:
         super().set()
-        with any_set:
-            any_set.notify_all()
+        wake_waiting()
 
     def clear(self) -> None:
         raise RuntimeError("a latch stays set; create a new one")

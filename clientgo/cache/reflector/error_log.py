@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from clientgo.cache.reflector.list_watch import PROGRAMMING_ERRORS
 from clientgo.meta import StatusError
 
 _log = logging.getLogger("clientgo.cache.reflector")
@@ -17,7 +18,14 @@ class ErrorLog:
         self._last: tuple[object, ...] = ()
 
     def failed(self, error: Exception) -> None:
-        """Log an error: a warning if it is new, otherwise a line at DEBUG."""
+        """Log an error: a warning if it is new, otherwise a line at DEBUG.
+
+        An error in the code of the list-watch is logged each time, with its place.
+        """
+        if isinstance(error.__cause__ or error, PROGRAMMING_ERRORS):
+            text = "%s: %s; that is a bug in the list-watch, tried again until it works"
+            _log.error(text, self._name, error, exc_info=error)
+            return
         kind = _kind_of(error)
         level = logging.DEBUG if kind == self._last else logging.WARNING
         self._last = kind

@@ -3,15 +3,18 @@
 A source does not page and does not retry; the reflector does both.
 
 Differs from client-go (``tools/cache`` ListerWatcher, ``watch`` Interface): a stream returns all
-events of one read as a batch, and the stop event is an argument of each call.
+events of one read as a batch, and the stop event is an argument of each call. What Go's compiler
+refuses is a :class:`ListWatchError` here.
 """
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
+from clientgo.copies import CopyableError
 from clientgo.meta import ListOptions, ObjectList, WatchEvent
 
 T_co = TypeVar("T_co", covariant=True)
@@ -46,8 +49,50 @@ class ListerWatcher(Protocol[T_co]):
     def watch(self, options: ListOptions, stop: threading.Event) -> WatchStream: ...
 
 
+class ListWatchError(CopyableError, TypeError):
+    """What was given as a list-watch is none, or fails by a programming error: correct it."""
+
+
+PROGRAMMING_ERRORS: Final = (TypeError, AttributeError, NameError, NotImplementedError)
+"""What a source raises whose code is wrong; no retry helps."""
+
+_ADVICE: Final = "pass client.resource(Pod), or a ListWatch of two functions"
+
+
+def check_list_watch(source: object) -> None:
+    """Raise :class:`ListWatchError` for an object that is no list-watch."""
+    if isinstance(source, type):
+        raise ListWatchError(f"the class {source.__name__} is no list-watch; {_ADVICE}")
+    named = getattr(source, "__qualname__", None)
+    what = f"a {type(source).__name__}" if named is None else f"the function {named}"
+    for name in ("list", "watch"):
+        function = getattr(source, name, None)
+        if not callable(function):
+            raise ListWatchError(f"{what} is no list-watch: it has no {name} method; {_ADVICE}")
+        _check_function(function, f"the {name} method of {what}")
+
+
+def _check_function(function: object, what: str) -> None:
+    """Raise :class:`ListWatchError` unless a function can be called with options and a stop."""
+    if not callable(function):
+        raise ListWatchError(f"{what} is {function!r}, not a function of (options, stop)")
+    if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
+        raise ListWatchError(f"{what} is async; a reflector calls it in a thread: make it a def")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return  # made in C
+    try:
+        signature.bind(ListOptions(), threading.Event())
+    except TypeError as error:
+        raise ListWatchError(f"{what} cannot be called with (options, stop): {error}") from error
+
+
 class ListWatch:
-    """A source made of two functions, each called with the options and the stop event."""
+    """A source made of two functions, each called with the options and the stop event.
+
+    Raises :class:`ListWatchError` for what cannot be called so.
+    """
 
     __slots__ = ("_list", "_watch", "supports_watch_list")
 
@@ -58,6 +103,8 @@ class ListWatch:
         *,
         supports_watch_list: bool = True,
     ) -> None:
+        _check_function(list_fn, "the list function")
+        _check_function(watch_fn, "the watch function")
         self._list = list_fn
         self._watch = watch_fn
         self.supports_watch_list = supports_watch_list

@@ -24,7 +24,13 @@ from clientgo.cache.reflector.connection import WatchConnection
 from clientgo.cache.reflector.error_log import ErrorLog
 from clientgo.cache.reflector.health import ReflectorHealth, ReflectorMetrics, ReflectorStatistics
 from clientgo.cache.reflector.hops import received
-from clientgo.cache.reflector.list_watch import ListerWatcher
+from clientgo.cache.reflector.list_watch import (
+    PROGRAMMING_ERRORS,
+    ListerWatcher,
+    ListWatchError,
+    WatchStream,
+    check_list_watch,
+)
 from clientgo.cache.reflector.quarantine import QuarantineLog, key_for_report
 from clientgo.cache.reflector.state import (
     Backoff,
@@ -117,7 +123,8 @@ class Reflector:
     changed, so that it does not take memory twice.
 
     ``on_error`` is called for failures; the default logs each new one. All methods are
-    thread-safe; :meth:`run` and :meth:`list_and_watch` are for one thread at a time.
+    thread-safe; :meth:`run` and :meth:`list_and_watch` are for one thread at a time. A
+    ``lister_watcher`` that is none is a :class:`ListWatchError`, here or from :meth:`run`.
 
     Source: k8s.io/client-go/tools/cache, Reflector.
     """
@@ -143,8 +150,11 @@ class Reflector:
         metrics: MetricsProvider | None = None,
         clock: Clock = REAL_CLOCK,
     ) -> None:
+        check_list_watch(lister_watcher)
         self.name: Final = name
         self._lister_watcher = lister_watcher
+        self._worked: set[str] = set()
+        """The methods of the list-watch that have worked: their code is not wrong altogether."""
         self._store = store
         self._writer = StoreWriter(store)
         can_stream = getattr(lister_watcher, "supports_watch_list", True)
@@ -184,7 +194,9 @@ class Reflector:
         """Keep the store equal to the server until ``stop`` is set. Blocks.
 
         Reports failures to ``on_error`` and raises nothing but what ``on_error`` or the store
-        raise to end the thread, such as ``SystemExit``; it can then be called again.
+        raise to end the thread, such as ``SystemExit``; it can then be called again. Raises
+        :class:`ListWatchError` if the list-watch returns something else than a list or a stream,
+        or fails by a programming error before it has worked once.
         """
         if self._trace is not None:
             self._trace.acts_for(self._traced_name)
@@ -289,7 +301,9 @@ class Reflector:
         self._connection.forget_interruption()
         asked_at = self._clock.monotonic()
         try:
-            content = self._lister_watcher.list(state.options, stop)
+            content = self._ask("list", state.options, stop)
+        except ListWatchError:
+            raise
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
         lasted = self._clock.monotonic() - asked_at
@@ -313,7 +327,9 @@ class Reflector:
         try:
             if isinstance(state, OpenWatch):
                 self._check_server(state, stop)
-            stream = self._lister_watcher.watch(options, stop)
+            stream = self._ask("watch", options, stop)
+        except ListWatchError:
+            raise
         except Exception as error:  # noqa: BLE001 - the state decides where a failure leads
             return Failed(error, self._clock.monotonic())
         if self._trace is not None:
@@ -324,6 +340,28 @@ class Reflector:
         what = "streaming the list and watching" if isinstance(state, OpenStream) else "watching"
         _log.debug("%s: %s from version %s", self.name, what, options.resource_version or "now")
         return Opened(asked_at)
+
+    def _ask(self, method: str, options: ListOptions, stop: threading.Event) -> Any:
+        """Call a method of the list-watch; raise ``ListWatchError`` if its code is wrong."""
+        try:
+            answer = getattr(self._lister_watcher, method)(options, stop)
+        except PROGRAMMING_ERRORS as error:
+            if method in self._worked:
+                raise  # it depends on what the server sent
+            problem = f"the {method} of the list-watch raised {type(error).__name__}: {error}"
+            raise self._wrong(problem) from error
+        if not (_is_list(answer) if method == "list" else isinstance(answer, WatchStream)):
+            expected = "an ObjectList" if method == "list" else "a stream with read and stop"
+            raise self._wrong(
+                f"the {method} of the list-watch returned {answer!r:.200}, not {expected}"
+            )
+        self._worked.add(method)
+        return answer
+
+    def _wrong(self, problem: str) -> ListWatchError:
+        error = ListWatchError(f"{self.name}: {problem}; no retry helps, so it ends")
+        self._health.failed(error)
+        return error
 
     def _check_server(self, state: OpenWatch, stop: threading.Event) -> None:
         """Ask a server that was silent for its version, before a watch is resumed.
@@ -459,6 +497,11 @@ class Reflector:
             failed.__cause__ = error
             self._health.failed(failed)
             self._connection.interrupt(failed)
+
+
+def _is_list(answer: Any) -> bool:
+    metadata = getattr(answer, "metadata", None)
+    return hasattr(answer, "items") and hasattr(metadata, "resource_version")
 
 
 def _retry_after(error: BaseException | None) -> float:
