@@ -85,11 +85,22 @@ class AdmissionEndpoint:
             response.status.code,
             response.status.message,
         )
-        return json_response(
-            encode_review(
+        return json_response(self._encoded(response, review, request))
+
+    def _encoded(
+        self, response: AdmissionResponse, review: AdmissionReview, request: AdmissionRequest
+    ) -> bytes:
+        """Return the answer as JSON; a refusal where what the handler returned is no JSON."""
+        try:
+            return encode_review(
                 response, uid=request.uid, api_version=review.api_version, kind=review.kind
             )
-        )
+        except Exception as error:  # noqa: BLE001 - the API server must be answered
+            self._report(error, request)
+            refusal = AdmissionResponse.deny(status_of(error, request))
+            return encode_review(
+                refusal, uid=request.uid, api_version=review.api_version, kind=review.kind
+            )
 
     def _review(self, request: AdmissionRequest, limit: float) -> AdmissionResponse:
         if request.operation not in set(Operation):

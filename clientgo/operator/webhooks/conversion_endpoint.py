@@ -74,13 +74,10 @@ class ConversionEndpoint:
         if request is None:
             return _not_understood("the ConversionReview has no request")
         result, converted = self._convert_all(request, handler_limit(call, _TIMEOUT))
-        response = {
-            "uid": request.uid,
-            "convertedObjects": converted,
-            "result": plain_status(result),
-        }
-        answer = {"apiVersion": review.api_version, "kind": review.kind, "response": response}
-        return json_response(msgspec.json.encode(answer))
+        try:
+            return json_response(_encoded(review, request, result, converted))
+        except Exception as error:  # noqa: BLE001 - the API server must be answered
+            return json_response(_encoded(review, request, self._failed(request, error), []))
 
     def _convert_all(self, request: _Request, limit: float) -> tuple[Status, list[JSONObject]]:
         try:
@@ -125,6 +122,19 @@ class ConversionEndpoint:
             exc_info=cause,
         )
         return failure(code, message)
+
+
+def _encoded(
+    review: _Review, request: _Request, result: Status, converted: list[JSONObject]
+) -> bytes:
+    response = {
+        "uid": request.uid,
+        "convertedObjects": converted,
+        "result": plain_status(result),
+    }
+    return msgspec.json.encode(
+        {"apiVersion": review.api_version, "kind": review.kind, "response": response}
+    )
 
 
 def _not_understood(why: str) -> Response:

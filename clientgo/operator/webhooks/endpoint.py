@@ -18,6 +18,7 @@ import msgspec
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.meta.decoding import decode
+from clientgo.meta.nesting import is_deeper_than, nesting_depth
 from clientgo.metrics import Counter, Metric, MetricsProvider
 from clientgo.operator.errors import ConfigError
 from clientgo.operator.settings.durations import parse_duration
@@ -35,6 +36,13 @@ _log = logging.getLogger("clientgo.operator.webhooks")
 
 MAX_BODY: Final = 7 * 1024 * 1024
 """Bytes; a review of this size is refused. API servers accept objects of up to 3 MiB."""
+
+MAX_LEVELS: Final = 200
+"""Levels of an object in a review; one that has more is refused. API servers accept 10,000, but
+what handlers do with an object calls itself several times for each level."""
+
+_ENVELOPE: Final = 3
+"""Levels of a review around its object."""
 
 DEFAULT_TIMEOUT: Final = 10.0
 """Seconds that an API server waits by default."""
@@ -93,14 +101,16 @@ def review_in(call: Request, review: type[T], name: str) -> T:
         raise RequestTooLargeError(f"the body of the call has {MAX_BODY} bytes or more")
     if not call.body:
         raise BadReviewError("the body of the call is empty")
+    # Counted, because what a decoder and a handler can follow depends on the version of Python.
+    if is_deeper_than(call.body, MAX_LEVELS + _ENVELOPE):
+        raise BadReviewError(
+            f"the call has {nesting_depth(call.body):,} nested levels, and an object may have "
+            f"{MAX_LEVELS}; reduce its depth"
+        )
     try:
         return decode(call.body, review)
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:
         raise BadReviewError(f"the body of the call is no {name}: {error}") from error
-    except RecursionError:
-        raise BadReviewError(
-            "the object has too many nested levels to be decoded; reduce its depth"
-        ) from None
 
 
 def json_response(body: bytes) -> Response:

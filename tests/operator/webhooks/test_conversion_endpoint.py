@@ -111,9 +111,28 @@ def test_the_path_of_conversions_cannot_be_that_of_another_webhook() -> None:
         webhooks.endpoints(CallLimiter())
 
 
-def test_an_object_with_5000_levels_is_a_bad_request() -> None:
+@pytest.mark.parametrize(("start", "end"), [(b'{"a":', b"}"), (b"[", b"]")])
+@pytest.mark.parametrize("levels", [201, 1000, 5000, 12_000])
+def test_an_object_of_more_than_200_levels_is_a_bad_request(
+    start: bytes, end: bytes, levels: int
+) -> None:
     """OP-CNV-03"""
-    answer = post(b'{"request":{"objects":[' + b'{"a":' * 5000 + b"1" + b"}" * 5000 + b"]}}")
+    inner = start * (levels - 1) + b"1" + end * (levels - 1)
+    answer = post(b'{"request":{"objects":[{"a":' + inner + b"}]}}")
 
     assert answer.status == 400
-    assert b"nested levels" in answer.body
+    assert b"nested levels, and an object may have 200" in answer.body
+
+
+@pytest.mark.parametrize("unknown_in", ["spec", "status"])
+def test_an_object_of_200_levels_is_converted(unknown_in: str) -> None:
+    value: Any = 1
+    for _ in range(197):
+        value = {"a": value}
+    obj = job("v1alpha1")
+    obj.setdefault(unknown_in, {})["unknown"] = {"deep": value}
+
+    response = convert([obj])
+
+    assert response["result"] == {"status": "Success"}
+    assert response["convertedObjects"][0][unknown_in]["unknown"] == {"deep": value}
