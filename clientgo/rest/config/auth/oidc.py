@@ -4,17 +4,16 @@ Promises: the id-token is used until ten seconds before it expires; then, or aft
 all requests is asked for with the refresh-token. The issuer's certificate is always verified, and
 no secret is sent to it over plain HTTP, except to this machine. No message shows a token.
 
-Differs from client-go (`plugin/pkg/client/auth/oidc`), which does not renew after a 401 and fails
-a request if new tokens cannot be written to the kubeconfig.
+Differs from client-go (`plugin/pkg/client/auth/oidc`), which does not renew after a 401 and writes
+new tokens into the kubeconfig; here they stay in memory.
 """
 
 from __future__ import annotations
 
 import base64
-import logging
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 from urllib.parse import quote_plus, unquote, urlencode, urlsplit
@@ -32,16 +31,11 @@ from clientgo.rest.config.credentials import Identity
 from clientgo.rest.config.proxies import is_loopback, proxy_for
 from clientgo.wait import StopEvent
 
-_log = logging.getLogger("clientgo.rest")
-
 _EXPIRY_DELTA: Final = 10.0
 _TIMEOUT: Final = 10.0
 _LONGEST: Final = 1 << 20
 _PIECE: Final = 1 << 12
 _LOG_IN: Final = "log in again, as with 'kubectl oidc-login' or the tool that wrote the kubeconfig"
-
-Save = Callable[[Mapping[str, str]], object]
-"""Keeps the values of an auth-provider's config that have changed."""
 
 
 class _Claims(msgspec.Struct):
@@ -66,14 +60,13 @@ def oidc_credentials(
     config: Mapping[str, str],
     identity: Identity,
     *,
-    save: Save = lambda _changed: None,
     clock: Clock = REAL_CLOCK,
 ) -> RenewedCredentials:
     """Return the credentials of an auth-provider's config; raises :class:`ConfigError`.
 
-    ``identity`` has the certificate that goes along. ``save`` is called with new tokens.
+    ``identity`` has the certificate that goes along.
     """
-    provider = _Provider(config, identity, save)
+    provider = _Provider(config, identity)
     token = config.get("id-token")
     fresh = provider.identity_of(token) if token else None
     return RenewedCredentials(
@@ -84,7 +77,7 @@ def oidc_credentials(
 class _Provider:
     """The state of an auth-provider; used by one thread at a time."""
 
-    def __init__(self, config: Mapping[str, str], identity: Identity, save: Save) -> None:
+    def __init__(self, config: Mapping[str, str], identity: Identity) -> None:
         for name in ("idp-issuer-url", "client-id"):
             if not config.get(name):
                 raise ConfigError(f"the oidc auth-provider has no {name}", advice="add it")
@@ -95,7 +88,6 @@ class _Provider:
         self._refresh_token = config.get("refresh-token", "")
         self._tls = _tls(config)
         self._identity = identity
-        self._save = save
         self._secret_in_header = bool(self._client_secret)
 
     def identity_of(self, token: str) -> Fresh:
@@ -123,22 +115,14 @@ class _Provider:
         return self._use(self._tokens(endpoint))
 
     def _use(self, tokens: _Tokens) -> Fresh:
+        if tokens.refresh_token:
+            self._refresh_token = tokens.refresh_token
         if not tokens.id_token:
             raise self._failed(
                 "gave no id_token",
                 'ask for the scope "openid" when you log in, if it supports this',
             )
-        fresh = self.identity_of(tokens.id_token)
-        changed = {"id-token": tokens.id_token}
-        if tokens.refresh_token and tokens.refresh_token != self._refresh_token:
-            changed["refresh-token"] = self._refresh_token = tokens.refresh_token
-        try:
-            self._save(changed)
-        except ConfigError as error:
-            _log.warning(
-                "The new tokens of the OIDC issuer %s are not saved: %s", self.issuer, error
-            )
-        return fresh
+        return self.identity_of(tokens.id_token)
 
     def _tokens(self, endpoint: str) -> _Tokens:
         """Ask the endpoint, with the client's secret in a header, then in a field, as Go does."""
