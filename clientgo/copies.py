@@ -12,7 +12,6 @@ Does not promise the traceback, nor the context of an error without a cause, as 
 from __future__ import annotations
 
 import copy
-import pickle
 from collections.abc import Callable
 from types import MemberDescriptorType
 from typing import Any, Final, NoReturn, TypeVar
@@ -124,6 +123,8 @@ def _portable(value: Any) -> Any:
 
 def _survives(error: BaseException) -> bool:
     """Return True if an exception can be made again from its pickle."""
+    import pickle  # slow to import, and loaded already where this is called
+
     try:
         return isinstance(pickle.loads(pickle.dumps(error)), type(error))
     except Exception:  # noqa: BLE001 - whatever another library's reduction raises

@@ -9,7 +9,6 @@ Source: Trace Event Format (catapult), which Perfetto reads.
 
 from __future__ import annotations
 
-import json
 import os
 from typing import Any, Final, TextIO
 
@@ -45,7 +44,7 @@ class ChromeTracer(Tracer):
     def began(self, unix_time: float) -> None:
         self._stream.write("[\n")
         name = {"name": "clientgo", "began": unix_time}
-        self._stream.write(json.dumps({"ph": "M", "name": "process_name", "args": name} | self._at))
+        self._stream.write(_encoded({"ph": "M", "name": "process_name", "args": name} | self._at))
 
     def ended(self) -> None:
         self._stream.write("\n]\n")
@@ -107,11 +106,16 @@ class ChromeTracer(Tracer):
         self._put({"ph": phase, "ts": hop.at * 1e6} | fields, row)
 
     def _put(self, event: dict[str, Any], row: int) -> None:
-        event |= {"pid": self._pid, "tid": row}
-        self._stream.write(",\n" + json.dumps(event, default=str))
+        self._stream.write(",\n" + _encoded(event | {"pid": self._pid, "tid": row}))
 
 
 def _described(hop: Hop) -> dict[str, Any]:
     fixed = {"n": hop.n, "of": hop.of, "key": hop.key, "version": hop.version}
     args = {name: value for name, value in fixed.items() if value} | hop.details
     return {"name": hop.hop, "cat": hop.hop.partition(".")[0], "args": args}
+
+
+def _encoded(event: dict[str, Any]) -> str:
+    import json  # every work queue imports this package, few write a file
+
+    return json.dumps(event, default=str)

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,6 +100,8 @@ class _Handler:
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("signals can be handled in the main thread only; call this there")
         self._on_signal = on_signal
+        import socket  # slow to import, and every work queue imports this package
+
         self._reader, self._writer = socket.socketpair()
         self._writer.setblocking(False)
         self._thread = SupervisedThread(

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import _thread
 import copy
-import difflib
 import json
 import logging
 import os
@@ -118,6 +117,8 @@ def _snapshot(obj: Any) -> Any:
 
 
 def _difference(before: Any, after: Any) -> str:
+    import difflib  # few processes need it, and all informers import this module
+
     return "\n".join(
         difflib.unified_diff(_lines(before), _lines(after), "cached", "now", lineterm="", n=1)
     )
