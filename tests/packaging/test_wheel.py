@@ -133,7 +133,7 @@ def test_fixtures_that_need_an_extra_say_which(plain: Installed) -> None:
 def extended(plain: Installed, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Installed]:
     """One environment for each extra, and nothing else in it."""
     made = {}
-    for extra in ("apiserver", "metrics", "operator", "otel", "schema"):
+    for extra in ("apiserver", "kubernetes", "metrics", "operator", "otel", "schema"):
         made[extra] = Installed(tmp_path_factory.mktemp(extra) / "venv", extra)
         made[extra].install_as(plain)
     return made
