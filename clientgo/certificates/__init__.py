@@ -1,4 +1,4 @@
-"""TLS certificates and signing keys: making them, and keeping them in files.
+"""TLS certificates and signing keys: making them, keeping them in files, and trusting them.
 
 ::
 
@@ -29,6 +29,7 @@ from clientgo.certificates.private_files import (
     write_private,
 )
 from clientgo.certificates.signing_key import SigningKey
+from clientgo.certificates.trust import CERTIFICATE, NoCertificateError, client_context, trust
 
 __all__ = [
     # making
@@ -51,4 +52,9 @@ __all__ = [
     "write_private",
     "CERTIFICATE_FILE",
     "KEY_FILE",
+    # trusting
+    "client_context",
+    "trust",
+    "NoCertificateError",
+    "CERTIFICATE",
 ]

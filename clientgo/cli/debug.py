@@ -19,6 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import quote, urlsplit
 from urllib.request import Request, urlopen
 
+from clientgo.certificates import client_context
 from clientgo.debug import DEBUG_PATH
 from clientgo.text.terminal import CommandParser, complain
 
@@ -68,7 +69,7 @@ def _page(options: argparse.Namespace) -> str:
     headers = {"Accept": "application/json" if options.json else "text/plain"}
     if options.token_file:
         headers["Authorization"] = f"Bearer {Path(options.token_file).read_text().strip()}"
-    tls = ssl.create_default_context()
+    tls = client_context()
     if options.insecure:
         tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
     request = Request(f"{url.rstrip('/')}/{quote(options.key)}".rstrip("/"), headers=headers)

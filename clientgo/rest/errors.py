@@ -11,10 +11,20 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
+from collections.abc import Sequence
+from typing import Final
 
 import urllib3.exceptions
 
 from clientgo.copies import CopyableError
+
+_NOT_NOW: Final = (9, 10)
+_UNKNOWN_AUTHORITY: Final = (2, 18, 19, 20, 21)
+_WRONG_NAME: Final = (62, 64)
+"""Codes of OpenSSL's verification (`X509_V_ERR_*`)."""
+
+_REFUSALS: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
+_MOST_NAMES: Final = 10
 
 
 class TransportError(CopyableError):
@@ -63,19 +73,28 @@ class ThrottledError(TransportError):
 
 
 def without_query(url: str) -> str:
-    """A URL as messages show it: the options of a watch say nothing about what is wrong."""
-    return url.partition("?")[0]
+    """A URL as messages show it: the options of a watch say nothing about what is wrong.
+
+    A user name and password in it are left out too.
+    """
+    shown = url.partition("?")[0]
+    scheme, separator, rest = shown.partition("://")
+    host, slash, path = rest.partition("/")
+    return f"{scheme}{separator}{host.rpartition('@')[2]}{slash}{path}" if "@" in host else shown
 
 
-def transport_error(method: str, url: str, error: Exception) -> TransportError:
-    """The typed error for what urllib3, ``http.client``, ``ssl`` or ``socket`` raised."""
+def transport_error(
+    method: str, url: str, error: Exception, names: Sequence[str] = ()
+) -> TransportError:
+    """The typed error for what urllib3, ``http.client``, ``ssl`` or ``socket`` raised.
+
+    ``names`` are those in the server's certificate, where its name is what was wrong.
+    """
     root = _root_of(error)
     if isinstance(error, urllib3.exceptions.ProxyError):
-        return UnreachableError(method, url, f"the proxy failed: {root}; check the proxy's URL")
+        return UnreachableError(method, url, proxy_problem(str(root)))
     if isinstance(root, ssl.SSLError) and not isinstance(root, ssl.SSLEOFError):
-        return TLSError(method, url, _tls_problem(root))
-    if isinstance(root, FileNotFoundError | PermissionError):
-        return TLSError(method, url, f"a certificate file cannot be read: {root}; check its path")
+        return TLSError(method, url, _tls_problem(root, names))
     if isinstance(root, ConnectionRefusedError):
         return ServerRefusedError(
             method, url, "connection refused; is the API server up, and is this its address?"
@@ -112,12 +131,53 @@ def _root_of(error: BaseException) -> BaseException:
         error = inner
 
 
-def _tls_problem(error: ssl.SSLError) -> str:
+def proxy_problem(reason: str) -> str:
+    """What to say of a proxy that did not do what it was asked."""
+    if "407" in reason:
+        advice = "write the user name and password that it asks for into the proxy's URL"
+    else:
+        advice = "check the proxy's URL, and whether the proxy may reach the server"
+    return f"the proxy failed: {reason}; {advice}"
+
+
+def is_wrong_name(error: BaseException) -> bool:
+    """Return True if a server's certificate is good, but for another name or address."""
+    root = _root_of(error)
+    return isinstance(root, ssl.SSLCertVerificationError) and root.verify_code in _WRONG_NAME
+
+
+def _tls_problem(error: ssl.SSLError, names: Sequence[str]) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"the server's certificate is not trusted: {error.verify_message}; "
-            "check certificate-authority and tls-server-name of the cluster in the kubeconfig"
-        )
-    if error.reason == "WRONG_VERSION_NUMBER":
+        return _certificate_problem(error, names)
+    reason = error.reason or ""
+    if reason == "WRONG_VERSION_NUMBER":
         return "the server does not speak TLS; write http:// in its URL, or check the port"
-    return f"no TLS connection: {error}; check the certificates in the kubeconfig and the port"
+    if "ALERT_CERTIFICATE_REQUIRED" in reason:
+        return "the server wants a client certificate; configure one"
+    if "ALERT" in reason and any(word in reason for word in _REFUSALS):
+        return (
+            f"the server refused the client certificate: {reason}; give one that an authority of "
+            "the server has issued and that has not expired"
+        )
+    return f"no TLS connection: {error}; check the port, and which versions of TLS the server takes"
+
+
+def _certificate_problem(error: ssl.SSLCertVerificationError, names: Sequence[str]) -> str:
+    said = error.verify_message.rstrip(".")
+    if error.verify_code in _WRONG_NAME:
+        known = f"it is for {', '.join(names[:_MOST_NAMES])}" if names else "see what it is for"
+        return (
+            f"the server's certificate is for another name: {said}; {known}: use that in the "
+            "server's URL, or as the TLS server name"
+        )
+    if error.verify_code in _NOT_NOW:
+        return (
+            f"the server's certificate is not valid now: {said}; renew it, or set this machine's "
+            "clock"
+        )
+    if error.verify_code in _UNKNOWN_AUTHORITY:
+        return (
+            f"the server's certificate is not trusted: {said}; configure the CA that issued it "
+            "(certificate-authority)"
+        )
+    return f"the server's certificate is not accepted: {said}; give the server another one"

@@ -309,7 +309,9 @@ def test_tls_to_a_server_that_speaks_plain_http_says_so(server):
         get(client)
 
 
-@pytest.mark.parametrize(("content", "problem"), [(None, "cannot be read"), ("", "certificates")])
+@pytest.mark.parametrize(
+    ("content", "problem"), [(None, "cannot be read"), ("", "no certificate in PEM")]
+)
 def test_a_bad_certificate_file_is_a_tls_error(secure_server, tmp_path, content, problem):
     file = tmp_path / "ca.crt"
     if content is not None:

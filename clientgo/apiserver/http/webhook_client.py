@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import binascii
 import functools
 import ssl
 from collections.abc import Mapping
@@ -20,6 +19,7 @@ from typing import Any
 import msgspec
 
 from clientgo.apiserver.storage.storage import Object, encode
+from clientgo.certificates import client_context
 
 _CONCURRENT_CALLS = 16
 
@@ -88,11 +88,10 @@ def _post(client_config: Mapping[str, Any], body: bytes, timeout: float, max_ans
 def _trust(ca_bundle: str | None) -> ssl.SSLContext:
     """Return a context that trusts the bundle, or else the system's authorities."""
     if not ca_bundle:
-        return ssl.create_default_context()
+        return client_context()
     try:
-        pem = base64.b64decode(ca_bundle).decode("ascii")
-        return ssl.create_default_context(cadata=pem)
-    except (binascii.Error, UnicodeDecodeError, ssl.SSLError) as error:
+        return client_context(base64.b64decode(ca_bundle).decode("latin-1"))
+    except ValueError as error:
         raise ValueError(f"caBundle can't be read: {error}") from error
 
 

@@ -6,12 +6,12 @@ Upstream: apiserver ``pkg/util/webhook/validation.go``.
 from __future__ import annotations
 
 import base64
-import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from clientgo.apiserver.resources.names import DNS_SUBDOMAIN
+from clientgo.certificates import client_context
 from clientgo.meta.validation.field_errors import FieldError
 
 _FORM = "; desired format: https://host[/path]"
@@ -30,8 +30,8 @@ def validate_client_config(config: Mapping[str, Any], path: str) -> list[FieldEr
 def validate_ca_bundle(bundle: str, path: str) -> list[FieldError]:
     """Return the error of a ``caBundle`` that holds no certificate."""
     try:
-        ssl.create_default_context(cadata=base64.b64decode(bundle).decode("ascii"))
-    except (ValueError, ssl.SSLError):
+        client_context(base64.b64decode(bundle).decode("latin-1"))
+    except ValueError:
         detail = "unable to load root certificates: unable to parse bytes as PEM block"
         return [FieldError.invalid(path, bundle, detail)]
     return []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 
@@ -74,10 +74,36 @@ def bearer_token(token: str) -> Credentials:
 
 def basic_auth(username: str, password: str) -> Credentials:
     """Credentials of a user name and password."""
-    pair = base64.b64encode(f"{username}:{password}".encode()).decode()
-    return StaticCredentials(Identity(authorization=f"Basic {pair}"))
+    return StaticCredentials(Identity(authorization=basic_authorization(username, password)))
+
+
+def basic_authorization(username: str, password: str) -> str:
+    """The header's value for a user name and password."""
+    return f"Basic {base64.b64encode(f'{username}:{password}'.encode()).decode()}"
 
 
 def client_certificate(cert_file: str, key_file: str) -> Credentials:
     """Credentials of a certificate and its key, as PEM files; both may be replaced in place."""
     return StaticCredentials(Identity(cert_file=cert_file, key_file=key_file))
+
+
+def with_basic_auth(credentials: Credentials, username: str, password: str) -> Credentials:
+    """Credentials with a user name and password where they have no header of their own."""
+    return _WithBasicAuth(credentials, basic_authorization(username, password))
+
+
+@dataclass(frozen=True, slots=True)
+class _WithBasicAuth:
+    _credentials: Credentials
+    _authorization: str = field(repr=False)
+
+    def current(self, stop: threading.Event | None = None) -> Identity:
+        identity = self._credentials.current(stop)
+        if identity.authorization:
+            return identity
+        return replace(identity, authorization=self._authorization)
+
+    def renew(self, refused: Identity, stop: threading.Event | None = None) -> bool:
+        if refused.authorization == self._authorization:
+            refused = replace(refused, authorization="")
+        return self._credentials.renew(refused, stop)

@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.flowcontrol import RateLimiter
 from clientgo.metrics import MetricsProvider
 from clientgo.rest.config.config_error import ConfigError
-from clientgo.rest.config.credentials import ANONYMOUS, Credentials
+from clientgo.rest.config.credentials import ANONYMOUS, Credentials, with_basic_auth
 from clientgo.rest.config.proxies import checked_proxy, proxy_for
 from clientgo.rest.config.user_agent import default_user_agent
 from clientgo.rest.server_warnings import WarningHandler
@@ -33,13 +33,16 @@ class TLSSettings:
     """How the server proves who it is. Without a CA the system's own are trusted.
 
     ``server_name`` is expected in the certificate instead of the host name; ``insecure`` trusts
-    every server.
+    every server. ``strict`` has each certificate checked against RFC 5280, as Python does by
+    itself since 3.13; it is off because the CAs of some clusters do not pass, and Go has no such
+    check.
     """
 
     ca_file: str = ""
     ca_data: str = ""
     server_name: str = ""
     insecure: bool = False
+    strict: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,7 @@ class RestConfig:
     long as it lasts); once the server should have ended it, it gets ``watch_grace`` more.
     ``proxy`` is the URL of a proxy, empty for none; by default it is looked up in the environment,
     once, as Go does, and then reads as what was found: to :func:`dataclasses.replace` the server,
-    pass ``proxy=None`` too.
+    pass ``proxy=None`` too. A user name and password in the URL of the server become credentials.
 
     ``clock`` times the limiter and the pauses between attempts. Requests are counted in
     ``metrics``, or in the process's default provider.
@@ -94,22 +97,35 @@ class RestConfig:
     metrics: MetricsProvider | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "server", _server_url(self.server))
-        proxy = proxy_for(self.server) if self.proxy is None else checked_proxy(self.proxy)
+        server, userinfo = _server_url(self.server)
+        object.__setattr__(self, "server", server)
+        if userinfo:
+            credentials = with_basic_auth(self.credentials, *userinfo)
+            object.__setattr__(self, "credentials", credentials)
+        proxy = proxy_for(server) if self.proxy is None else checked_proxy(self.proxy)
         object.__setattr__(self, "proxy", proxy)
 
 
-def _server_url(server: str) -> str:
-    """The URL in full: a bare ``host:port`` is plain HTTP, as for kubectl."""
+def _server_url(server: str) -> tuple[str, tuple[str, str] | None]:
+    """The URL in full, and the user name and password that it had.
+
+    A bare ``host:port`` is plain HTTP, as for kubectl.
+    """
     url = server if "://" in server else f"http://{server}"
+    shown = "what stands for the server" if "@" in server else repr(server)
     advice = "write it like https://host:6443"
     try:
         parts = urlsplit(url)
         port = parts.port
+        (parts.hostname or "").encode("idna")
     except ValueError as error:
-        raise ConfigError(f"{server!r} is no URL: {error}", advice=advice) from error
+        reason = "" if "@" in server else f": {error}"
+        raise ConfigError(f"{shown} is no URL{reason}", advice=advice) from None
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise ConfigError(f"{server!r} is no URL of an API server", advice=advice)
+        raise ConfigError(f"{shown} is no URL of an API server", advice=advice)
     if parts.query or parts.fragment:
-        raise ConfigError(f"{server!r} has a query or fragment", advice=advice)
-    return url.rstrip("/")
+        raise ConfigError(f"{shown} has a query or fragment", advice=advice)
+    userinfo, _, address = parts.netloc.rpartition("@")
+    name, _, password = userinfo.partition(":")
+    url = parts._replace(netloc=address).geturl().rstrip("/")
+    return url, (unquote(name), unquote(password)) if userinfo else None

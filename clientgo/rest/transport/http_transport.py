@@ -10,46 +10,47 @@ HTTP/1.1 only. Each watch has its own connection, so a slow reader holds up no o
 
 from __future__ import annotations
 
-import contextlib
 import http.client
-import os
+import logging
 import socket
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 import urllib3
 from urllib3.exceptions import HTTPError
 
 from clientgo.copies import uncopyable
-from clientgo.process import renew_in_child
 from clientgo.rest.config.credentials import Identity
+from clientgo.rest.config.proxies import is_loopback
 from clientgo.rest.config.rest_config import ConfigError, RestConfig
 from clientgo.rest.errors import (
     ConnectionLostError,
     CredentialsError,
     RequestStoppedError,
+    TLSError,
+    UnreachableError,
     UnreadableAnswerError,
+    is_wrong_name,
+    proxy_problem,
     transport_error,
 )
 from clientgo.rest.transport.body import Body
 from clientgo.rest.transport.chunked import MalformedChunkError
 from clientgo.rest.transport.exchange import Answer, Headers, RequestBody
-from clientgo.rest.transport.in_flight import (
-    AbortableHTTPPool,
-    AbortableHTTPSPool,
-    InFlight,
-    carrying,
-)
+from clientgo.rest.transport.in_flight import InFlight, carrying
+from clientgo.rest.transport.pools import Pools
+from clientgo.rest.transport.tls import certificate_names
 
-_KEEP_ALIVE_AFTER: Final = 30
-_KEEP_ALIVE_INTERVAL: Final = 5
-_KEEP_ALIVE_PROBES: Final = 3
-"""A dead peer is noticed 45 seconds after its last byte, as with client-go's HTTP/2 pings."""
+_log = logging.getLogger("clientgo.rest")
 
+_NAMES_TIMEOUT: Final = 3.0
+"""How long a server may take to show its certificate again: it has just done so."""
+
+_FAILURES: Final = (HTTPError, OSError, http.client.HTTPException)
+"""What urllib3 and what is below it raise."""
 
 _GZIP: Final = ("gzip", "x-gzip")
 _READABLE: Final = ("", "identity", *_GZIP)
@@ -117,12 +118,10 @@ class HTTPTransport:
 
     def __init__(self, config: RestConfig) -> None:
         self._config = config
-        self._lock = threading.Lock()
-        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(config.server))
-        self._pools: urllib3.PoolManager | None = None
-        self._pool: urllib3.HTTPConnectionPool | None = None
-        self._pools_key: tuple[Any, ...] | None = None
-        renew_in_child(self, "_lock", renew=HTTPTransport.close)
+        self._pools = Pools(config)
+        parts = urlsplit(config.server)
+        self._origin_length = len(f"{parts.scheme}://{parts.netloc}")
+        self._in_clear = parts.scheme == "http" and not is_loopback(config.server)
 
     def send(
         self,
@@ -155,13 +154,7 @@ class HTTPTransport:
 
     def close(self) -> None:
         """Close idle connections; those in use are closed when their request ends."""
-        with self._lock:
-            pools, self._pools, self._pool = self._pools, None, None
-        if pools is not None:
-            for key in pools.pools.keys():  # noqa: SIM118 - this container is no mapping to iterate
-                pool = pools.pools.get(key)
-                if pool is not None:
-                    pool.close()
+        self._pools.close()
 
     def _identity(self, method: str, url: str, stop: threading.Event | None) -> Identity:
         try:
@@ -182,17 +175,17 @@ class HTTPTransport:
         identity: Identity,
     ) -> Answer:
         if identity.authorization:
-            headers = headers.copy()
-            headers["Authorization"] = identity.authorization
+            headers = self._authorized(method, url, headers, identity.authorization)
         connect_timeout = self._config.connect_timeout
         if read_timeout is not None:
             connect_timeout = min(connect_timeout, read_timeout)
+        pool = self._pool_for(method, url, identity)
         in_flight = InFlight(stop)
         try:
             with carrying(in_flight):
-                response = self._pool_for(identity).urlopen(
+                response = pool.urlopen(
                     method,
-                    url if self._config.proxy else url[len(self._origin) :],
+                    url if self._config.proxy else url[self._origin_length :],
                     body=body,
                     headers=headers,
                     timeout=urllib3.Timeout(connect=connect_timeout, read=read_timeout),
@@ -201,73 +194,54 @@ class HTTPTransport:
                     preload_content=False,
                 )
         except BaseException as error:
+            names = self._names_in_certificate(error, identity, in_flight)
             in_flight.release()
-            if not isinstance(error, HTTPError | OSError | http.client.HTTPException):
+            if not isinstance(error, _FAILURES):
                 raise
             if in_flight.aborted:
                 raise RequestStoppedError(method, url, "stopped before the answer came") from error
-            raise transport_error(method, url, error) from error
+            raise transport_error(method, url, error, names) from error
+        if response.status == HTTPStatus.PROXY_AUTHENTICATION_REQUIRED and self._config.proxy:
+            HTTPAnswer(method, url, response, in_flight).close()
+            raise UnreachableError(method, url, proxy_problem("407 Proxy Authentication Required"))
         return HTTPAnswer(method, url, response, in_flight)
 
-    def _pool_for(self, identity: Identity) -> urllib3.HTTPConnectionPool | urllib3.PoolManager:
-        """The connections with a client certificate, made again when a file of it has changed.
+    def _pool_for(
+        self, method: str, url: str, identity: Identity
+    ) -> urllib3.HTTPConnectionPool | urllib3.PoolManager:
+        try:
+            return self._pools.pool_for(identity)
+        except ConfigError as error:
+            raise TLSError(method, url, str(error)) from error
 
-        A proxy needs the manager of pools. Without one, the only pool takes a quarter less time
-        for a request.
-        """
-        tls = self._config.tls
-        files = (identity.cert_file, identity.key_file, tls.ca_file)
-        key = (files, _versions(files))
-        with self._lock:
-            if self._pools is None or key != self._pools_key:
-                # Not closed: another thread may be about to use the old ones. Their idle
-                # connections are closed once the last of their answers is.
-                self._pools = _make_pools(self._config, identity)
-                self._pool = None
-                self._pools_key = key
-            if self._config.proxy:
-                return self._pools
-            if self._pool is None:
-                self._pool = self._pools.connection_from_url(self._origin)
-            return self._pool
+    def _authorized(self, method: str, url: str, headers: Headers, authorization: str) -> Headers:
+        if not (authorization.isascii() and authorization.isprintable()):
+            # The text of http.client's own error would show it.
+            raise CredentialsError(
+                method,
+                url,
+                "the credentials hold a line break or another character that no "
+                "header can have; check the token, or its file",
+            )
+        if self._in_clear:
+            self._in_clear = False
+            _log.warning("Credentials go unencrypted to %s; use https://", self._config.server)
+        headers = headers.copy()
+        headers["Authorization"] = authorization
+        return headers
 
-
-def _versions(files: Iterable[str]) -> tuple[int, ...]:
-    versions = []
-    for file in files:
-        with contextlib.suppress(OSError):  # a missing file is reported when it is needed
-            versions.append(os.stat(file).st_mtime_ns if file else 0)
-    return tuple(versions)
-
-
-def _make_pools(config: RestConfig, identity: Identity) -> urllib3.PoolManager:
-    options: dict[str, Any] = {
-        "num_pools": 1,
-        "maxsize": config.max_idle_connections,
-        "socket_options": list(_socket_options()),
-        "cert_reqs": "CERT_NONE" if config.tls.insecure else "CERT_REQUIRED",
-        "ca_certs": config.tls.ca_file or None,
-        "ca_cert_data": config.tls.ca_data or None,
-        "cert_file": identity.cert_file or None,
-        "key_file": identity.key_file or None,
-        "server_hostname": config.tls.server_name or None,
-    }
-    pools: urllib3.PoolManager
-    if config.proxy:
-        pools = urllib3.ProxyManager(config.proxy, **options)
-    else:
-        pools = urllib3.PoolManager(**options)
-    pools.pool_classes_by_scheme = {"http": AbortableHTTPPool, "https": AbortableHTTPSPool}
-    return pools
-
-
-def _socket_options() -> Iterator[tuple[int, int, int]]:
-    yield socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
-    yield socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1
-    for name, value in (
-        ("TCP_KEEPIDLE", _KEEP_ALIVE_AFTER),
-        ("TCP_KEEPINTVL", _KEEP_ALIVE_INTERVAL),
-        ("TCP_KEEPCNT", _KEEP_ALIVE_PROBES),
-    ):
-        if hasattr(socket, name):
-            yield socket.IPPROTO_TCP, getattr(socket, name), value
+    def _names_in_certificate(
+        self, error: BaseException, identity: Identity, in_flight: InFlight
+    ) -> tuple[str, ...]:
+        """Return what the server could be called, if what was wrong is its name."""
+        if not is_wrong_name(error) or self._config.proxy:
+            return ()
+        parts = urlsplit(self._config.server)
+        host = parts.hostname or ""
+        try:
+            with socket.create_connection((host, parts.port or 443), _NAMES_TIMEOUT) as sock:
+                in_flight.attach(sock)
+                return certificate_names(sock, self._config.tls, identity, host)
+        except (OSError, ConfigError) as again:
+            _log.debug("The names in the certificate cannot be read: %s", again)
+            return ()
