@@ -146,6 +146,7 @@ def test_the_servers_own_certificate_may_be_the_authority(serve):
         AUTHORITY.private_key + AUTHORITY.certificate.replace(b"\n", b"\r\n"),
         AUTHORITY.certificate * 2,
     ],
+    ids=["two", "a comment", "one that is none", "beside a key", "twice"],
 )
 def test_a_bundle_is_read_as_go_reads_it(serve, tmp_path, bundle):
     (tmp_path / "ca.crt").write_bytes(bundle)
