@@ -11,13 +11,6 @@ ROWS   ?=
 # Hundreds of tests start a process: without bytecode on the disk each would compile the library.
 export PYTHONDONTWRITEBYTECODE :=
 
-# The bounds of the kubernetes package in pyproject.toml, and the packages whose tests meet it. The
-# suites of other people's programs are left to `make test`.
-MATRIX            := .venv-matrix
-KUBERNETES_oldest := kubernetes==31.0.0
-KUBERNETES_newest := kubernetes<38
-MATRIX_TESTS      := tests/rest tests/client tests/meta tests/record tests/codegen tests/e2e
-
 BENCH_OUT := --out benchmarks/results/full.json --plots docs/assets/benchmarks \
   --page docs/reference/benchmarks.md
 
@@ -44,16 +37,9 @@ study: $(STAMP) ## serve a page on which a key travels through a controller
 test: $(STAMP) ## run the whole test suite
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
-test-matrix: $(MATRIX)/oldest $(MATRIX)/newest ## test with the oldest and the newest kubernetes package
-	@set -e; for end in oldest newest; do \
-	  $(MATRIX)/$$end/bin/pip list 2>/dev/null | grep '^kubernetes '; \
-	  $(MATRIX)/$$end/bin/python -m pytest -n 2 --dist worksteal $(MATRIX_TESTS) $(PYTEST_ARGS); \
-	done
-
-$(MATRIX)/%: pyproject.toml
-	$(PYTHON) -m venv $@
-	$@/bin/pip install --quiet --disable-pip-version-check --upgrade -e '.[dev]' '$(KUBERNETES_$*)'
-	@touch $@
+# PYTHONS='python3.12 /opt/python3.14/bin/python3': these instead of all that are found.
+test-matrix: ## test the library on every CPython found, with the newest and the oldest dependencies
+	$(PYTHON) hack/test_matrix.py
 
 lint: $(STAMP) ## ruff, mypy --strict (examples and typed tests too) and the import rules
 	$(BIN)/ruff check .
@@ -95,5 +81,5 @@ field-peers: $(STAMP) ## run the field cases against this informer and the offic
 	$(BIN)/python -m tests.field.peers $(ROWS)
 
 clean: ## remove .venv and every cache
-	rm -rf site $(VENV) $(MATRIX) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	rm -rf site $(VENV) .venv-matrix .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
