@@ -91,7 +91,11 @@ def transport_error(
     ``names`` are those in the server's certificate, where its name is what was wrong.
     """
     root = _root_of(error)
-    if isinstance(error, urllib3.exceptions.ProxyError):
+    if isinstance(error, urllib3.exceptions.ProxyError) and not isinstance(
+        # Such a raw error comes from a connection that there was: it is lost like any other.
+        error.original_error,
+        ConnectionError,
+    ):
         return UnreachableError(method, url, proxy_problem(str(root)))
     if isinstance(root, ssl.SSLError) and not isinstance(root, ssl.SSLEOFError):
         return TLSError(method, url, _tls_problem(root, names))

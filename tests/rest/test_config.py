@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import base64
 import dataclasses
 
 import pytest
@@ -42,6 +43,8 @@ def test_a_server_is_a_url(given, url):
         "https://host:99999",
         "https://h?a=b",
         "https://h#f",
+        "https://a..b",
+        f"https://{'a' * 64}.example",
     ],
 )
 def test_what_is_no_url_is_refused_at_once(given):
@@ -63,6 +66,52 @@ def test_no_text_form_shows_a_secret(credentials):
         assert "s3cret" not in text
         assert "czNjcmV0" not in text
         assert "dXNlcjpzM2NyZXQ" not in text
+
+
+@pytest.mark.parametrize(
+    ("server", "url", "pair"),
+    [
+        ("https://user:s3cret@host:6443/a/", "https://host:6443/a", "user:s3cret"),
+        ("user:s3c%2Fret@[::1]:6443", "http://[::1]:6443", "user:s3c/ret"),
+        ("https://user@host", "https://host", "user:"),
+    ],
+)
+def test_a_user_in_the_servers_url_becomes_credentials(server, url, pair):
+    """As in Go, where they are sent unless there is another Authorization header."""
+    config = RestConfig(server=server)
+    header = f"Basic {base64.b64encode(pair.encode()).decode()}"
+
+    assert config.server == url
+    assert config.credentials.current().authorization == header
+    assert dataclasses.replace(config).credentials.current().authorization == header
+    assert "s3c" not in repr(config)
+
+
+def test_a_token_is_above_a_user_in_the_servers_url():
+    config = RestConfig(server="https://user:s3cret@host", credentials=bearer_token("t"))
+
+    assert config.credentials.current().authorization == "Bearer t"
+    assert not config.credentials.renew(config.credentials.current())
+
+
+@pytest.mark.parametrize(
+    "server",
+    [
+        "ftp://user:s3cret@host",
+        "https://user:s3/cret@host",
+        "https://user:s3cret@host:port",
+        "https://user:s3cret@host?a=b",
+        "https://user:s3cret@[host",
+        "user:s3cret@",
+    ],
+)
+def test_a_bad_url_is_refused_without_its_password(server):
+    with pytest.raises(ConfigError) as error:
+        RestConfig(server=server)
+
+    assert "s3" not in str(error.value)
+    assert error.value.__cause__ is None
+    assert error.value.__context__ is None or error.value.__suppress_context__
 
 
 def test_proxy_credentials_are_not_shown_either():

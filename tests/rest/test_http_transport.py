@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from clientgo.rest import (
+    CredentialsError,
     Identity,
     RequestStoppedError,
     RestClient,
@@ -145,6 +146,32 @@ def test_credentials_are_sent(server, credentials, sent):
     get(client_of(server, credentials=credentials))
 
     assert server.requests[0].headers["authorization"] == sent
+
+
+@pytest.mark.parametrize("token", ["s3cret\n", "s3cret\r\nX-Evil: 1", "s3crét", "s3cret\0"])
+def test_credentials_that_no_header_can_hold_are_refused_and_not_shown(server, token):
+    with pytest.raises(CredentialsError, match="check the token, or its file") as error:
+        get(client_of(server, credentials=bearer_token(token)))
+
+    assert "s3c" not in str(error.value)
+    assert error.value.__context__ is None
+    assert server.requests == []
+
+
+def test_a_warning_says_once_that_credentials_go_unencrypted(server, caplog):
+    """client-go sends them too; kubectl drops those of a kubeconfig."""
+    config = RestConfig(
+        server="http://cluster.example", proxy=server.url, credentials=bearer_token("s3cret")
+    )
+    client = RestClient(config, api_path="/api/v1")
+    get(client)
+    get(client)
+    get(client_of(server, credentials=bearer_token("s3cret")))
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "Credentials go unencrypted to http://cluster.example; use https://"
+    ]
+    assert {r.headers["authorization"] for r in server.requests} == {"Bearer s3cret"}
 
 
 class RotatingCredentials:

@@ -22,6 +22,7 @@ import msgspec
 import urllib3
 from urllib3.exceptions import HTTPError
 
+from clientgo.certificates import NoCertificateError, client_context
 from clientgo.clock import REAL_CLOCK, Clock
 from clientgo.rest.config.auth.exec_process import one_line
 from clientgo.rest.config.auth.renewed import Fresh, RenewedCredentials
@@ -226,21 +227,24 @@ def _expiry(token: str) -> float:
 
 
 def _tls(config: Mapping[str, str]) -> ssl.SSLContext:
-    path = config.get("idp-certificate-authority") or None
-    data = None
+    path = config.get("idp-certificate-authority") or ""
+    ca = None
     try:
         if encoded := config.get("idp-certificate-authority-data"):
-            path, data = None, base64.b64decode(encoded, validate=True).decode()
-        context = ssl.create_default_context(cafile=path, cadata=data)
+            path, ca = "", base64.b64decode(encoded, validate=True).decode("latin-1")
+        elif path:
+            with open(path, encoding="latin-1") as file:
+                ca = file.read()
+        return client_context(ca)
     except (OSError, ValueError) as error:
         reason = (error.strerror if isinstance(error, OSError) else None) or "it is not base64"
+        if isinstance(error, NoCertificateError):
+            reason = str(error)
         raise ConfigError(
             f"the certificate authority of the OIDC issuer cannot be used: {reason}",
-            path=path or "",
+            path=path,
             advice="correct idp-certificate-authority or idp-certificate-authority-data",
         ) from error
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT  # Go does not insist on it either
-    return context
 
 
 def _check_url(url: str, what: str) -> None:
